@@ -1,0 +1,173 @@
+"""Evaluator, Prepared, Tools: what a judge is, what it derives once a document, and what it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from summeter.models.base import NLI, Coref, Embedder, Regressor, Seq2Seq
+from summeter.models.structured import BoundLLM
+from summeter.records import (
+    Document,
+    Item,
+    Judgment,
+    Record,
+    Status,
+    Target,
+    Unit,
+    UsageError,
+    digest,
+    signature,
+)
+
+Reduce = Literal["share", "mean"]
+Parser = Literal["strict", "legacy"]
+Need = Literal["reference", "key_facts", "rival"]
+
+
+class Prepared(Record):
+    """What an evaluator derived once for a document, for all its summaries. Stored; judgments name its id.
+
+    `data` is plain JSON of the evaluator's own making. Where preparing failed, `status` and `reason` say so.
+    """
+
+    document_id: str
+    data: dict[str, Any] = Field(default_factory=dict)
+    calls: tuple[str, ...] = ()
+    status: Status = "ok"
+    reason: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Twelve hex digits of the content; empty data has an id too."""
+        return digest([self.document_id, self.data, self.status], 12)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a judge may use, by role. Made by the run, never stored.
+
+    `signature` is the evaluator's own signature in this run; `scratch` keeps what is dear to derive and
+    cheap to lose (one dict per document and evaluator, dropped after the document).
+    """
+
+    signature: str
+    llms: Mapping[str, BoundLLM] = field(default_factory=dict)
+    nli: NLI | None = None
+    embed: Embedder | None = None
+    seq2seq: Seq2Seq | None = None
+    coref: Coref | None = None
+    regressor: Regressor | None = None
+    scratch: dict[str, Any] = field(default_factory=dict)
+
+    def llm(self, role: str) -> BoundLLM:
+        """The model bound to `role`."""
+        if role not in self.llms:
+            raise UsageError(f"no model for the role {role!r}; bind one with -m {role}=PROVIDER/MODEL")
+        return self.llms[role]
+
+
+class Evaluator(BaseModel):
+    """A judge: frozen settings as its own fields; class facts; two methods.
+
+    `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to;
+    `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, or
+    "mean" of values).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    summary: ClassVar[str]
+    aspects: ClassVar[tuple[str, ...]]
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    roles: ClassVar[tuple[str, ...]] = ()
+    reduce: ClassVar[Reduce] = "share"
+
+    def parts(self) -> tuple[Evaluator, ...]:
+        """The evaluators that do the work: itself, or the members of a bundle."""
+        return (self,)
+
+    def traits(self) -> Mapping[str, object]:
+        """What stands in the signature beside models, splitter and version. Default: changed settings."""
+        return {
+            name: getattr(self, name)
+            for name, info in type(self).model_fields.items()
+            if getattr(self, name) != info.default and not isinstance(getattr(self, name), Path)
+        }
+
+    def sign(self, models: Mapping[str, str], splitter: str | None = None) -> str:
+        """The signature of this evaluator with these models (role -> model string)."""
+        roles = {role: models[role] for role in self.roles if role in models}
+        return signature(self.name, {**roles, **self.traits(), "split": splitter, "v": self.version})
+
+    def unfit(self, item: Item) -> str | None:
+        """Why the item cannot be judged at all (it is then skipped with this reason), or None."""
+        if not item.summary.text.strip():
+            return "the summary is empty"
+        if not item.document.text.strip():
+            return "the document is empty"
+        if "reference" in self.needs and not any(text.strip() for text in item.references):
+            return "there is no reference summary"
+        if "key_facts" in self.needs and not item.key_facts:
+            return "there are no key facts"
+        return None
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """Derive once what all summaries of the document share. Default: nothing."""
+        del tools
+        return Prepared(document_id=document.id)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """Judge one item. Returns one judgment per unit judged; never raises for a bad reply."""
+        raise NotImplementedError
+
+    def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
+        """Judgments from a raw reply of an earlier experiment, by the strict or the released parser."""
+        del output, item, parser, signature
+        raise UsageError(f"{self.name} has no parser for raw outputs; give rows with a `value` instead")
+
+
+def target(item: Item, unit: Unit = "summary", index: int | None = None, list_id: str | None = None) -> Target:
+    """The target of a judgment about `item`."""
+    rival = item.rival.system if item.rival else None
+    return Target(
+        document_id=item.document.id, system=item.summary.system, rival=rival,
+        unit=unit, index=index, list_id=list_id,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pen:
+    """Writes judgments of one evaluator about one item, so that no field is forgotten."""
+
+    evaluator: Evaluator
+    item: Item
+    signature: str
+    prepared: str | None = None
+    model: str | None = None
+    calls: tuple[str, ...] = ()
+
+    def ok(self, aspect: str, unit: Unit = "summary", index: int | None = None, **fields: Any) -> Judgment:
+        """A verdict; pass `value`, `label`, `evidence`, `reason`, `list_id`..."""
+        return self._write(aspect, unit, index, "ok", fields)
+
+    def failed(
+        self, aspect: str, status: Status, reason: str, unit: Unit = "summary",
+        index: int | None = None, **fields: Any,
+    ) -> Judgment:  # fmt: skip
+        """A judgment that could not be had, and why."""
+        return self._write(aspect, unit, index, status, {"reason": reason, **fields})
+
+    def _write(self, aspect: str, unit: Unit, index: int | None, status: Status, fields: dict[str, Any]) -> Judgment:
+        list_id = fields.pop("list_id", None)
+        return Judgment(
+            target=target(self.item, unit, index, list_id), aspect=aspect, judge=self.evaluator.name,
+            signature=self.signature, model=self.model, prepared=self.prepared, calls=self.calls,
+            status=status, **fields,
+        )  # fmt: skip

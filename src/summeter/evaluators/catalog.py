@@ -1,0 +1,69 @@
+"""The catalog: name -> "module:Class". Third parties add names through the entry-point group
+`summeter.evaluators`. Nothing is imported until a name is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from pydantic import ValidationError
+
+from summeter.evaluators.base import Evaluator
+from summeter.records import UsageError
+
+CATALOG: dict[str, str] = {
+    "support": "summeter.evaluators.support.evaluator:Support",
+    "abstractiveness": "summeter.evaluators.overlap.novelty:Abstractiveness",
+    "rouge": "summeter.evaluators.overlap.rouge:Rouge",
+    "finesure": "summeter.evaluators.finesure.bundle:FineSurE",
+    "finesure.fact_check": "summeter.evaluators.finesure.fact_check:FactCheck",
+    "finesure.key_facts": "summeter.evaluators.finesure.key_facts:KeyFactExtraction",
+    "finesure.align": "summeter.evaluators.finesure.align:Align",
+}
+
+GROUP = "summeter.evaluators"
+
+
+def names() -> dict[str, str]:
+    """Every known name -> "module:Class", this package's first."""
+    found = dict(CATALOG)
+    for point in entry_points(group=GROUP):
+        found.setdefault(point.name, point.value)
+    return found
+
+
+def find(name: str) -> type[Evaluator]:
+    """The class behind a name."""
+    known = names()
+    if name not in known:
+        raise UsageError(f"there is no evaluator {name!r}; known: {', '.join(sorted(known))}")
+    module, _, attribute = known[name].partition(":")
+    found = getattr(import_module(module), attribute)
+    if not (isinstance(found, type) and issubclass(found, Evaluator)):
+        raise UsageError(f"{known[name]} (catalog name {name!r}) is not an Evaluator")
+    return found
+
+
+def build(text: str) -> Evaluator:
+    """An evaluator from `name` or `name[key=value,...]`, as given to `-e`.
+
+    >>> build("rouge[stemmer=true]").stemmer
+    True
+    """
+    import yaml
+
+    name, bracket, rest = text.strip().partition("[")
+    if bracket and not rest.endswith("]"):
+        raise UsageError(f"evaluator {text!r}: the closing ] is missing")
+    settings: dict[str, Any] = {}
+    for pair in filter(None, (part.strip() for part in rest.removesuffix("]").split(","))):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"evaluator {text!r}: {pair!r} is not KEY=VALUE")
+        settings[key.strip()] = yaml.safe_load(value)
+    try:
+        return find(name)(**settings)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise UsageError(f"evaluator {text!r}: {faults}") from error

@@ -1,0 +1,129 @@
+"""Protocols of everything that answers: LLMs, and the local models (NLI, embedder, seq2seq, coreference).
+
+A layer (cache, limit, retry, replay...) wraps an LLM and is an LLM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from pydantic import Field
+
+from summeter.records import Record, digest
+
+Role = Literal["system", "user", "assistant"]
+Format = Literal["json_schema", "json_object", "text"]
+
+
+class Message(Record):
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+class Request(Record):
+    """All that decides an LLM's reply. Equal requests share one key, hence one stored call.
+
+    `draw` tells apart independent samples of one prompt. `format` is what the server is asked to enforce;
+    `schema_` the JSON schema of the reply (sent only with format "json_schema").
+    """
+
+    model: str
+    messages: tuple[Message, ...]
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    seed: int | None = None
+    format: Format = "text"
+    schema_name: str | None = None
+    schema_: dict[str, Any] | None = Field(default=None)
+    draw: int = 0
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON of the request."""
+        return digest(self.model_dump(mode="json"))
+
+
+class Completion(Record):
+    """What came back. `finish_reason` is the server's ("stop", "length", "content_filter"...)."""
+
+    text: str
+    finish_reason: str | None = None
+    refusal: str | None = None
+    model: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    seconds: float | None = None
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """Anything that completes a request. `id` is the model string that stands in signatures."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def complete(self, request: Request) -> Completion:
+        """Answer, or raise TransientError (worth a retry), CapabilityError or ModelError."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections and files."""
+        ...
+
+
+class Entailment(NamedTuple):
+    """Probabilities that the premise entails, is neutral to, contradicts the hypothesis; they sum to 1."""
+
+    entail: float
+    neutral: float
+    contradict: float
+
+
+class NLI(Protocol):
+    """Natural-language inference over (premise, hypothesis) pairs."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]: ...
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors, one row a text."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]: ...
+
+
+class Seq2Seq(Protocol):
+    """An encoder-decoder: generates, and scores targets by mean log-probability a token."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def generate(self, sources: Sequence[str]) -> list[str]: ...
+
+    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]: ...
+
+
+class Coref(Protocol):
+    """Clusters of mentions; a mention is (start, end) in code points of the text."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def clusters(self, text: str) -> list[list[tuple[int, int]]]: ...
+
+
+class Regressor(Protocol):
+    """A trained judge: one number a pair of (document, summary)."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[float]: ...

@@ -1,0 +1,125 @@
+"""A prompt and a form in, a typed answer or a named failure out.
+
+The server is asked for the strictest format it knows (json_schema, else json_object, else the bare
+prompt); what it lacks is learnt once per endpoint. A reply that does not fit the form gets one repair
+turn that names the fault. What still does not fit is an Answer with a status, never a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from summeter.models.base import LLM, Completion, Format, Message, Request
+from summeter.models.prompts import Prompt
+from summeter.records import CapabilityError, ReplyError, Status
+
+T = TypeVar("T")
+
+FORMATS: tuple[Format, ...] = ("json_schema", "json_object", "text")
+
+
+class Form(NamedTuple, Generic[T]):
+    """The shape of a usable reply. `read` turns a reply's text into T or raises ReplyError.
+
+    `read` is the strict parser of the evaluator, so a stored reply and a live one are read alike.
+    """
+
+    name: str
+    schema: dict[str, Any]
+    read: Callable[[str], T]
+
+
+class Answer(NamedTuple, Generic[T]):
+    """`data` where status is "ok"; else None and why. `calls` are the keys of the calls behind it."""
+
+    data: T | None
+    status: Status
+    reason: str | None
+    calls: tuple[str, ...]
+    text: str | None
+    model: str | None
+
+
+class Settings(NamedTuple):
+    """How a bound model is asked."""
+
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    seed: int | None = None
+    repair: bool = True
+
+
+class BoundLLM:
+    """An LLM in a role, with its settings: what `tools.llm("judge")` gives an evaluator."""
+
+    def __init__(self, llm: LLM, settings: Settings | None = None) -> None:
+        self.llm = llm
+        self.settings = settings or Settings()
+        self._format = 0  # index into FORMATS; only ever moves towards the weaker one
+
+    @property
+    def id(self) -> str:
+        """The model string, as it stands in signatures."""
+        return self.llm.id
+
+    async def ask(self, prompt: Prompt, form: Form[T], *, draw: int = 0) -> Answer[T]:
+        """Ask once, repair once at most. ModelError passes through: no answer is not a bad answer."""
+        messages = prompt.messages
+        request, completion = await self._complete(messages, form, draw)
+        calls = [request.key]
+        result = _read(completion, form)
+        if isinstance(result, ReplyError) and self.settings.repair and _repairable(completion, result):
+            messages = (*messages, Message(role="assistant", content=completion.text), _repair(result))
+            request, completion = await self._complete(messages, form, draw)
+            calls.append(request.key)
+            result = _read(completion, form)
+        if isinstance(result, ReplyError):
+            return Answer(None, result.kind, str(result), tuple(calls), completion.text, completion.model)
+        return Answer(result, "ok", None, tuple(calls), completion.text, completion.model)
+
+    async def _complete(self, messages: tuple[Message, ...], form: Form[T], draw: int) -> tuple[Request, Completion]:
+        while True:
+            asked = self._format
+            request = self._request(messages, form, FORMATS[asked], draw)
+            try:
+                return request, await self.llm.complete(request)
+            except CapabilityError as error:
+                if error.lacks not in FORMATS or asked == len(FORMATS) - 1:
+                    raise
+                self._format = max(self._format, asked + 1)
+
+    def _request(self, messages: tuple[Message, ...], form: Form[T], format_: Format, draw: int) -> Request:
+        settings = self.settings
+        schema = form.schema if format_ == "json_schema" else None
+        return Request(
+            model=self.llm.id, messages=messages, temperature=settings.temperature,
+            max_tokens=settings.max_tokens, seed=settings.seed, format=format_,
+            schema_name=form.name if schema else None, schema_=schema, draw=draw,
+        )  # fmt: skip
+
+
+def _read(completion: Completion, form: Form[T]) -> T | ReplyError:
+    if completion.refusal:
+        return ReplyError(f"refused: {completion.refusal}", kind="refused")
+    if completion.finish_reason == "content_filter":
+        return ReplyError("refused: stopped by the provider's content filter", kind="refused")
+    if completion.finish_reason == "length":
+        tokens = "" if completion.tokens_out is None else f" after {completion.tokens_out} tokens"
+        return ReplyError(f"truncated: the reply was cut by the length limit{tokens}")
+    try:
+        return form.read(completion.text)
+    except ReplyError as error:
+        return error
+
+
+def _repairable(completion: Completion, fault: ReplyError) -> bool:
+    # A refusal or a cut reply would only be refused or cut again.
+    return fault.kind == "unparsed" and completion.finish_reason != "length" and bool(completion.text.strip())
+
+
+def _repair(fault: ReplyError) -> Message:
+    return Message(
+        role="user",
+        content=f"That reply cannot be used: {fault}\nGive the whole answer again, as JSON only, corrected.",
+    )

@@ -1,0 +1,120 @@
+"""The one tree of errors. Each says what happened, where, and what to do next.
+
+SummeterError                 exit 1
+|- UsageError                 exit 2   the command or the call makes no sense
+|  `- InputError              exit 2   a file is at fault: named by file, line and field
+|- InstallError               exit 2   something is not installed; names the command that adds it
+|- GateError                  exit 3
+|- CoverageError              exit 4   too few usable judgments
+|- ModelError                 exit 1   a model did not answer
+|  |- TransientError                   worth another try (429, 5xx, reset, timeout)
+|  |- CapabilityError                  the endpoint lacks something that was asked for
+|  `- ReplayMiss                       the recorded run holds no such call
+`- ReplyError                          a model answered, but not usably; becomes a status, never a number
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple
+
+
+class SummeterError(Exception):
+    """Base of every error summeter raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageError(SummeterError):
+    """A command or call that cannot be carried out as given."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class Fault(NamedTuple):
+    """One thing wrong with an input file; `line` counts from 1, `field` is the column (or None for the row)."""
+
+    file: str
+    line: int | None
+    field: str | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.field}: {self.message}" if self.field else f"{place}: {self.message}"
+
+
+class InputError(UsageError):
+    """Faulty input. Carries every fault found, in file order.
+
+    >>> str(InputError([Fault("a.jsonl", 3, "summary", "is null; give a text (it may be empty)")]))
+    'a.jsonl:3: summary: is null; give a text (it may be empty)'
+    """
+
+    SHOWN: ClassVar[int] = 20
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = tuple(faults)
+        lines = [str(fault) for fault in self.faults[: self.SHOWN]]
+        if len(self.faults) > self.SHOWN:
+            lines.append(f"... and {len(self.faults) - self.SHOWN} more")
+        super().__init__("\n".join(lines))
+
+    @classmethod
+    def at(cls, file: str | Path, line: int | None, field: str | None, message: str) -> InputError:
+        """One fault."""
+        return cls([Fault(str(file), line, field, message)])
+
+
+class InstallError(UsageError):
+    """A missing package; the message names the command that adds it."""
+
+    @classmethod
+    def extra(cls, what: str, extra: str) -> InstallError:
+        """`what` needs an extra that is not installed."""
+        return cls(f"{what} is not installed; add it with: pip install 'summeter[{extra}]'")
+
+
+class GateError(SummeterError):
+    """A score is under the gate that was set."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class CoverageError(SummeterError):
+    """Too small a share of what was to be judged has a usable judgment."""
+
+    exit_code: ClassVar[int] = 4
+
+
+class ModelError(SummeterError):
+    """A model gave no answer."""
+
+
+class TransientError(ModelError):
+    """A failure worth another try; `retry_after` is the server's wish in seconds."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class CapabilityError(ModelError):
+    """The endpoint cannot do what was asked (a response format, a seed, log-probabilities)."""
+
+    def __init__(self, message: str, *, lacks: str) -> None:
+        super().__init__(message)
+        self.lacks = lacks
+
+
+class ReplayMiss(ModelError):
+    """A replayed run asks for a call that was never recorded."""
+
+
+class ReplyError(SummeterError):
+    """A reply that came but cannot be used. `kind` becomes the judgment's status."""
+
+    def __init__(self, message: str, *, kind: Literal["unparsed", "refused"] = "unparsed") -> None:
+        super().__init__(message)
+        self.kind: Literal["unparsed", "refused"] = kind

@@ -1,0 +1,74 @@
+"""Judgment: the one record that people, LLM judges and local models all produce."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
+
+from summeter.records.base import Record
+from summeter.records.text import Span
+
+Unit = Literal["document", "summary", "sentence", "claim", "key_fact", "span", "pair"]
+Status = Literal["ok", "unparsed", "refused", "skipped", "error"]
+
+
+class Target(Record):
+    """What was judged. `index` counts from 0 within the unit; `list_id` names the list it counts in
+    where that is not the summary's own sentences (a list of key facts, say)."""
+
+    document_id: str
+    system: str
+    rival: str | None = None
+    unit: Unit = "summary"
+    index: int | None = None
+    list_id: str | None = None
+
+    @property
+    def item(self) -> tuple[str, str, str | None]:
+        """(document_id, system, rival): the item the target is part of."""
+        return self.document_id, self.system, self.rival
+
+
+class Judgment(Record):
+    """One verdict.
+
+    `value` is the judge's raw score (a probability, a rating, a share), `label` the decision: 1 supported
+    or present, 0 not; a name where the judge gives names. `error_type` names what is wrong (or
+    "no error"). `evidence` points into the document or the summary. A judgment whose status is not `ok`
+    has neither value nor label, and says why in `reason`.
+    """
+
+    target: Target
+    aspect: str
+    judge: str
+    signature: str
+    model: str | None = None
+    value: float | None = None
+    label: int | str | None = None
+    error_type: str | None = None
+    evidence: tuple[Span, ...] = ()
+    reason: str | None = None
+    status: Status = "ok"
+    prepared: str | None = None
+    calls: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _failure_is_no_number(self) -> Self:
+        if self.status != "ok":
+            if self.value is not None or self.label is not None:
+                raise ValueError(f"a judgment with status {self.status!r} must have no value and no label")
+            if not self.reason:
+                raise ValueError(f"a judgment with status {self.status!r} must say why in `reason`")
+        elif self.value is None and self.label is None:
+            raise ValueError("a judgment with status 'ok' needs a value or a label")
+        return self
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Two judgments with one key are two answers to one question; the later one counts."""
+        target = self.target
+        return (
+            self.judge, self.signature, target.document_id, target.system, target.rival,
+            target.unit, target.index, target.list_id, self.aspect,
+        )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Texts under judgment: Document, Summary, and Span, the way everything points into them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from summeter.records.base import Record
+
+Side = Literal["document", "summary"]
+
+
+class Span(Record):
+    """A stretch of a text: `text[start:end]`, counted in Unicode code points.
+
+    >>> Span(of="document", start=4, end=7).cut("the cat")
+    'cat'
+    """
+
+    of: Side
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.end < self.start:
+            raise ValueError(f"span ends at {self.end}, before its start at {self.start}")
+        return self
+
+    def cut(self, text: str) -> str:
+        """The text under the span; `text` is the document or summary the span is `of`."""
+        return text[self.start : self.end]
+
+
+def _check_spans(spans: tuple[Span, ...], text: str, of: Side) -> None:
+    previous = 0
+    for index, span in enumerate(spans):
+        if span.of != of:
+            raise ValueError(f"sentence {index} is of the {span.of}, not of the {of}")
+        if span.start < previous or span.end > len(text):
+            raise ValueError(f"sentence {index} ({span.start}-{span.end}) overlaps or leaves the text")
+        previous = span.end
+
+
+class Document(Record):
+    """A source text with what belongs to it whichever system summarized it.
+
+    `sentences` are spans of `text`. `references` are human-written summaries; `key_facts` the facts a
+    good summary holds (empty when nobody gave any).
+    """
+
+    id: str
+    text: str
+    sentences: tuple[Span, ...] = ()
+    references: tuple[str, ...] = ()
+    key_facts: tuple[str, ...] = ()
+    domain: str | None = None
+    split: str | None = None
+
+    @model_validator(mode="after")
+    def _spans_fit(self) -> Self:
+        _check_spans(self.sentences, self.text, "document")
+        return self
+
+    @property
+    def sentence_texts(self) -> tuple[str, ...]:
+        """The sentences as strings."""
+        return tuple(span.cut(self.text) for span in self.sentences)
+
+
+class Summary(Record):
+    """One system's summary of one document.
+
+    `sentences` are spans of `text`: boundaries are data, never recomputed by a run. `splitter` names who
+    drew them ("given" when the input did). `category` is the kind of system; `extra` keeps unknown columns.
+    """
+
+    document_id: str
+    system: str
+    text: str
+    sentences: tuple[Span, ...] = ()
+    splitter: str
+    category: str | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _spans_fit(self) -> Self:
+        _check_spans(self.sentences, self.text, "summary")
+        return self
+
+    @property
+    def sentence_texts(self) -> tuple[str, ...]:
+        """The sentences as strings."""
+        return tuple(span.cut(self.text) for span in self.sentences)

@@ -1,0 +1,30 @@
+"""Fixtures every test may use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real annotated data beside the checkout; the test skips, visibly, where it is absent."""
+    folder = ROOT.parent / "shared"
+    if not (folder / "data").is_dir():
+        pytest.skip("needs ../shared/data, which is not here")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def example(root: Path) -> Path:
+    """The bundled example's flat rows."""
+    return root / "examples" / "nine_domains" / "summaries.jsonl"
