@@ -1,0 +1,104 @@
+"""What every statistic here shares: how missing values arrive, and how an undefined result leaves.
+
+Inputs are array-likes of numbers in which ``None`` and NaN both mean *missing*. Missing values are dropped in
+pairs (a row counts only when every array has a value there) and the number dropped is reported. A statistic
+that cannot be computed has the value ``None`` and says why; NaN never comes out.
+"""
+
+from collections.abc import Hashable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Values = ArrayLike | Sequence[float | None] | Sequence[int | None]
+Labels = Sequence[Hashable] | NDArray[np.generic]
+Seed = int | np.random.Generator
+
+CONSTANT = "constant input"
+TOO_FEW_PAIRS = "fewer than 2 pairs"
+ALL_MISSING = "all values missing"
+EMPTY = "no values"
+
+
+class Status(StrEnum):
+    """Whether a number stands: ``ok``, ``no_interval`` (the value stands, its interval does not) or ``undefined``."""
+
+    OK = "ok"
+    NO_INTERVAL = "no_interval"
+    UNDEFINED = "undefined"
+
+
+class Statistic(NamedTuple):
+    """One number with its honesty: how many rows it rests on, how many were missing, and why it is absent.
+
+    ``value`` is None exactly when ``status`` is ``undefined``; ``reason`` then says why. ``p`` is the two-sided
+    p-value where the statistic has one.
+    """
+
+    name: str
+    value: float | None
+    n: int
+    missing: int = 0
+    p: float | None = None
+    status: Status = Status.OK
+    reason: str | None = None
+
+
+def undefined(name: str, reason: str, n: int = 0, missing: int = 0) -> Statistic:
+    """Return a statistic without a value, and why."""
+    return Statistic(name, None, n, missing, None, Status.UNDEFINED, reason)
+
+
+def floats(values: Values, dims: int | None = 1) -> Floats:
+    """Return ``values`` as a float array in which missing is NaN; raise ValueError on infinities or a wrong shape."""
+    array = np.asarray(values, dtype=np.float64)
+    if dims is not None and array.ndim != dims:
+        raise ValueError(f"expected {dims} dimension(s), got an array of shape {array.shape}")
+    if np.isinf(array).any():
+        raise ValueError("infinite values cannot be used; give None for a missing value")
+    return array
+
+
+def complete(*arrays: Values) -> tuple[list[Floats], Bools]:
+    """Drop the rows in which any array has no value.
+
+    Returns the shortened arrays and the mask of the rows kept. Raises ValueError when the lengths differ.
+
+    >>> (x, y), kept = complete([1, None, 3], [4, 5, 6])
+    >>> x.tolist(), y.tolist(), kept.tolist()
+    ([1.0, 3.0], [4.0, 6.0], [True, False, True])
+    """
+    columns = [floats(values) for values in arrays]
+    if len({len(column) for column in columns}) > 1:
+        raise ValueError(f"arrays of different lengths: {[len(column) for column in columns]}")
+    kept = np.ones(len(columns[0]), dtype=np.bool_)
+    for column in columns:
+        kept &= ~np.isnan(column)
+    return [column[kept] for column in columns], kept
+
+
+def codes(labels: Labels) -> Ints:
+    """Number equal labels alike, 0, 1, ... in order of first appearance (no order among labels is implied)."""
+    seen: dict[Hashable, int] = {}
+    return np.fromiter((seen.setdefault(label, len(seen)) for label in labels), np.int64, len(labels))
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """Return the generator to draw from: a fresh one for a number, the very one for a generator."""
+    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+
+
+def seed_number(seed: Seed) -> int | None:
+    """Return the seed to print beside a result; None when a running generator was passed in."""
+    return None if isinstance(seed, np.random.Generator) else seed
+
+
+def as_pairs(x: Values, y: Values) -> tuple[Floats, Floats, int]:
+    """Return the complete pairs of two arrays and the number of pairs dropped."""
+    (left, right), kept = complete(x, y)
+    return left, right, int((~kept).sum())
