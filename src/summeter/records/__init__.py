@@ -2,6 +2,7 @@
 
 from summeter.records.base import Record, canonical, digest
 from summeter.records.errors import (
+    AccessError,
     CapabilityError,
     CoverageError,
     Fault,
@@ -22,6 +23,7 @@ from summeter.records.signature import composite_signature, signature
 from summeter.records.text import Document, Side, Span, Summary
 
 __all__ = [
+    "AccessError",
     "CapabilityError", "Claim", "CoverageError", "Document", "Fault", "GateError", "InputError",
     "InstallError", "Item", "Judgment", "KeyFact", "KeyFacts", "ModelError", "Origin", "Record",
     "ReplayMiss", "ReplyError", "Side", "Span", "Status", "Summary", "SummeterError", "Target",

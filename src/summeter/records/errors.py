@@ -71,7 +71,7 @@ class InstallError(UsageError):
     """A missing package; the message names the command that adds it."""
 
     @classmethod
-    def extra(cls, what: str, extra: str) -> InstallError:
+    def missing(cls, what: str, extra: str) -> InstallError:
         """`what` needs an extra that is not installed."""
         return cls(f"{what} is not installed; add it with: pip install 'summeter[{extra}]'")
 
@@ -98,6 +98,10 @@ class TransientError(ModelError):
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class AccessError(ModelError):
+    """The endpoint turns us away (401, 403, 404): every call would fail alike, so the run stops."""
 
 
 class CapabilityError(ModelError):

@@ -1,0 +1,58 @@
+"""Verdicts on pairs -> a preference with ties. A verdict that turns with the order of showing is a tie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import fmean
+
+from summeter.records import Judgment, Record
+from summeter.scoring.scores import dedupe
+
+
+class Preference(Record):
+    """How far `system` is preferred to `rival` on one document: 1 always, 0 never, 0.5 a tie.
+
+    `n` verdicts were used and `missing` had none; `flipped` says that two decided verdicts disagreed.
+    """
+
+    doc_id: str
+    system: str
+    rival: str
+    judge: str
+    signature: str
+    aspect: str
+    value: float | None
+    n: int
+    missing: int
+    flipped: bool
+
+
+def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
+    """One Preference a document, pair of systems, judge and aspect; the pair is named in alphabetical order.
+
+    A pair judgment's value is 1 when `system` wins, 0 when `rival` does, 0.5 for a tie. The order of
+    showing is the order of the names in the target, so (B, A) with value v counts as 1 - v for (A, B).
+
+    Both orders, A wins first and B wins second: values 1 and 1 - 1 = 0, mean 0.5, flipped.
+    """
+    groups: dict[tuple[str, ...], list[tuple[float | None, Judgment]]] = {}
+    for one in dedupe(judgments):
+        target = one.target
+        if target.unit != "pair" or target.rival is None:
+            continue
+        value = one.value if one.status == "ok" else None
+        turned = target.system > target.rival
+        system, rival = (target.rival, target.system) if turned else (target.system, target.rival)
+        key = (target.document_id, system, rival, one.judge, one.signature, one.aspect)
+        groups.setdefault(key, []).append((1.0 - value if turned and value is not None else value, one))
+    return [_preference(key, [value for value, _ in group]) for key, group in groups.items()]
+
+
+def _preference(key: tuple[str, ...], values: list[float | None]) -> Preference:
+    known = [value for value in values if value is not None]
+    doc_id, system, rival, judge, signature, aspect = key
+    return Preference(
+        doc_id=doc_id, system=system, rival=rival, judge=judge, signature=signature, aspect=aspect,
+        value=fmean(known) if known else None, n=len(known), missing=len(values) - len(known),
+        flipped=any(value > 0.5 for value in known) and any(value < 0.5 for value in known),
+    )  # fmt: skip

@@ -1,0 +1,151 @@
+"""Judgments -> one score a summary, judge and aspect. The only place where this arithmetic stands.
+
+FineSurE (Song et al., 2024): faithfulness = |S_fact| / |S|, completeness = |{k : (k, s) in E}| / |K|,
+conciseness = |{s : (k, s) in E}| / |S|; composite (UniSumEval) is the mean of the three. FENICE's
+faithfulness is the mean over claims instead, as the evaluator's `reduce` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+
+from summeter.records import Judgment, Record, Status, composite_signature
+
+COMPOSITE = "composite"
+COMPOSED = ("faithfulness", "completeness", "conciseness")
+_UNITS = frozenset({"sentence", "key_fact", "claim"})
+# The worst status names a score that could not be had.
+_GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
+
+
+class Score(Record):
+    """One summary's score on one aspect by one judge.
+
+    `value` is None unless `status` is "ok"; `n` units were used and `missing` had no usable judgment.
+    A score that is ok may still have missing units: they are left out of `value` and counted here.
+    """
+
+    doc_id: str
+    system: str
+    judge: str
+    signature: str
+    model: str | None
+    aspect: str
+    value: float | None
+    n: int
+    missing: int
+    status: Status
+    reason: str | None = None
+
+
+def dedupe(judgments: Iterable[Judgment]) -> list[Judgment]:
+    """One judgment a question: the last one asked counts; the order of first asking is kept."""
+    return list({judgment.key: judgment for judgment in judgments}.values())
+
+
+def summary_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> list[Score]:
+    """Scores of every (judge, signature, document, system, aspect), in order of first appearance.
+
+    `reduce` maps a judge's name to "share" (of labels that are 1; the default) or "mean" (of values).
+    Judgments of a whole summary are averaged as they are; judgments of its sentences, key facts or
+    claims are reduced. Pairs, spans and documents are not scored here. Composites follow their parts.
+    """
+    groups: dict[tuple[str, ...], list[Judgment]] = {}
+    for judgment in dedupe(judgments):
+        if judgment.target.unit == "summary" or judgment.target.unit in _UNITS:
+            target = judgment.target
+            key = (judgment.judge, judgment.signature, target.document_id, target.system, judgment.aspect)
+            groups.setdefault(key, []).append(judgment)
+    scores = [_score(group, reduce.get(key[0], "share")) for key, group in groups.items()]
+    return scores + composites(scores)
+
+
+def _score(group: Sequence[Judgment], reduce: str) -> Score:
+    whole = [one for one in group if one.target.unit == "summary"]
+    parts = [one for one in group if one.target.unit != "summary"]
+    if parts:
+        # A failed attempt at the whole summary beside judged parts is superseded by them.
+        numbers = [number for one in parts if (number := _number(one, reduce)) is not None]
+        used: Sequence[Judgment] = parts
+    else:
+        numbers = [one.value for one in whole if one.status == "ok" and one.value is not None]
+        used = whole
+    return _make(used, numbers)
+
+
+def _number(judgment: Judgment, reduce: str) -> float | None:
+    if judgment.status != "ok":
+        return None
+    if reduce == "mean":
+        return judgment.value
+    label = judgment.label if judgment.label is not None else judgment.value
+    return float(label) if isinstance(label, int | float) else None
+
+
+def _make(used: Sequence[Judgment], numbers: Sequence[float]) -> Score:
+    first = used[0]
+    missing = len(used) - len(numbers)
+    status, reason = ("ok", None) if numbers else _why(used)
+    return Score(
+        doc_id=first.target.document_id, system=first.target.system, judge=first.judge,
+        signature=first.signature, model=first.model, aspect=first.aspect,
+        value=fmean(numbers) if numbers else None, n=len(numbers), missing=missing,
+        status=status, reason=reason,
+    )  # fmt: skip
+
+
+def _why(used: Sequence[Judgment]) -> tuple[Status, str]:
+    for status in _GRAVITY:
+        for one in used:
+            if one.status == status:
+                return status, one.reason or status
+    return "error", "the judgments hold neither a number nor a label of 0 or 1"
+
+
+def composites(scores: Sequence[Score]) -> list[Score]:
+    """Mean of faithfulness, completeness and conciseness of one judge family and summary.
+
+    One signature that gives all three aspects has a composite of its own. The others are joined by
+    family, which is what stands before the first dot of the judge's name (`finesure.fact_check` and
+    `finesure.align` are one): a family has a composite when each aspect has exactly one score. If any of
+    the three has no value, neither has the composite.
+
+    >>> rows = [Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect=a, value=v,
+    ...               n=1, missing=0, status="ok") for a, v in zip(COMPOSED, (1.0, 0.5, 0.75))]
+    >>> composites(rows)[0].value
+    0.75
+    """
+    by_signature: dict[tuple[str, ...], dict[str, list[Score]]] = {}
+    for score in scores:
+        if score.aspect in COMPOSED:
+            key = (score.judge, score.signature, score.doc_id, score.system)
+            by_signature.setdefault(key, {}).setdefault(score.aspect, []).append(score)
+    by_family: dict[tuple[str, ...], dict[str, list[Score]]] = {}
+    made = []
+    for (judge, _, *item), by_aspect in by_signature.items():
+        if len(by_aspect) == len(COMPOSED):
+            made.append(_composite(judge, [by_aspect[aspect][0] for aspect in COMPOSED]))
+            continue
+        for aspect, found in by_aspect.items():
+            family = by_family.setdefault((judge.split(".")[0], *item), {})
+            family.setdefault(aspect, []).extend(found)
+    for (family_name, *_), by_aspect in by_family.items():
+        if len(by_aspect) == len(COMPOSED) and all(len(found) == 1 for found in by_aspect.values()):
+            made.append(_composite(family_name, [by_aspect[aspect][0] for aspect in COMPOSED]))
+    return made
+
+
+def _composite(family: str, parts: Sequence[Score]) -> Score:
+    values = [part.value for part in parts if part.value is not None]
+    absent = [part for part in parts if part.value is None]
+    worst = min(absent, key=lambda part: _GRAVITY.index(part.status)) if absent else None
+    models = dict.fromkeys(part.model for part in parts if part.model is not None)
+    return Score(
+        doc_id=parts[0].doc_id, system=parts[0].system, judge=family,
+        signature=composite_signature([part.signature for part in parts]),
+        model=",".join(models) or None, aspect=COMPOSITE,
+        value=None if worst else fmean(values), n=len(values), missing=len(absent),
+        status=worst.status if worst else "ok",
+        reason=f"{worst.aspect}: {worst.reason}" if worst else None,
+    )  # fmt: skip

@@ -1,0 +1,157 @@
+"""Scores of summaries -> means of systems, each with its interval, n and missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from summeter.records import Record
+from summeter.scoring.scores import COMPOSED, COMPOSITE, Score
+from summeter.stats.resample import bootstrap_mean
+
+RESAMPLES = 2000
+LEVEL = 0.95
+# The columns people look for first, in the order they read them.
+FIRST = (*COMPOSED, COMPOSITE, "abstractiveness")
+
+
+class SystemScore(Record):
+    """Mean of one system's summary scores on one aspect by one judge.
+
+    `value` is None when no summary has a score. `low`-`high` is the bootstrap percentile interval over
+    documents (None with fewer than two). `n` summaries have a score, `missing` have none.
+    `domain` is None for the mean over all.
+    """
+
+    system: str
+    judge: str
+    signature: str
+    model: str | None
+    aspect: str
+    domain: str | None = None
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    missing: int
+    statistic: str = "mean"
+    interval: str
+    reason: str | None = None
+
+
+def system_scores(
+    scores: Iterable[Score], domains: Mapping[str, str | None] | None = None, *, seed: int = 0
+) -> list[SystemScore]:
+    """Means by (judge, signature, aspect, system); with `domains` (document id -> domain) by domain too."""
+    groups: dict[tuple[str, str, str, str, str | None], list[Score]] = {}
+    for score in scores:
+        cell = (score.judge, score.signature, score.aspect, score.system)
+        groups.setdefault((*cell, None), []).append(score)
+        domain = (domains or {}).get(score.doc_id)
+        if domain is not None:
+            groups.setdefault((*cell, domain), []).append(score)
+    return [_mean(group, key[-1], seed) for key, group in groups.items()]
+
+
+def _mean(group: Sequence[Score], domain: str | None, seed: int) -> SystemScore:
+    got = bootstrap_mean(
+        [score.value for score in group], clusters=[score.doc_id for score in group],
+        resamples=RESAMPLES, level=LEVEL, seed=seed,
+    )  # fmt: skip
+    first = group[0]
+    return SystemScore(
+        system=first.system, judge=first.judge, signature=first.signature, model=first.model,
+        aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,
+        n=got.n, missing=got.missing, reason=got.reason,
+        interval=f"{LEVEL:.0%} {got.method} bootstrap by document, {got.resamples} resamples, seed {seed}",
+    )  # fmt: skip
+
+
+class SystemTable:
+    """System means, ranked; prints as plain text, turns into rows or a data frame.
+
+    Iterating gives the SystemScore rows over all documents; `by_domain` the others.
+    """
+
+    def __init__(self, rows: Sequence[SystemScore]) -> None:
+        self.rows = tuple(row for row in rows if row.domain is None)
+        self.by_domain = tuple(row for row in rows if row.domain is not None)
+
+    def __iter__(self) -> Any:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def columns(self) -> list[tuple[str, str, str]]:
+        """(judge, signature, aspect) of every column, best-known aspects first within a judge family."""
+        seen = dict.fromkeys((row.judge, row.signature, row.aspect) for row in self.rows)
+        families = list(dict.fromkeys(judge.split(".")[0] for judge, _, _ in seen))
+        return sorted(seen, key=lambda column: (families.index(column[0].split(".")[0]), _order(column[2])))
+
+    def cell(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
+        """The mean of a system in a column, or None when there is none."""
+        return self._cells().get((system, *column))
+
+    def ranking(self) -> list[str]:
+        """Systems, best first: by the first composite column, else by the first column. No value comes last."""
+        systems = list(dict.fromkeys(row.system for row in self.rows))
+        columns = self.columns()
+        if not columns:
+            return systems
+        lead = next((column for column in columns if column[2] == COMPOSITE), columns[0])
+
+        def standing(system: str) -> tuple[float, str]:
+            cell = self.cell(system, lead)
+            return (math.inf if cell is None or cell.value is None else -cell.value, system)
+
+        return sorted(systems, key=standing)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Plain rows, all documents first, then by domain."""
+        return [row.model_dump() for row in (*self.rows, *self.by_domain)]
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame of `to_dicts()`."""
+        return to_frame(self.to_dicts())
+
+    def _cells(self) -> dict[tuple[str, str, str, str], SystemScore]:
+        return {(row.system, row.judge, row.signature, row.aspect): row for row in self.rows}
+
+    def __str__(self) -> str:
+        columns = self.columns()
+        head = ["system", *(f"{judge}:{aspect}" for judge, _, aspect in columns)]
+        lines = [[system, *(show(self.cell(system, column)) for column in columns)] for system in self.ranking()]
+        widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
+        text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+                for line in [head, *lines]]  # fmt: skip
+        signatures = dict.fromkeys(signature for _, signature, _ in columns)
+        intervals = dict.fromkeys(row.interval for row in self.rows)
+        return "\n".join([*text, "", *intervals, *signatures])
+
+    __repr__ = __str__
+
+
+def show(cell: SystemScore | None) -> str:
+    """`0.83 [0.75, 0.90] n=18` (and `missing=2` when there are any); a dash for no value."""
+    if cell is None or cell.value is None:
+        return f"-  n=0 missing={cell.missing}" if cell else "-"
+    ends = "" if cell.low is None else f" [{cell.low:.2f}, {cell.high:.2f}]"
+    missing = f" missing={cell.missing}" if cell.missing else ""
+    return f"{cell.value:.2f}{ends} n={cell.n}{missing}"
+
+
+def _order(aspect: str) -> tuple[int, str]:
+    return (FIRST.index(aspect), "") if aspect in FIRST else (len(FIRST), aspect)
+
+
+def to_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """A pandas data frame; InstallError names the extra where pandas is absent."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        from summeter.records import InstallError
+
+        raise InstallError.missing("pandas", "pandas") from error
+    return pd.DataFrame(list(rows))
