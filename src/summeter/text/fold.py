@@ -1,0 +1,134 @@
+"""Readings of a text that forgive differences of spelling, with the way back to the original offsets."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import IntEnum
+from itertools import repeat
+from typing import Final
+
+
+class Fold(IntEnum):
+    """How much a reading forgives; each level forgives all that the one before does."""
+
+    SPACE = 1
+    """White space collapsed, Unicode NFKC, zero-width characters left out."""
+    FORM = 2
+    """Also letter case; quotation marks and dashes each one kind, a run of them one mark."""
+    BARE = 3
+    """Also no white space and no quotation marks at all."""
+
+
+_QUOTES: Final = "\"'`´‘’‚‛“”„‟«»‹›＂＇\u2032\u2033"
+_DASHES: Final = "-‐‑‒–—―−﹘﹣－"
+_ZERO_WIDTH: Final = "\u200b\u200c\u200d\u2060\ufeff\u00ad"
+_CHUNK: Final = {
+    Fold.SPACE: re.compile(rf"\s+|[!-~]+|[{_ZERO_WIDTH}]+|."),
+    Fold.FORM: re.compile(rf"\s+|[!#-&(-,.-_a-~]+|[{_QUOTES}]+|[{re.escape(_DASHES)}]+|[{_ZERO_WIDTH}]+|."),
+}
+_SPACED_SCRIPTS_END: Final = 0x0E00  # from Thai on, many scripts write no space between words
+
+
+def _joins(char: str) -> bool:
+    """Whether a character belongs to the one before it (a mark, or a Hangul vowel or final)."""
+    return char >= "\u0300" and (unicodedata.category(char)[0] == "M" or "\u1160" <= char <= "\u11ff")
+
+
+def standalone(text: str, start: int, end: int) -> bool:
+    """Whether `text[start:end]` does not begin or end within a word (scripts without spaces always do not)."""
+    return not (_within(text, start) or _within(text, end))
+
+
+def _within(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    left, right = text[at - 1], text[at]
+    if _joins(right):
+        return True
+    return left.isalnum() and right.isalnum() and max(ord(left), ord(right)) < _SPACED_SCRIPTS_END
+
+
+class Folded:
+    """One reading of a text; `level` None is the text as it stands.
+
+    >>> folded = Folded("“Well—no”,  she\\nsaid", Fold.FORM)
+    >>> folded.text
+    "'well-no', she said"
+    >>> folded.span(11, 14)
+    (13, 16)
+    """
+
+    def __init__(self, text: str, level: Fold | None) -> None:
+        self.original = text
+        self._starts: list[int] | None = None
+        self._ends: list[int] = []
+        self.text = text if level is None else self._fold(level)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The original offsets of `self.text[start:end]` (not empty)."""
+        if self._starts is None:
+            return start, end
+        return self._starts[start], self._ends[end - 1]
+
+    def find(self, needle: str, start: int = 0) -> int | None:
+        """The first place of `needle` (not empty) from `start` on, whose original stands free; None if there is none."""
+        at = self.text.find(needle, start)
+        while at >= 0:
+            if standalone(self.original, *self.span(at, at + len(needle))):
+                return at
+            at = self.text.find(needle, at + 1)
+        return None
+
+    def _fold(self, level: Fold) -> str:
+        parts: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        for start, end in self._clusters(level):
+            chunk = self.original[start:end]
+            folded = _fold_chunk(chunk, level)
+            if chunk.isascii() and len(folded) == end - start:
+                starts.extend(range(start, end))
+                ends.extend(range(start + 1, end + 1))
+            else:
+                starts.extend(repeat(start, len(folded)))
+                ends.extend(repeat(end, len(folded)))
+            parts.append(folded)
+        self._starts, self._ends = starts, ends
+        return "".join(parts)
+
+    def _clusters(self, level: Fold) -> list[tuple[int, int]]:
+        """Chunks that can be folded each by itself: ASCII runs, or one character with its marks."""
+        found: list[tuple[int, int]] = []
+        pattern = _CHUNK[min(level, Fold.FORM)]
+        for match in pattern.finditer(self.original):
+            start, end = match.span()
+            if not found or not _joins(self.original[start]):
+                found.append((start, end))
+                continue
+            before, last = found[-1]
+            if last - before > 1 and self.original[before:last].isascii():  # the mark sits on the last letter only
+                found[-1] = (before, last - 1)
+                before = last - 1
+                found.append((before, end))
+            else:
+                found[-1] = (before, end)
+        return found
+
+
+def _fold_chunk(chunk: str, level: Fold) -> str:
+    if chunk.isspace():
+        return "" if level is Fold.BARE else " "
+    if chunk[0] in _ZERO_WIDTH:
+        return ""
+    if level is not Fold.SPACE and (chunk[0] in _QUOTES or chunk[0] in _DASHES):
+        if chunk[0] in _DASHES:
+            return "-"
+        return "" if level is Fold.BARE else "'"
+    folded = chunk if chunk.isascii() else unicodedata.normalize("NFKC", chunk)
+    if level is Fold.SPACE:
+        return folded
+    folded = folded.casefold()
+    if not chunk.isascii():
+        folded = unicodedata.normalize("NFKC", folded)
+    return folded

@@ -1,0 +1,360 @@
+"""Sentences as stored spans: one fast, deterministic rule set, named by `SPLITTER` in signatures.
+
+English is decided by the rules here alone. For other languages `sentencex` adds what it knows of their
+abbreviations: a full stop ends a sentence only where both agree. (It is not asked for English, and never asked
+for offsets: version 1.0.32 panics on a no-break space before an initial and counts offsets in another unit.)
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from summeter.text import abbreviations as abbr
+from summeter.text.fold import Fold, Folded
+
+SPLITTER: Final = "rules-1"
+"""Version of the rules; it stands in signatures, so a change of behaviour needs a new name."""
+
+
+class Offsets(NamedTuple):
+    """Half-open range of code points: `text[start:end]`."""
+
+    start: int
+    end: int
+
+
+class SentenceNotFoundError(ValueError):
+    """A given sentence does not occur in the text (after the sentences before it)."""
+
+    def __init__(self, index: int, sentence: str) -> None:
+        self.index = index
+        self.sentence = sentence
+        what = "is empty" if not sentence.strip() else "does not occur in the text after the one before it"
+        super().__init__(f"sentence {index} {what}: {sentence!r}")
+
+
+_STRONG = "。！？｡．؟۔।॥።፧။៕។։"
+_WEAK = ".!?…‼⁇⁈⁉"
+_CLOSERS = "\"'”’»›)\\]}」』）】》〉〕］｝*_"
+_OPENERS = "\"'“‘„«‹`(\\[{¿¡「『（【《〈*_#"
+_LETTER = r"[^\W\d_]"
+
+_STOP = re.compile(
+    rf"(?P<run>\.(?:[ ]\.)+[{_WEAK}]*|[{_WEAK}{_STRONG}]+)"
+    rf"(?P<close>[{_CLOSERS}]*(?:[“«](?=\s|$))?(?:\[\d{{1,3}}\])*)"
+)
+_NEWLINE = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_BREAK = re.compile(rf"\r\n|[{_NEWLINE}]")
+_SPACE = re.compile(r"\s*")
+_OPENING = re.compile(rf"[{_OPENERS}]*")
+_MARKER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]+")
+_BULLET = re.compile(r"(?:[-*+•–—◦▪·‣●○■]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])[^\S\n]")
+_LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
+_LAST_WORD = re.compile(r"[^\s\"'“‘„«(\[{`]*$")
+_FIRST_WORD = re.compile(rf"{_LETTER}+(?:['’]{_LETTER}+)?")
+_ACRONYM = re.compile(rf"{_LETTER}(?:\.{_LETTER})+")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]")
+_HIRAGANA = re.compile(r"[\u3040-\u309f]")
+_SPACED_CLOSER = re.compile(r"[ \t]+(''|[”’»)\]]|-rrb-|-RRB-|[\"'])(?!\S)")
+_LONE_QUOTE = re.compile(r"(?<!\S)['`](?!\S)")
+_SAID = re.compile(rf"(?:(?:he|she|they|we|it|i|mr\.?|mrs\.?|ms\.?|{_LETTER}+) ){{0,2}}(?:{abbr.SPEECH})\b")
+_NAME_SAID = re.compile(rf"(?:[A-Z][\w.'’-]* ){{1,3}}(?:{abbr.SPEECH})\b")
+_LINKED = re.compile(r"[/@_\\=]|www\.|\w\.\w+\.\w")
+
+
+def split(text: str, language: str = "en") -> tuple[Offsets, ...]:
+    """Sentence spans of `text`, ordered, non-overlapping, stripped, covering every non-white character.
+
+    `language` is an ISO 639-1 code. Linear in the length of the text. Marks without a word in them ("***",
+    an emoji) stay with the sentence before them.
+
+    >>> [text[a:b] for text in ["Dr. No left. Did he? (Yes.)"] for a, b in split(text)]
+    ['Dr. No left.', 'Did he?', '(Yes.)']
+    """
+    spans: list[Offsets] = []
+    start = 0
+    for end in _ends(text, language):
+        _append(spans, text, start, end)
+        start = end
+    return tuple(spans)
+
+
+def locate(text: str, sentences: Sequence[str]) -> tuple[Offsets, ...]:
+    """Spans of given sentences in `text`, in order, at the strictest reading at which all are found.
+
+    Readings: exact; Unicode NFKC and white space collapsed; also letter case, quotation marks and dashes;
+    also white space left out (so that "left ." is "left.").
+
+    Raises `SentenceNotFoundError` (a ValueError) that names the first sentence the loosest reading misses.
+
+    >>> locate("He left.  She\\nstayed.", ["He left.", "She stayed."])
+    (Offsets(start=0, end=8), Offsets(start=10, end=21))
+    """
+    error: SentenceNotFoundError | None = None
+    for level in (None, Fold.SPACE, Fold.FORM, Fold.BARE):
+        try:
+            return tuple(_located(text, sentences, level))
+        except SentenceNotFoundError as missing:
+            error = missing
+    assert error is not None  # noqa: S101 - the loop ran
+    raise error
+
+
+def _located(text: str, sentences: Sequence[str], level: Fold | None) -> Iterator[Offsets]:
+    hay = Folded(text, level)
+    cursor = 0
+    for index, sentence in enumerate(sentences):
+        needle = Folded(sentence, level).text.strip()
+        at = hay.find(needle, cursor) if needle else None
+        if at is None:
+            raise SentenceNotFoundError(index, sentence)
+        cursor = at + len(needle)
+        yield Offsets(*hay.span(at, cursor))
+
+
+def _append(spans: list[Offsets], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    left = start + len(piece) - len(piece.lstrip())
+    right = start + len(piece.rstrip())
+    if left >= right:
+        return
+    if spans and not (_has_word(text, left, right) and _has_word(text, *spans[-1])):
+        spans[-1] = Offsets(spans[-1].start, right)
+    else:
+        spans.append(Offsets(left, right))
+
+
+def _has_word(text: str, start: int, end: int) -> bool:
+    return any(char.isalnum() for char in text[start:end])
+
+
+def _ends(text: str, language: str) -> Iterator[int]:
+    """Offsets at which a sentence ends, ascending; the last is the end of the text."""
+    stops = _Stops(text, language)
+    lines = _line_ends(text)
+    start = 0
+    for match in _STOP.finditer(text):
+        while lines and lines[-1] <= match.start():
+            start = lines.pop()
+            yield start
+        if match.start() < start:
+            continue  # a closing mark already taken in by the sentence before
+        end = stops.end(match, start)
+        if end is not None:
+            start = end
+            yield end
+    while lines:
+        yield lines.pop()
+    yield len(text)
+
+
+def _line_ends(text: str) -> list[int]:
+    """Offsets of the line breaks that end a sentence, last first."""
+    found: list[int] = []
+    start = 0
+    after = -1
+    for match in _BREAK.finditer(text):
+        if match.start() < after:
+            continue  # a further break of the same white space
+        space = _SPACE.match(text, match.start())
+        after = space.end() if space else match.end()
+        breaks = _BREAK.findall(text, match.start(), after)
+        if len(breaks) > 1 or not _runs_on(text, start, match.start(), after):
+            found.append(match.start())
+        start = after
+    return found[::-1]
+
+
+def _runs_on(text: str, start: int, end: int, after: int) -> bool:
+    """Whether the line `text[start:end]` runs on into the line at `after` (a hard wrap within a sentence)."""
+    opening = _OPENING.match(text, after)
+    first = opening.end() if opening else after
+    if first >= len(text) or _BULLET.match(text, after):
+        return False
+    tail = text[max(start, end - 32) : end].rstrip()
+    last = tail.split()[-1].lower() if tail.split() else ""
+    if last in abbr.UNFINISHED:
+        return True
+    label = _LABEL.match(text, after)
+    if label or not tail or tail[-1] in _WEAK + _STRONG or tail.rstrip("\"'”’)]»")[-1:] in tuple(_WEAK + _STRONG):
+        return False
+    return tail[-1] == "," or text[first].islower()
+
+
+class _Stops:
+    """Decides for each run of stops whether, and where, a sentence ends at it."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self.text = text
+        self.english = language == "en"
+        self.agreed = None if self.english else _sentencex_ends(text, language)
+        self._marks: dict[str, list[int]] = {}
+
+    def end(self, match: re.Match[str], start: int) -> int | None:
+        """Where the sentence that began at or after `start` ends, or None if it goes on."""
+        text, end = self.text, match.end()
+        if end >= len(text):
+            return None
+        space = _SPACE.match(text, end)
+        after = space.end() if space else end
+        if _BREAK.search(text, end, after):
+            return None  # the line break decides
+        run = match["run"]
+        if any(char in _STRONG for char in run):
+            return end if self._strong(match, after) else None
+        if after == end:
+            return end if self._glued(match) else None
+        if match.start() > start and text[match.start() - 1].isspace():
+            return self._tokenised(match)
+        if _MARKER.fullmatch(text[start : match.end()].lstrip() if match.end() - start < 64 else ""):
+            return None
+        return end if self._spaced(match, after) else None
+
+    def _strong(self, match: re.Match[str], after: int) -> bool:
+        text, end = self.text, match.end()
+        following = text[after]
+        if after > end:
+            return True
+        if following in "，、,;；:：" or (following.isdigit() and match["run"] == "．"):
+            return False
+        return not (match["close"] and _HIRAGANA.match(following))
+
+    def _glued(self, match: re.Match[str]) -> bool:
+        """No white space follows: a missing space ("ended.The next"), or "3.5", "node.js", "U.S.A"?"""
+        text, at, end = self.text, match.start(), match.end()
+        before, following = text[at - 1 : at], text[end]
+        if _CJK.match(before) and _CJK.match(following):
+            return True
+        if not following.isupper() or _LINKED.search(_token(text, at, end)):
+            return False
+        word = _last_word(text, at)
+        if len(word) < 2 or word.lower() in abbr.LEADING or _ACRONYM.fullmatch(word):
+            return False
+        follower = _FIRST_WORD.match(text, end)
+        right = follower.group() if follower else ""
+        if right.isupper() and right not in {"I", "A"}:
+            return False
+        if right in {"I", "A"} and not text[end + 1 : end + 2].isspace():
+            return False
+        return word[-1].islower() and (word.islower() or right.lower() in abbr.OPENERS or match["run"] in "?!")
+
+    def _tokenised(self, match: re.Match[str]) -> int | None:
+        """A stop that stands alone, as in tokenised text: "he was jailed . the bank said ."."""
+        text, end = self.text, match.end()
+        run = match["run"]
+        while (closer := _SPACED_CLOSER.match(text, end)) and self._closes(closer):
+            end = closer.end()
+        quoted = end > match.end() or bool(match["close"])
+        rest = _SPACE.match(text, end)
+        after = rest.end() if rest else end
+        if after >= len(text) or _BREAK.search(text, end, after):
+            return None
+        opening = _OPENING.match(text, after)
+        first = text[opening.end() : opening.end() + 1] if opening else ""
+        if (len(run) > 1 and "." in run and not first.isupper()) or (quoted and _SAID.match(text, after)):
+            return None
+        word = _last_word(text, match.start() - 1).lower()
+        return None if run == "." and word in abbr.LEADING else end
+
+    def _closes(self, closer: re.Match[str]) -> bool:
+        """Whether a quotation mark that stands alone closes: an odd number of its kind stands before it."""
+        mark = closer.group(1)
+        if mark not in {"'", '"'}:
+            return True
+        if mark not in self._marks:
+            pattern = _LONE_QUOTE if mark == "'" else re.compile('"')
+            self._marks[mark] = [found.start() for found in pattern.finditer(self.text)]
+        return bisect_left(self._marks[mark], closer.start(1)) % 2 == 1
+
+    def _spaced(self, match: re.Match[str], after: int) -> bool:
+        """White space follows, none precedes: the common case."""
+        text = self.text
+        opening = _OPENING.match(text, after)
+        first = opening.end() if opening else after
+        following = text[first : first + 1]
+        run, close = match["run"], match["close"]
+        if following.islower() and (close or "…" in run or ".." in run or ". ." in run):
+            return False
+        if run != ".":
+            return not (close and "." not in run and self._names_speaker(after))
+        word = _last_word(text, match.start())
+        if not self._stop_after(word, match, first):
+            return False
+        return self.agreed is None or after in self.agreed
+
+    def _names_speaker(self, after: int) -> bool:
+        said = _NAME_SAID.match(self.text, after)
+        return bool(said) and said.group().split()[0].lower() not in abbr.OPENERS if said else False
+
+    def _stop_after(self, word: str, match: re.Match[str], first: int) -> bool:
+        """Whether a full stop after `word` ends the sentence, given what follows at `first`."""
+        low = word.lower()
+        following = self.text[first : first + 1]
+        if low in abbr.LEADING:
+            return False
+        follower = _FIRST_WORD.match(self.text, first)
+        right = follower.group().lower() if follower else ""
+        if following.islower():
+            return not (_abbreviated(word) or low in abbr.NUMBERED or (len(word) == 1 and word.isalpha()))
+        if following.isdigit():
+            return not (low in abbr.NUMBERED or low in abbr.MONTHS or (len(word) == 1 and word.isalpha()))
+        if low in abbr.CLOCK:
+            return right not in abbr.AFTER_CLOCK
+        if len(word) == 1 and word.isupper():
+            return self._after_initial(match.start() - 1, right)
+        if _abbreviated(word):
+            return right in abbr.OPENERS or not following.isalpha()
+        return True
+
+    def _after_initial(self, at: int, right: str) -> bool:
+        """ "J. K. Rowling" goes on; "plan B. The next" does not."""
+        before = _last_word(self.text, at - 1) if self.text[at - 1 : at].isspace() else ""
+        if not before or before[0].isupper() or not before.isalpha():
+            return right in abbr.OPENERS - abbr.NAME_LIKE
+        return right in abbr.OPENERS
+
+
+def _abbreviated(word: str) -> bool:
+    low = word.lower()
+    if low in {"sat", "sun", "mon", "wed", "min", "max", "ft", "am", "pm", "oz"} and word.islower():
+        return False
+    return low in abbr.CLOSING or (low in abbr.MONTHS and not word.islower()) or bool(_ACRONYM.fullmatch(word))
+
+
+def _last_word(text: str, end: int) -> str:
+    """The word that ends at `end`, without opening marks; of very long ones, the last 24 characters."""
+    found = _LAST_WORD.search(text[max(0, end - 24) : end])
+    return found.group() if found else ""
+
+
+def _token(text: str, start: int, end: int) -> str:
+    """The white-space delimited token around a stop, at most 64 characters each way."""
+    left = text[max(0, start - 64) : start].rsplit(None, 1)
+    right = text[end : end + 64].split(None, 1)
+    head = "" if not left or text[start - 1 : start].isspace() else left[-1]
+    return head + text[start:end] + (right[0] if right else "")
+
+
+def _sentencex_ends(text: str, language: str) -> frozenset[int]:
+    """Where sentencex begins a new sentence, read on a copy of equal length without quotes and odd spaces.
+
+    Quotes and brackets are hidden because it never ends a sentence inside them, other white space than blanks
+    because it panics on some.
+    """
+    import sentencex
+
+    plain = _HIDDEN.sub(" ", text)
+    found: set[int] = set()
+    at = 0
+    for piece in sentencex.segment(language, plain):
+        at += len(piece)
+        while at < len(plain) and plain[at] == " ":  # the space after a stop may fall to the next piece
+            at += 1
+        found.add(at)
+    return frozenset(found)
+
+
+_HIDDEN = re.compile(r"[^\S ]|[\"'“”„‘’‚«»‹›()\[\]{}「」『』【】《》〈〉`*_\ud800-\udfff]")
