@@ -1,0 +1,175 @@
+"""Paired permutation tests of a difference of means, one pair or every pair of systems at once.
+
+Under the null hypothesis the two scores of a cluster (normally a document) may be exchanged, which flips the sign
+of its difference. All flips are drawn as one matrix of +1 and -1, and all pairs of systems share it, so thousands
+of tests are a single matrix product. p = (c + 1) / (n + 1), where c of n random flips give a mean difference at
+least as far from zero (Phipson & Smyth, 2010); with few clusters every flip is tried and p = c / 2^k exactly.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from .base import (
+    ALL_MISSING,
+    EMPTY,
+    Floats,
+    Labels,
+    Seed,
+    Status,
+    Values,
+    codes,
+    complete,
+    floats,
+    generator,
+    seed_number,
+)
+from .resample import Comparison
+
+_BLOCK = 1_000  # flips at a time
+_MAX_EXACT = 20  # 2^20 flips are the most that are enumerated
+
+
+class PairTest(NamedTuple):
+    """The permutation test of systems ``first`` and ``second`` (numbers along axis 0) on one aspect (axis 2)."""
+
+    first: int
+    second: int
+    aspect: int
+    result: Comparison
+
+
+def sign_flips(units: int, resamples: int, seed: Seed = 0) -> tuple[Floats, bool]:
+    """Return a (flips, units) matrix of +1 and -1, and whether it lists every possible flip.
+
+    All 2^units flips are listed when they are no more than ``resamples``; else ``resamples`` are drawn.
+
+    >>> sign_flips(1, 10)[0].tolist()
+    [[1.0], [-1.0]]
+    """
+    if units <= _MAX_EXACT and 2**units <= resamples:
+        bits = (np.arange(2**units)[:, None] >> np.arange(units)) & 1
+        return (1 - 2 * bits).astype(np.float64), True
+    bits = generator(seed).integers(0, 2, (resamples, units), dtype=np.int8)
+    return (1 - 2 * bits).astype(np.float64), False
+
+
+def permutation_p(differences: Floats, flips: Floats, exact: bool) -> Floats:  # noqa: FBT001
+    """Return the two-sided p-value of each column of ``differences`` (units x tests) under the given flips.
+
+    A cell is the summed difference of one cluster, 0 where it has none. Sums compare as means do, since a flip
+    leaves the number of rows alone. Flips equal to the observed sum up to rounding count as reaching it.
+    """
+    observed = np.abs(differences.sum(axis=0))
+    # Rounding in a sum grows with the sum of magnitudes; the edge is lowered by a sliver of that.
+    edge = observed - 1e-12 * np.abs(differences).sum(axis=0)
+    reached = np.zeros(differences.shape[1], dtype=np.int64)
+    for start in range(0, len(flips), _BLOCK):
+        reached += (np.abs(flips[start : start + _BLOCK] @ differences) >= edge).sum(axis=0)
+    extra = 0 if exact else 1
+    return np.asarray((reached + extra) / (len(flips) + extra), dtype=np.float64)
+
+
+def paired_permutation(
+    a: Values,
+    b: Values,
+    clusters: Labels | None = None,
+    resamples: int = 10_000,
+    seed: Seed = 0,
+) -> Comparison:
+    """Test whether two systems scored on the same rows differ in their mean, exchanging whole clusters.
+
+    Rows where either score is missing are dropped and counted. ``method`` in the result says whether the flips
+    were sampled or all enumerated, ``resamples`` how many were tried. Undefined without complete pairs.
+
+    Differences 1, 1, 1: of the 8 flips, +++ and --- reach a mean of 1, so p = 2/8.
+
+    >>> paired_permutation([2, 3, 4], [1, 2, 3]).p
+    0.25
+    """
+    (left, right), kept = complete(a, b)
+    labels = np.arange(len(kept)) if clusters is None else codes(clusters)
+    if len(labels) != len(kept):
+        raise ValueError(f"{len(labels)} cluster labels for {len(kept)} rows")
+    units = np.unique(labels[kept], return_inverse=True)[1]
+    sums = np.bincount(units, weights=left - right).astype(np.float64)
+    flips, exact = sign_flips(len(sums), resamples, seed)
+    shell = _shell(flips, seed, exact=exact)._replace(missing=int((~kept).sum()), clusters=len(sums))
+    return _filled(shell, sums, len(left), float(permutation_p(sums[:, None], flips, exact)[0]))
+
+
+def paired_permutations(
+    scores: Values,
+    clusters: Labels | None = None,
+    resamples: int = 10_000,
+    seed: Seed = 0,
+    pairs: Sequence[tuple[int, int]] | None = None,
+) -> list[PairTest]:
+    """Test every pair of systems on every aspect with one shared set of flips.
+
+    ``scores`` is an array systems x items or systems x items x aspects, NaN where missing; ``clusters`` gives one
+    label an item; ``pairs`` restricts the pairs of systems. Each test drops its own incomplete items. The tests
+    come pair by pair, aspect within pair. Twelve systems, 100 documents, 4 aspects and 10,000 flips are 264 tests
+    in one matrix product.
+
+    >>> tests = paired_permutations([[1, 2, 3], [1, 2, 3], [0, 1, 2]])
+    >>> [(t.first, t.second, t.result.difference, t.result.p) for t in tests]
+    [(0, 1, 0.0, 1.0), (0, 2, 1.0, 0.25), (1, 2, 1.0, 0.25)]
+    """
+    cube = floats(scores, None)
+    cube = cube[:, :, None] if cube.ndim == 2 else cube
+    if cube.ndim != 3:
+        raise ValueError(f"scores must be systems x items [x aspects], got shape {cube.shape}")
+    systems, items, aspects = cube.shape
+    labels = np.arange(items) if clusters is None else codes(clusters)
+    if len(labels) != items:
+        raise ValueError(f"{len(labels)} cluster labels for {items} items")
+    wanted = list(combinations(range(systems), 2)) if pairs is None else list(pairs)
+    units = int(labels.max()) + 1 if items else 0
+    gaps = np.stack([cube[i] - cube[j] for i, j in wanted], axis=1).reshape(items, -1)
+    present = (~np.isnan(gaps)).astype(np.float64)
+    sums, counts = _by_cluster(np.nan_to_num(gaps), labels, units), _by_cluster(present, labels, units)
+    flips, exact = sign_flips(units, resamples, seed)
+    p = permutation_p(sums, flips, exact)
+    shell = _shell(flips, seed, exact=exact)
+    tests: list[PairTest] = []
+    for column, value in enumerate(p):
+        first, second = wanted[column // aspects]
+        n = int(counts[:, column].sum())
+        filled = shell._replace(missing=items - n, clusters=int((counts[:, column] > 0).sum()))
+        tests.append(PairTest(first, second, column % aspects, _filled(filled, sums[:, column], n, float(value))))
+    return tests
+
+
+def p_matrix(tests: Sequence[PairTest], systems: int, aspect: int = 0) -> list[list[float | None]]:
+    """Lay the p-values of one aspect out as a symmetric systems x systems matrix (None on the diagonal or undefined).
+
+    >>> p_matrix(paired_permutations([[1, 2, 3], [0, 1, 2]]), 2)
+    [[None, 0.25], [0.25, None]]
+    """
+    matrix: list[list[float | None]] = [[None] * systems for _ in range(systems)]
+    for test in tests:
+        if test.aspect == aspect:
+            matrix[test.first][test.second] = matrix[test.second][test.first] = test.result.p
+    return matrix
+
+
+def _by_cluster(rows: Floats, labels: Labels, units: int) -> Floats:
+    totals = np.zeros((units, rows.shape[1]))
+    np.add.at(totals, np.asarray(labels), rows)
+    return totals
+
+
+def _shell(flips: Floats, seed: Seed, *, exact: bool) -> Comparison:
+    method = "paired permutation, exact" if exact else "paired permutation"
+    return Comparison(
+        None, None, None, None, 0, 0, method, len(flips), seed_number(seed), None, Status.UNDEFINED, None, 0
+    )  # fmt: skip
+
+
+def _filled(shell: Comparison, sums: Floats, n: int, p: float) -> Comparison:
+    if n == 0:
+        return shell._replace(reason=ALL_MISSING if shell.missing else EMPTY)
+    return shell._replace(difference=float(sums.sum() / n), p=p, n=n, status=Status.OK)

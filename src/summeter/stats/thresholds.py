@@ -1,0 +1,146 @@
+"""Thresholds that turn scores into decisions, tuned only on data set apart (AggreFact's percentile protocol).
+
+Candidates are the percentiles 0, 0.2, ..., 99.8 of the development scores; the last one with the best balanced
+accuracy is kept; a score *above* the threshold is decided 1 (Tang et al., 2023; FENICE's ``eval/aggrefact.py``).
+"""
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+
+from .base import Floats, Labels, Seed, Status, Values, as_pairs, complete, generator, seed_number
+from .classify import NO_NEGATIVES, NO_POSITIVES, classify, decide
+
+
+class Threshold(NamedTuple):
+    """A tuned threshold and the balanced accuracy it reached on the development data."""
+
+    threshold: float | None
+    balanced_accuracy: float | None
+    n: int
+    missing: int
+    status: Status
+    reason: str | None
+
+
+class GroupedAccuracy(NamedTuple):
+    """Balanced accuracy with one threshold a group: per group, and their mean weighted by size.
+
+    ``weight`` sums the sizes of the groups that have a value; ``undefined`` names the groups without one.
+    """
+
+    value: float | None
+    weight: int
+    groups: dict[Hashable, float]
+    undefined: dict[Hashable, str]
+
+
+class Spread(NamedTuple):
+    """The mean and standard deviation of a statistic over bootstrap draws, and how many draws gave a value."""
+
+    mean: float | None
+    deviation: float | None
+    resamples: int
+    seed: int | None
+
+
+def tune_threshold(labels: Values, scores: Values) -> Threshold:
+    """Return the threshold of the percentile protocol; undefined when a class is absent.
+
+    >>> got = tune_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
+    >>> round(got.threshold, 4), got.balanced_accuracy
+    (0.7988, 1.0)
+    """
+    gold, column, missing = as_pairs(labels, scores)
+    if not np.isin(gold, (0.0, 1.0)).all():
+        raise ValueError("labels must be 0 or 1 (None for missing)")
+    n = len(gold)
+    shell = Threshold(None, None, n, missing, Status.UNDEFINED, None)
+    if n == 0 or not gold.any():
+        return shell._replace(reason="no complete pairs" if n == 0 else NO_POSITIVES)
+    if gold.all():
+        return shell._replace(reason=NO_NEGATIVES)
+    candidates = np.percentile(column, np.arange(0, 500) / 5)
+    accuracy = _accuracy_at(gold, column, candidates)
+    best = len(accuracy) - 1 - int(np.argmax(accuracy[::-1]))
+    return shell._replace(
+        threshold=float(candidates[best]), balanced_accuracy=float(accuracy[best]), status=Status.OK
+    )  # fmt: skip
+
+
+def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, Threshold]:
+    """Return one tuned threshold a group (AggreFact: origin, data set and system category)."""
+    return {
+        group: tune_threshold(gold, column) for group, (gold, column) in _split(labels, scores, groups).items()
+    }  # fmt: skip
+
+
+def grouped_accuracy(
+    labels: Values, scores: Values, groups: Labels, thresholds: dict[Hashable, Threshold]
+) -> GroupedAccuracy:
+    """Apply each group's threshold to test data and average the balanced accuracies weighted by group size.
+
+    A group without a threshold, or with one class only, has no balanced accuracy and is named with the reason.
+
+    >>> tuned = tune_thresholds([0, 1, 0, 1], [1, 2, 10, 20], ["a", "a", "b", "b"])
+    >>> grouped_accuracy([0, 1, 1, 0], [1, 2, 20, 10], ["a", "a", "b", "b"], tuned).value
+    1.0
+    """
+    found: dict[Hashable, float] = {}
+    lost: dict[Hashable, str] = {}
+    total, weight = 0.0, 0
+    for group, (gold, column) in _split(labels, scores, groups).items():
+        tuned = thresholds.get(group)
+        if tuned is None or tuned.threshold is None:
+            lost[group] = "no threshold" if tuned is None else f"no threshold: {tuned.reason}"
+            continue
+        got = classify(gold, decide(column, tuned.threshold)).balanced_accuracy
+        if got.value is None:
+            lost[group] = got.reason or ""
+            continue
+        found[group] = got.value
+        total, weight = total + got.value * got.n, weight + got.n
+    return GroupedAccuracy(total / weight if weight else None, weight, found, lost)
+
+
+def bootstrap_deviation(
+    labels: Values, scores: Values, threshold: float, resamples: int = 1000, seed: Seed = 0
+) -> Spread:
+    """Return mean and standard deviation of balanced accuracy over bootstrap draws of the rows.
+
+    The spread is of the draws (divided by their number - 1). Draws with one class only are left out and counted.
+    All draws are made at once: a draw of n rows is a multinomial count of the four cells of the confusion table,
+    which has the same distribution as drawing the rows.
+    """
+    gold, column, _ = as_pairs(labels, scores)
+    said = column > threshold
+    cells = np.array([(gold == g)[said == s].sum() for g in (1, 0) for s in (True, False)], dtype=np.float64)
+    if not cells.sum():
+        return Spread(None, None, 0, seed_number(seed))
+    drawn = generator(seed).multinomial(int(cells.sum()), cells / cells.sum(), resamples)
+    tp, fn, fp, tn = drawn.T.astype(np.float64)
+    whole = (tp + fn > 0) & (tn + fp > 0)
+    accuracy = (tp[whole] / (tp + fn)[whole] + tn[whole] / (tn + fp)[whole]) / 2
+    if len(accuracy) < 2:
+        return Spread(None, None, len(accuracy), seed_number(seed))
+    return Spread(float(accuracy.mean()), float(accuracy.std(ddof=1)), len(accuracy), seed_number(seed))
+
+
+def _accuracy_at(gold: Floats, scores: Floats, thresholds: Floats) -> Floats:
+    """Return the balanced accuracy of deciding 1 above each threshold, by counting scores below it in both classes."""
+    positives, negatives = np.sort(scores[gold == 1]), np.sort(scores[gold == 0])
+    missed = np.searchsorted(positives, thresholds, side="right")
+    rejected = np.searchsorted(negatives, thresholds, side="right")
+    return np.asarray((1 - missed / len(positives) + rejected / len(negatives)) / 2)
+
+
+def _split(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, tuple[Floats, Floats]]:
+    (gold, column), kept = complete(labels, scores)
+    if len(groups) != len(kept):
+        raise ValueError(f"{len(groups)} group labels for {len(kept)} rows")
+    rows: dict[Hashable, list[int]] = {}
+    present = [group for group, keep in zip(groups, kept, strict=True) if keep]
+    for row, group in enumerate(present):
+        rows.setdefault(group, []).append(row)
+    return {group: (gold[picked], column[picked]) for group, picked in rows.items()}
