@@ -5,12 +5,14 @@ A layer (cache, limit, retry, replay...) wraps an LLM and is an LLM.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 from pydantic import Field
 
-from summeter.records import Record, digest
+from summeter.records import Record, canonical
 
 Role = Literal["system", "user", "assistant"]
 Format = Literal["json_schema", "json_object", "text"]
@@ -26,8 +28,9 @@ class Message(Record):
 class Request(Record):
     """All that decides an LLM's reply. Equal requests share one key, hence one stored call.
 
-    `draw` tells apart independent samples of one prompt. `format` is what the server is asked to enforce;
-    `schema_` the JSON schema of the reply (sent only with format "json_schema").
+    `draw` tells apart independent samples of one prompt. `format` is the strictest format the server is
+    asked to enforce (a server that lacks it is asked for the next weaker one; `Completion.format` says
+    which it was); `schema_` is the JSON schema of the reply.
     """
 
     model: str
@@ -40,14 +43,36 @@ class Request(Record):
     schema_: dict[str, Any] | None = Field(default=None)
     draw: int = 0
 
-    @property
+    # A prompt is long and its key is asked for several times a call: text and hash are made once.
+    @cached_property
+    def canonical(self) -> str:
+        """The request as canonical JSON."""
+        return canonical(self.model_dump(mode="json"))
+
+    @cached_property
     def key(self) -> str:
         """SHA-256 of the canonical JSON of the request."""
-        return digest(self.model_dump(mode="json"))
+        return hashlib.sha256(self.canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def prompt(self) -> str:
+        """The turns' texts, one below the other."""
+        return "\n\n".join(message.content for message in self.messages)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """As pydantic's; the copy's key is its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        for made in ("canonical", "key"):
+            copied.__dict__.pop(made, None)
+        return copied
 
 
 class Completion(Record):
-    """What came back. `finish_reason` is the server's ("stop", "length", "content_filter"...)."""
+    """What came back. `finish_reason` is the server's ("stop", "length", "content_filter"...).
+
+    `model` is the name the server says it served; `format` what it enforced, where that is known;
+    `seconds` from sending to the last byte.
+    """
 
     text: str
     finish_reason: str | None = None
@@ -56,6 +81,7 @@ class Completion(Record):
     tokens_in: int | None = None
     tokens_out: int | None = None
     seconds: float | None = None
+    format: Format | None = None
 
 
 @runtime_checkable

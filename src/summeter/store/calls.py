@@ -1,0 +1,215 @@
+"""The call store: every request and its raw reply, by the request's hash, in one SQLite file.
+
+It is the cache of a run, what a resumed run does not ask again, and the source of a replay. Requests
+and replies are JSON texts here; their types belong to the models. No key and no header gets into it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from summeter.records import InputError, SummeterError, UsageError
+
+# "SMTR": tells a call store from any other SQLite file.
+APPLICATION_ID = 0x534D5452
+VERSION = 1
+BUSY_SECONDS = 30.0
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY,
+    created REAL NOT NULL,
+    provider TEXT NOT NULL,
+    request TEXT NOT NULL,
+    completion TEXT NOT NULL
+)
+"""
+
+
+class Call(NamedTuple):
+    """One stored call. `request` and `completion` are JSON; `created` is seconds since 1970, UTC."""
+
+    key: str
+    created: float
+    provider: str
+    request: str
+    completion: str
+
+
+class CallStats(NamedTuple):
+    """What a store holds, for one model string. `seconds` and tokens are sums over the calls that tell them."""
+
+    provider: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+
+class CallStore:
+    """Content-addressed calls. Safe for several threads and for several processes on one file.
+
+    A reply is committed before `put` returns, so a killed process loses no reply that anyone has seen.
+    The first reply stored for a key stays. `path` None keeps the calls in memory.
+
+    >>> with CallStore() as store:
+    ...     store.put("k", request="{}", completion='{"text":"a"}', provider="scripted")
+    ...     store.put("k", request="{}", completion='{"text":"b"}', provider="scripted")
+    '{"text":"a"}'
+    '{"text":"a"}'
+    """
+
+    def __init__(
+        self, path: str | Path | None = None, *, readonly: bool = False, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.path = None if path is None else Path(path)
+        self.readonly = readonly
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._connection = self._open()
+
+    def get(self, key: str) -> str | None:
+        """The completion stored under `key`, or None."""
+        rows = self._run("SELECT completion FROM calls WHERE key = ?", (key,))
+        return rows[0][0] if rows else None
+
+    def put(self, key: str, request: str, completion: str, provider: str) -> str:
+        """Store a call, committed on return. Returns the completion that counts: the first one stored."""
+        if self.readonly:
+            raise UsageError(f"{self.path}: the call store is open for reading only")
+        row = (key, self._clock(), provider, _utf8(request), _utf8(completion))
+        added = self._run("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?) RETURNING 1", row)
+        return completion if added else self.get(key) or completion
+
+    def stats(self) -> list[CallStats]:
+        """Counts and sums a model string, by name."""
+        rows = self._run(
+            "SELECT provider, count(*), total(json_extract(completion, '$.tokens_in')),"
+            " total(json_extract(completion, '$.tokens_out')), total(json_extract(completion, '$.seconds'))"
+            " FROM calls GROUP BY provider ORDER BY provider"
+        )
+        return [CallStats(name, count, int(tin), int(tout), seconds) for name, count, tin, tout, seconds in rows]
+
+    def __len__(self) -> int:
+        return int(self._run("SELECT count(*) FROM calls")[0][0])
+
+    def __contains__(self, key: object) -> bool:
+        return bool(self._run("SELECT 1 FROM calls WHERE key = ?", (key,)))
+
+    def __iter__(self) -> Iterator[Call]:
+        """Every call, in the order of storing; calls stored meanwhile may or may not be among them."""
+        last = 0
+        while rows := self._run(
+            "SELECT rowid, key, created, provider, request, completion FROM calls"
+            " WHERE rowid > ? ORDER BY rowid LIMIT 200",
+            (last,),
+        ):
+            for row in rows:
+                yield Call(*row[1:])
+            last = rows[-1][0]
+
+    def close(self) -> None:
+        """Let go of the file. Closing twice is harmless."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, sql: str, values: tuple[object, ...] = ()) -> list[Any]:
+        try:
+            with self._lock:
+                return self._connection.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+
+    def _open(self) -> sqlite3.Connection:
+        if self.path is not None and self.readonly and not self.path.is_file():
+            raise UsageError(f"{self.path}: there are no recorded calls; a replay needs the calls.sqlite of a run")
+        connection: sqlite3.Connection | None = None
+        try:
+            connection = self._connect()
+            self._prepare(connection)
+        except sqlite3.Error as error:
+            if connection is not None:
+                connection.close()
+            raise self._fault(error) from error
+        except SummeterError:
+            if connection is not None:
+                connection.close()
+            raise
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.path is None:
+            return _connect(":memory:")
+        if not self.readonly:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return _connect(self.path.resolve().as_uri())
+        uri = self.path.resolve().as_uri()
+        connection = _connect(f"{uri}?mode=ro")
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError:
+            # On a medium nobody can write to, SQLite cannot make its helper files; nobody else writes either.
+            connection.close()
+            connection = _connect(f"{uri}?mode=ro&immutable=1")
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        made = connection.execute("PRAGMA application_id").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if made != APPLICATION_ID and (made or tables or self.readonly):
+            raise InputError.at(self.path or "memory", None, None, "is an SQLite file, but not one of recorded calls")
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise InputError.at(
+                self.path or "memory", None, None,
+                f"was written by a newer summeter (store version {version}, this one reads {VERSION}); upgrade",
+            )  # fmt: skip
+        if self.readonly:
+            return
+        # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if not version:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(_SCHEMA)
+            connection.execute("COMMIT")
+
+    def _fault(self, error: sqlite3.Error) -> SummeterError:
+        where = self.path or "memory"
+        name = getattr(error, "sqlite_errorname", "") or ""
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            return InputError.at(
+                where, None, None, f"is not a readable call store ({error}); move it away or restore it"
+            )
+        if name.startswith("SQLITE_BUSY"):
+            return SummeterError(f"{where}: another process has held the call store for {BUSY_SECONDS:.0f} s")
+        if isinstance(error, sqlite3.ProgrammingError):
+            return SummeterError(f"{where}: the call store is closed ({error})")
+        return SummeterError(f"{where}: the call store cannot be used: {error}")
+
+
+def _connect(target: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        target, uri=target != ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+
+
+def _utf8(text: str) -> str:
+    # A lone surrogate has no UTF-8; in JSON its escape means the same.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
