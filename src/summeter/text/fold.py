@@ -72,7 +72,7 @@ class Folded:
         return self._starts[start], self._ends[end - 1]
 
     def find(self, needle: str, start: int = 0) -> int | None:
-        """The first place of `needle` (not empty) from `start` on, whose original stands free; None if there is none."""
+        """The first place of `needle` (not empty) from `start` on, standing free in the original, or None."""
         at = self.text.find(needle, start)
         while at >= 0:
             if standalone(self.original, *self.span(at, at + len(needle))):

@@ -44,7 +44,7 @@ _LETTER = r"[^\W\d_]"
 
 _STOP = re.compile(
     rf"(?P<run>\.(?:[ ]\.)+[{_WEAK}]*|[{_WEAK}{_STRONG}]+)"
-    rf"(?P<close>[{_CLOSERS}]*(?:[“«](?=\s|$))?(?:\[\d{{1,3}}\])*)"
+    rf"(?P<close>[{_CLOSERS}]*(?:[“«](?=\s|$)|[ \u00a0\u202f]»(?!\w))?(?:\[\d{{1,3}}\])*)"
 )
 _NEWLINE = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _BREAK = re.compile(rf"\r\n|[{_NEWLINE}]")
@@ -53,7 +53,7 @@ _OPENING = re.compile(rf"[{_OPENERS}]*")
 _MARKER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]+")
 _BULLET = re.compile(r"(?:[-*+•–—◦▪·‣●○■]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])[^\S\n]")
 _LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
-_LAST_WORD = re.compile(r"[^\s\"'“‘„«(\[{`]*$")
+_OPENING_MARKS = "\"'“‘„«([{`*_"
 _FIRST_WORD = re.compile(rf"{_LETTER}+(?:['’]{_LETTER}+)?")
 _ACRONYM = re.compile(rf"{_LETTER}(?:\.{_LETTER})+")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0003ffff]")
@@ -62,6 +62,10 @@ _SPACED_CLOSER = re.compile(r"[ \t]+(''|[”’»)\]]|-rrb-|-RRB-|[\"'])(?!\S)")
 _LONE_QUOTE = re.compile(r"(?<!\S)['`](?!\S)")
 _SAID = re.compile(rf"(?:(?:he|she|they|we|it|i|mr\.?|mrs\.?|ms\.?|{_LETTER}+) ){{0,2}}(?:{abbr.SPEECH})\b")
 _NAME_SAID = re.compile(rf"(?:[A-Z][\w.'’-]* ){{1,3}}(?:{abbr.SPEECH})\b")
+# Emoji and emoticons behind a stop belong to the sentence they comment on.
+_AFTERTHOUGHT = re.compile(
+    "(?:[ \t]*(?:[\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f000-\U0001faff]+|[:;]-?[)(DPp])(?!\\S))*"
+)
 _LINKED = re.compile(r"[/@_\\=]|www\.|\w\.\w+\.\w")
 
 
@@ -159,8 +163,7 @@ def _line_ends(text: str) -> list[int]:
     for match in _BREAK.finditer(text):
         if match.start() < after:
             continue  # a further break of the same white space
-        space = _SPACE.match(text, match.start())
-        after = space.end() if space else match.end()
+        after = _past(_SPACE, text, match.start())
         breaks = _BREAK.findall(text, match.start(), after)
         if len(breaks) > 1 or not _runs_on(text, start, match.start(), after):
             found.append(match.start())
@@ -170,8 +173,7 @@ def _line_ends(text: str) -> list[int]:
 
 def _runs_on(text: str, start: int, end: int, after: int) -> bool:
     """Whether the line `text[start:end]` runs on into the line at `after` (a hard wrap within a sentence)."""
-    opening = _OPENING.match(text, after)
-    first = opening.end() if opening else after
+    first = _past(_OPENING, text, after)
     if first >= len(text) or _BULLET.match(text, after):
         return False
     tail = text[max(start, end - 32) : end].rstrip()
@@ -195,23 +197,29 @@ class _Stops:
 
     def end(self, match: re.Match[str], start: int) -> int | None:
         """Where the sentence that began at or after `start` ends, or None if it goes on."""
-        text, end = self.text, match.end()
-        if end >= len(text):
+        end = match.end()
+        after = self._after(end)
+        if after is None:
             return None
-        space = _SPACE.match(text, end)
-        after = space.end() if space else end
-        if _BREAK.search(text, end, after):
-            return None  # the line break decides
-        run = match["run"]
-        if any(char in _STRONG for char in run):
+        if not match["run"].isascii() and any(char in _STRONG for char in match["run"]):
             return end if self._strong(match, after) else None
         if after == end:
             return end if self._glued(match) else None
-        if match.start() > start and text[match.start() - 1].isspace():
+        if match.start() > start and self.text[match.start() - 1].isspace():
             return self._tokenised(match)
-        if _MARKER.fullmatch(text[start : match.end()].lstrip() if match.end() - start < 64 else ""):
-            return None
-        return end if self._spaced(match, after) else None
+        if end - start < 24 and _MARKER.fullmatch(self.text[start:end].lstrip()):
+            return None  # "2." opens an item of a list
+        return _past(_AFTERTHOUGHT, self.text, end) if self._spaced(match, after) else None
+
+    def _after(self, end: int) -> int | None:
+        """Where the text goes on after a stop; None if it does not, or if a line break decides."""
+        if self.text[end : end + 1] == " " and not self.text[end + 1 : end + 2].isspace():
+            after = end + 1
+        else:
+            after = _past(_SPACE, self.text, end)
+            if after - end > 1 or self.text[end : end + 1] in _NEWLINE:
+                after = -1 if _BREAK.search(self.text, end, after) else after
+        return after if 0 <= after < len(self.text) else None
 
     def _strong(self, match: re.Match[str], after: int) -> bool:
         text, end = self.text, match.end()
@@ -248,16 +256,18 @@ class _Stops:
         while (closer := _SPACED_CLOSER.match(text, end)) and self._closes(closer):
             end = closer.end()
         quoted = end > match.end() or bool(match["close"])
-        rest = _SPACE.match(text, end)
-        after = rest.end() if rest else end
-        if after >= len(text) or _BREAK.search(text, end, after):
+        after = self._after(end)
+        if after is None:
             return None
-        opening = _OPENING.match(text, after)
-        first = text[opening.end() : opening.end() + 1] if opening else ""
-        if (len(run) > 1 and "." in run and not first.isupper()) or (quoted and _SAID.match(text, after)):
+        first = _past(_OPENING, text, after)
+        if len(run) > 1 and "." in run and not text[first : first + 1].isupper():
             return None
-        word = _last_word(text, match.start() - 1).lower()
-        return None if run == "." and word in abbr.LEADING else end
+        if (quoted and _SAID.match(text, after)) or (run == "." and self._leads(match.start() - 1)):
+            return None
+        return end
+
+    def _leads(self, at: int) -> bool:
+        return _last_word(self.text, at).lower() in abbr.LEADING
 
     def _closes(self, closer: re.Match[str]) -> bool:
         """Whether a quotation mark that stands alone closes: an odd number of its kind stands before it."""
@@ -271,47 +281,51 @@ class _Stops:
 
     def _spaced(self, match: re.Match[str], after: int) -> bool:
         """White space follows, none precedes: the common case."""
-        text = self.text
-        opening = _OPENING.match(text, after)
-        first = opening.end() if opening else after
-        following = text[first : first + 1]
-        run, close = match["run"], match["close"]
-        if following.islower() and (close or "…" in run or ".." in run or ". ." in run):
+        text, run, close = self.text, match["run"], match["close"]
+        first = after if text[after].isalnum() else _past(_OPENING, text, after)
+        if text[first : first + 1].islower() and (close or "…" in run or ".." in run or ". ." in run):
             return False
         if run != ".":
             return not (close and "." not in run and self._names_speaker(after))
         word = _last_word(text, match.start())
-        if not self._stop_after(word, match, first):
-            return False
-        return self.agreed is None or after in self.agreed
+        return self._stop_after(word, match.start(), first) and (self.agreed is None or after in self.agreed)
 
     def _names_speaker(self, after: int) -> bool:
         said = _NAME_SAID.match(self.text, after)
-        return bool(said) and said.group().split()[0].lower() not in abbr.OPENERS if said else False
+        return said is not None and said.group().split()[0].lower() not in abbr.OPENERS
 
-    def _stop_after(self, word: str, match: re.Match[str], first: int) -> bool:
-        """Whether a full stop after `word` ends the sentence, given what follows at `first`."""
+    def _stop_after(self, word: str, at: int, first: int) -> bool:
+        """Whether a full stop at `at`, after `word`, ends the sentence, given what follows at `first`."""
         low = word.lower()
         following = self.text[first : first + 1]
-        if low in abbr.LEADING:
+        initial = len(word) == 1 and word.isalpha()
+        if low in abbr.LEADING or (word.isdigit() and len(word) < 3 and self._lists(at - len(word))):
             return False
+        if following.islower():
+            return not (initial or low in abbr.NUMBERED or _abbreviated(word))
+        if following.isdigit():
+            return not (initial or low in abbr.NUMBERED or low in abbr.MONTHS)
+        if initial or _abbreviated(word):
+            return self._after_abbreviation(word, at, first)
+        return True
+
+    def _lists(self, at: int) -> bool:
+        """Whether the number that begins at `at` opens an item of a list within a line ("two things: 1. ...")."""
+        return self.text[max(0, at - 4) : at].rstrip(" (")[-1:] in tuple(":;")
+
+    def _after_abbreviation(self, word: str, at: int, first: int) -> bool:
+        """Whether a sentence ends after an abbreviation or initial that something other than a small letter follows."""
         follower = _FIRST_WORD.match(self.text, first)
         right = follower.group().lower() if follower else ""
-        if following.islower():
-            return not (_abbreviated(word) or low in abbr.NUMBERED or (len(word) == 1 and word.isalpha()))
-        if following.isdigit():
-            return not (low in abbr.NUMBERED or low in abbr.MONTHS or (len(word) == 1 and word.isalpha()))
-        if low in abbr.CLOCK:
+        if word.lower() in abbr.CLOCK:
             return right not in abbr.AFTER_CLOCK
-        if len(word) == 1 and word.isupper():
-            return self._after_initial(match.start() - 1, right)
-        if _abbreviated(word):
-            return right in abbr.OPENERS or not following.isalpha()
-        return True
+        if len(word) == 1:
+            return word.islower() or self._after_initial(at - 1, right)
+        return right in abbr.OPENERS or not self.text[first : first + 1].isalpha()
 
     def _after_initial(self, at: int, right: str) -> bool:
         """ "J. K. Rowling" goes on; "plan B. The next" does not."""
-        before = _last_word(self.text, at - 1) if self.text[at - 1 : at].isspace() else ""
+        before = _last_word(self.text, at) if self.text[at - 1 : at].isspace() else ""
         if not before or before[0].isupper() or not before.isalpha():
             return right in abbr.OPENERS - abbr.NAME_LIKE
         return right in abbr.OPENERS
@@ -319,15 +333,21 @@ class _Stops:
 
 def _abbreviated(word: str) -> bool:
     low = word.lower()
-    if low in {"sat", "sun", "mon", "wed", "min", "max", "ft", "am", "pm", "oz"} and word.islower():
+    if len(word) < 4 and low in {"sat", "sun", "mon", "wed", "min", "max", "ft", "am", "pm", "oz"} and word.islower():
         return False
     return low in abbr.CLOSING or (low in abbr.MONTHS and not word.islower()) or bool(_ACRONYM.fullmatch(word))
 
 
 def _last_word(text: str, end: int) -> str:
     """The word that ends at `end`, without opening marks; of very long ones, the last 24 characters."""
-    found = _LAST_WORD.search(text[max(0, end - 24) : end])
-    return found.group() if found else ""
+    found = text[max(0, end - 24) : end].rsplit(None, 1)
+    return found[-1].lstrip(_OPENING_MARKS) if found else ""
+
+
+def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where a pattern that may be empty ends when it begins at `at`."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
 
 
 def _token(text: str, start: int, end: int) -> str:
