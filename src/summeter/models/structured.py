@@ -1,8 +1,8 @@
 """A prompt and a form in, a typed answer or a named failure out.
 
-The server is asked for the strictest format it knows (json_schema, else json_object, else the bare
-prompt); what it lacks is learnt once per endpoint. A reply that does not fit the form gets one repair
-turn that names the fault. What still does not fit is an Answer with a status, never a guess.
+The server is asked to enforce the form's schema; one that cannot is asked for less (`layers/formats.py`).
+A reply that does not fit the form gets one repair turn that names the fault. What still does not fit is
+an Answer with a status, never a guess.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from summeter.models.base import LLM, Completion, Format, Message, Request
 from summeter.models.prompts import Prompt
-from summeter.records import CapabilityError, ReplyError, Status
+from summeter.records import ReplyError, Status
 
 T = TypeVar("T")
-
-FORMATS: tuple[Format, ...] = ("json_schema", "json_object", "text")
 
 
 class Form(NamedTuple, Generic[T]):
@@ -42,12 +40,16 @@ class Answer(NamedTuple, Generic[T]):
 
 
 class Settings(NamedTuple):
-    """How a bound model is asked."""
+    """How a bound model is asked. None leaves a choice to the endpoint and is not sent.
+
+    `format` is the strictest reply format asked for; `repair` allows the one repair turn.
+    """
 
     temperature: float | None = 0.0
     max_tokens: int | None = None
     seed: int | None = None
     repair: bool = True
+    format: Format = "json_schema"
 
 
 class BoundLLM:
@@ -56,7 +58,6 @@ class BoundLLM:
     def __init__(self, llm: LLM, settings: Settings | None = None) -> None:
         self.llm = llm
         self.settings = settings or Settings()
-        self._format = 0  # index into FORMATS; only ever moves towards the weaker one
 
     @property
     def id(self) -> str:
@@ -79,24 +80,14 @@ class BoundLLM:
         return Answer(result, "ok", None, tuple(calls), completion.text, completion.model)
 
     async def _complete(self, messages: tuple[Message, ...], form: Form[T], draw: int) -> tuple[Request, Completion]:
-        while True:
-            asked = self._format
-            request = self._request(messages, form, FORMATS[asked], draw)
-            try:
-                return request, await self.llm.complete(request)
-            except CapabilityError as error:
-                if error.lacks not in FORMATS or asked == len(FORMATS) - 1:
-                    raise
-                self._format = max(self._format, asked + 1)
-
-    def _request(self, messages: tuple[Message, ...], form: Form[T], format_: Format, draw: int) -> Request:
         settings = self.settings
-        schema = form.schema if format_ == "json_schema" else None
-        return Request(
+        schema = form.schema if settings.format == "json_schema" else None
+        request = Request(
             model=self.llm.id, messages=messages, temperature=settings.temperature,
-            max_tokens=settings.max_tokens, seed=settings.seed, format=format_,
+            max_tokens=settings.max_tokens, seed=settings.seed, format=settings.format,
             schema_name=form.name if schema else None, schema_=schema, draw=draw,
         )  # fmt: skip
+        return request, await self.llm.complete(request)
 
 
 def _read(completion: Completion, form: Form[T]) -> T | ReplyError:

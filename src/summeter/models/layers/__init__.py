@@ -1,0 +1,1 @@
+"""Layers: each wraps an LLM and is an LLM."""

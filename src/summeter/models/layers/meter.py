@@ -1,0 +1,74 @@
+"""Counts what is asked and what it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from summeter.models.base import LLM, Completion, Request
+
+
+@dataclass
+class Usage:
+    """Running totals of one model.
+
+    `asked` = `hits` (answered by the store) + `joined` (shared another's call) + `sent` (answered or
+    failed afresh) once nothing is under way. `retries` are the tries beyond each call's first. Tokens and `seconds` (of
+    fresh replies, as the provider tells them) are sums; a reply without them adds nothing and counts in
+    `untold`.
+    """
+
+    asked: int = 0
+    hits: int = 0
+    joined: int = 0
+    sent: int = 0
+    retries: int = 0
+    failures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    untold: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
+
+    def fresh(self, completion: Completion) -> None:
+        """A reply that was not stored before."""
+        self.seconds += completion.seconds or 0.0
+        if completion.tokens_in is None or completion.tokens_out is None:
+            self.untold += 1
+        self.tokens_in += completion.tokens_in or 0
+        self.tokens_out += completion.tokens_out or 0
+
+    def as_dict(self) -> dict[str, float]:
+        """Plain numbers, for a manifest or a progress line."""
+        return asdict(self)
+
+
+class Meter:
+    """The outermost layer: every question and every failure passes here. `usage` is live."""
+
+    def __init__(self, llm: LLM, usage: Usage | None = None, *, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.llm = llm
+        self.usage = usage or Usage()
+        self._clock = clock
+
+    @property
+    def id(self) -> str:
+        """The model string."""
+        return self.llm.id
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply of the layer below."""
+        self.usage.asked += 1
+        start = self._clock()
+        try:
+            return await self.llm.complete(request)
+        except Exception:
+            self.usage.failures += 1
+            raise
+        finally:
+            self.usage.waited += self._clock() - start
+
+    async def close(self) -> None:
+        """Close what is below."""
+        await self.llm.close()

@@ -1,0 +1,78 @@
+"""Tries again what can be tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from summeter.models.base import LLM, Completion, Request
+from summeter.models.layers.meter import Usage
+from summeter.records import TransientError
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class RetryPolicy(NamedTuple):
+    """Waits in seconds: before try n + 1 a draw from 0 to min(longest, first * 2**(n - 1)) ("full jitter",
+    Brooker, 2015), and never less than the server's Retry-After. A Retry-After above `patience` ends the call.
+    """
+
+    max_retries: int = 8
+    first: float = 0.5
+    longest: float = 30.0
+    patience: float = 300.0
+
+    def wait(self, tries: int, asked: float | None, rng: random.Random) -> float:
+        """Seconds to wait after `tries` failed tries; `asked` is the server's wish."""
+        drawn = rng.uniform(0.0, min(self.longest, self.first * 2.0 ** (tries - 1)))
+        # The wish is kept in full; a little on top, so that all who were sent away do not return at once.
+        return drawn if asked is None else asked + min(drawn, self.first)
+
+
+class Retry:
+    """Asks the layer below again after a TransientError, until it answers or the retries are used up."""
+
+    def __init__(
+        self, llm: LLM, policy: RetryPolicy | None = None, *, rng: random.Random,
+        sleep: Sleep = asyncio.sleep, usage: Usage | None = None,
+    ) -> None:  # fmt: skip
+        self.llm = llm
+        self._policy = policy or RetryPolicy()
+        self._rng = rng
+        self._sleep = sleep
+        self._usage = usage or Usage()
+
+    @property
+    def id(self) -> str:
+        """The model string."""
+        return self.llm.id
+
+    async def complete(self, request: Request) -> Completion:
+        """The first reply. Gives up with the last failure and the number of tries."""
+        tries = 0
+        while True:
+            try:
+                return await self.llm.complete(request)
+            except TransientError as error:
+                tries += 1
+                asked = error.retry_after
+                if (why := self._over(tries, asked)) is not None:
+                    raise TransientError(f"{error} ({why})", retry_after=asked) from error
+            self._usage.retries += 1
+            await self._sleep(self._policy.wait(tries, asked, self._rng))
+
+    def _over(self, tries: int, asked: float | None) -> str | None:
+        """Why there is no further try, or None."""
+        policy = self._policy
+        made = f"gave up after {tries} {'try' if tries == 1 else 'tries'}"
+        if tries > policy.max_retries:
+            return made
+        if asked is not None and asked > policy.patience:
+            return f"the server asks to wait {asked:.0f} s, this run waits at most {policy.patience:.0f} s; {made}"
+        return None
+
+    async def close(self) -> None:
+        """Close what is below."""
+        await self.llm.close()

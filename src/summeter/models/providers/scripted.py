@@ -1,0 +1,181 @@
+"""An LLM without a model: replies by rule. For tests, docs and demonstrations; opens no socket.
+
+Model string `scripted/PATH.jsonl`; each line is one rule, the first that fits answers:
+
+    {"match": "Key facts:", "reply": {"key_facts": ["a", "b"]}}
+    {"regex": "(?i)sentence 3", "reply": "no idea", "finish_reason": "length"}
+    {"match": "Summary: The cat", "error": "transient", "times": 2}
+    {"reply": "anything else"}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import ValidationError, model_validator
+
+from summeter.models.base import Completion, Request
+from summeter.models.providers.options import Options
+from summeter.records import CapabilityError, InputError, ModelError, Record, TransientError
+
+Failure = Literal["transient", "model", "json_schema", "json_object", "temperature", "seed"]
+
+
+class Rule(Record):
+    """When (`match`: all these strings are in the prompt; `regex`; `key`: a key's beginning; none: always) and what.
+
+    `reply` is the text, or JSON to be sent as text. `error` fails instead: "transient", "model", or the
+    capability that is refused. `times` is how often the rule answers before it stands aside.
+    """
+
+    match: str | tuple[str, ...] | None = None
+    regex: str | None = None
+    key: str | None = None
+    reply: Any = None
+    error: Failure | None = None
+    retry_after: float | None = None
+    refusal: str | None = None
+    finish_reason: str | None = "stop"
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    times: int | None = None
+
+    @model_validator(mode="after")
+    def _answers(self) -> Self:
+        if self.reply is None and self.error is None and self.refusal is None:
+            raise ValueError("a rule needs a `reply`, an `error` or a `refusal`")
+        if self.regex is not None:
+            try:
+                re.compile(self.regex)
+            except re.error as error:
+                raise ValueError(f"`regex` is not a regular expression: {error}") from error
+        return self
+
+    def fits(self, request: Request, prompt: str) -> bool:
+        """Whether the rule is about this request."""
+        wanted = (self.match,) if isinstance(self.match, str) else self.match or ()
+        if not all(text in prompt for text in wanted):
+            return False
+        if self.regex is not None and not re.search(self.regex, prompt):
+            return False
+        return self.key is None or request.key.startswith(self.key)
+
+    def answer(self, model: str) -> Completion:
+        """The reply, or the failure raised."""
+        if self.error == "transient":
+            raise TransientError(f"{model}: a scripted failure", retry_after=self.retry_after)
+        if self.error == "model":
+            raise ModelError(f"{model}: a scripted failure")
+        if self.error is not None:
+            raise CapabilityError(f"{model}: scripted to refuse {self.error}", lacks=self.error)
+        text = self.reply if isinstance(self.reply, str) else json.dumps(self.reply, ensure_ascii=False)
+        return Completion(
+            text="" if self.reply is None else text, finish_reason=self.finish_reason, refusal=self.refusal,
+            model=model, tokens_in=self.tokens_in, tokens_out=self.tokens_out,
+        )  # fmt: skip
+
+
+Rules = Callable[[Request], Completion | str] | Mapping[str, Any] | Iterable[Rule | Mapping[str, Any]]
+
+
+class Scripted:
+    """An LLM that answers by rule and counts what it was asked.
+
+    `rules` is a function of the request (it may raise), a mapping from a substring of the prompt to its
+    reply, or a list of rules; the first that fits answers. `latency` is in seconds; `failures` is the
+    share of calls that fail for a moment, drawn from `rng`.
+
+    >>> llm = Scripted({"capital of France": "Paris"})
+    >>> llm.calls
+    0
+    """
+
+    def __init__(
+        self, rules: Rules, *, id: str = "scripted/rules", latency: float = 0.0,  # noqa: A002 - as in the protocol
+        failures: float = 0.0, rng: random.Random | None = None,
+    ) -> None:  # fmt: skip
+        self._id = id
+        self._function = rules if callable(rules) else None
+        self._rules = [] if callable(rules) else _rules(rules)
+        self._used = [0] * len(self._rules)
+        self.latency = latency
+        self.failures = failures
+        self._rng = rng or random.Random(0)
+        self.requests: list[Request] = []
+        self.closed = False
+
+    @classmethod
+    def from_file(cls, path: str | Path, **settings: Any) -> Scripted:
+        """Rules from a JSONL file; a faulty one is named by file, line and field."""
+        return cls(_read(Path(path)), **{"id": f"scripted/{path}", **settings})
+
+    @property
+    def id(self) -> str:
+        """The model string."""
+        return self._id
+
+    @property
+    def calls(self) -> int:
+        """How often it was asked."""
+        return len(self.requests)
+
+    async def complete(self, request: Request) -> Completion:
+        """The first fitting rule's reply. A request that no rule fits is a ModelError."""
+        self.requests.append(request)
+        # Even at no latency the loop gets its turn, as with a real endpoint.
+        await asyncio.sleep(self.latency)
+        if self.failures and self._rng.random() < self.failures:
+            raise TransientError(f"{self.id}: a scripted failure")
+        if self._function is not None:
+            made = self._function(request)
+            return Completion(text=made, finish_reason="stop", model=self.id) if isinstance(made, str) else made
+        prompt = request.prompt
+        for index, rule in enumerate(self._rules):
+            if (rule.times is None or self._used[index] < rule.times) and rule.fits(request, prompt):
+                self._used[index] += 1
+                return rule.answer(self.id)
+        raise ModelError(f"{self.id}: no rule fits the prompt that begins {prompt[:80]!r} (key {request.key[:12]})")
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+        self.closed = True
+
+
+def scripted(name: str, options: Options) -> Scripted:
+    """The factory behind `scripted/PATH.jsonl`."""
+    del options
+    return Scripted.from_file(name)
+
+
+def _rules(rules: Mapping[str, Any] | Iterable[Rule | Mapping[str, Any]]) -> list[Rule]:
+    if isinstance(rules, Mapping):
+        return [Rule(match=match, reply=reply) for match, reply in rules.items()]
+    return [rule if isinstance(rule, Rule) else Rule.model_validate(rule) for rule in rules]
+
+
+def _read(path: Path) -> list[Rule]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise InputError.at(path, None, None, "there is no such file of scripted replies") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(path, None, None, f"cannot be read: {error}") from error
+    rules = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            rules.append(Rule.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"])) or None
+            raise InputError.at(path, number, field, first["msg"]) from error
+    if not rules:
+        raise InputError.at(path, None, None, "holds no rule")
+    return rules

@@ -1,0 +1,172 @@
+"""From a model string to an LLM, and from an LLM to one that is cached, retried, limited and counted."""
+
+from __future__ import annotations
+
+import difflib
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import NamedTuple
+
+from summeter.models.base import LLM
+from summeter.models.layers.cache import Cache
+from summeter.models.layers.formats import Formats
+from summeter.models.layers.limit import Gate, Limit
+from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.replay import Replay
+from summeter.models.layers.retry import Retry, RetryPolicy
+from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
+from summeter.models.structured import BoundLLM, Settings
+from summeter.records import UsageError
+from summeter.store.calls import CallStore
+
+PROVIDERS: dict[str, str] = {
+    "openai": "summeter.models.providers.openai_compatible:openai",
+    "openai-api": "summeter.models.providers.openai_compatible:openai_api",
+    "ollama": "summeter.models.providers.openai_compatible:ollama",
+    "vllm": "summeter.models.providers.openai_compatible:vllm",
+    "openrouter": "summeter.models.providers.openai_compatible:openrouter",
+    "scripted": "summeter.models.providers.scripted:scripted",
+}
+"""Provider -> "module:factory". A factory takes the rest of the model string and the Options."""
+
+GROUP = "summeter.providers"
+DEFAULT_ROLE = "judge"
+
+_BINDING = re.compile(r"(?P<role>[A-Za-z_][\w-]*)=(?P<model>.*)", re.DOTALL)
+
+
+def providers() -> dict[str, str]:
+    """Every known provider -> "module:factory", this package's first."""
+    found = dict(PROVIDERS)
+    for point in entry_points(group=GROUP):
+        found.setdefault(point.name, point.value)
+    return found
+
+
+def resolve(
+    model: str, *, base_url: str | None = None, timeout: float = TIMEOUT,
+    max_connections: int = MAX_CONNECTIONS, environ: Mapping[str, str] | None = None,
+) -> LLM:  # fmt: skip
+    """The bare LLM behind `provider/model`. Sends nothing; a missing key or a wrong name is a UsageError.
+
+    `base_url` goes before the environment's; `environ` stands in for the process's own (for tests).
+    """
+    provider, name = _split(model)
+    options = Options(base_url=base_url, timeout=timeout, max_connections=max_connections)
+    if environ is not None:
+        options = Options(base_url, timeout, max_connections, environ)
+    module, _, attribute = providers()[provider].partition(":")
+    factory: Callable[[str, Options], LLM] = getattr(import_module(module), attribute)
+    return factory(name, options)
+
+
+def _split(model: str) -> tuple[str, str]:
+    provider, slash, name = model.partition("/")
+    known = providers()
+    names = ", ".join(sorted(known))
+    if not slash or not name.strip() or not provider:
+        raise UsageError(f"model {model!r} is not PROVIDER/MODEL (for example openai/gpt-4o); providers: {names}")
+    if provider not in known:
+        close = difflib.get_close_matches(provider, known, n=1)
+        hint = f"did you mean {close[0]}/{name}? " if close else ""
+        raise UsageError(
+            f"model {model!r}: there is no provider {provider!r}; {hint}Known: {names}. "
+            "Any other OpenAI-compatible server is openai-api/NAME/MODEL with NAME_BASE_URL set."
+        )
+    return provider, name
+
+
+def parse_binding(text: str) -> tuple[str, str]:
+    """(role, model string) of `-m ROLE=PROVIDER/MODEL`; without a role it is the judge.
+
+    >>> parse_binding("extractor=ollama/llama3.1")
+    ('extractor', 'ollama/llama3.1')
+    >>> parse_binding("openai/gpt-4o")
+    ('judge', 'openai/gpt-4o')
+    """
+    text = text.strip()
+    found = _BINDING.fullmatch(text)
+    role, model = (found["role"], found["model"].strip()) if found else (DEFAULT_ROLE, text)
+    if not model:
+        raise UsageError(f"{text!r} binds no model; write ROLE=PROVIDER/MODEL")
+    return role, model
+
+
+def parse_bindings(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
+    """Role -> model string; one role bound to two models is a UsageError."""
+    bound: dict[str, str] = {}
+    for text in texts:
+        role, model = parse_binding(text)
+        if bound.setdefault(role, model) != model:
+            raise UsageError(f"the role {role!r} is bound twice, to {bound[role]} and to {model}")
+    return bound
+
+
+def stack(
+    llm: LLM, store: CallStore | None = None, *, retry: RetryPolicy | None = None, gate: Gate | None = None,
+    max_connections: int = MAX_CONNECTIONS, rng: random.Random | None = None,
+) -> Meter:  # fmt: skip
+    """The LLM with its layers: counted, cached, retried, limited, and asked for a format it knows.
+
+    A wait between tries holds no connection (retry is outside the limit); what is cached is what came
+    after all tries (cache is outside retry). `gate` shares one limit among several models of an endpoint.
+    """
+    usage = Usage()
+    limited = Limit(Formats(llm), gate or Gate(max_connections))
+    retried = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
+    return Meter(Cache(retried, store, usage=usage), usage)
+
+
+def stack_replay(model: str, store: CallStore) -> Meter:
+    """Answers from the store alone, under the name `model`. Nothing is resolved: no key, no file, no socket."""
+    usage = Usage()
+    return Meter(Replay(model, store, usage=usage), usage)
+
+
+@dataclass(frozen=True)
+class CallSettings:
+    """How a run talks to its models: `settings` say what is asked, the rest how it is sent."""
+
+    settings: Settings = field(default_factory=Settings)
+    base_url: str | None = None
+    timeout: float = TIMEOUT
+    max_connections: int = MAX_CONNECTIONS
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    replay: bool = False
+
+
+class Bound(NamedTuple):
+    """The models of a run: `llms` by role, and one meter for each model string."""
+
+    llms: dict[str, BoundLLM]
+    meters: dict[str, Meter]
+
+    async def close(self) -> None:
+        """Let go of every connection."""
+        for meter in self.meters.values():
+            await meter.close()
+
+
+def bind(
+    models: Mapping[str, str], store: CallStore | None = None, calls: CallSettings | None = None,
+    *, rng: random.Random | None = None,
+) -> Bound:  # fmt: skip
+    """Role -> bound LLM. Roles with one model string share its connections, counts and known lacks;
+    models at one address share its limit of connections. With `calls.replay` the store answers alone."""
+    calls = calls or CallSettings()
+    meters: dict[str, Meter] = {}
+    gates: dict[str, Gate] = {}
+    for model in dict.fromkeys(models.values()):
+        if calls.replay:
+            if store is None:
+                raise UsageError("a replay needs the recorded calls of a run")
+            meters[model] = stack_replay(model, store)
+            continue
+        llm = resolve(model, base_url=calls.base_url, timeout=calls.timeout, max_connections=calls.max_connections)
+        gate = gates.setdefault(getattr(llm, "address", llm.id), Gate(calls.max_connections))
+        meters[model] = stack(llm, store, retry=calls.retry, gate=gate, rng=rng)
+    return Bound({role: BoundLLM(meters[model], calls.settings) for role, model in models.items()}, meters)
