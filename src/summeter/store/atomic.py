@@ -1,0 +1,97 @@
+"""Files and folders that appear whole or not at all.
+
+Everything is built beside its destination and renamed at the end: a crash, a full disk or Ctrl-C leaves
+the old content (or nothing), never a half.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write `text` as UTF-8 in place of whatever is at `path`."""
+    with _writing(Path(path)) as handle:
+        handle.write(text.encode("utf-8"))
+
+
+def write_lines(path: str | Path, lines: Iterable[str]) -> int:
+    """Write each text and a line feed, as UTF-8; a path that ends in `.gz` is compressed. Returns the count.
+
+    The compressed bytes hold no time and no name: equal lines give equal files.
+    """
+    target = Path(path)
+    with _writing(target) as handle:
+        if target.suffix != ".gz":
+            return _put(handle, lines)
+        with gzip.GzipFile(filename="", mode="wb", fileobj=handle, mtime=0) as packed:
+            return _put(packed, lines)
+
+
+@contextmanager
+def building(folder: str | Path) -> Iterator[Path]:
+    """A new folder to fill; it takes the place of `folder` when the block ends without an error.
+
+    An existing folder is replaced as a whole: whether it may be is the caller's to decide.
+    """
+    target = Path(folder).resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = _beside(target, "new")
+    fresh.mkdir()
+    try:
+        yield fresh
+        _swap(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    if not target.exists():
+        fresh.rename(target)
+        return
+    old = _beside(target, "old")
+    target.rename(old)
+    try:
+        fresh.rename(target)
+    except OSError:
+        old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[BinaryIO]:
+    target = path.resolve()  # through a link, to the file it names
+    if target.exists() and not target.is_file():  # a pipe or a device has no content to protect
+        with path.open("wb") as handle:
+            yield handle
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    fresh = _beside(target, "tmp")
+    try:
+        with fresh.open("xb") as handle:
+            yield handle
+            handle.flush()
+            os.fsync(handle.fileno())
+        fresh.replace(target)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _beside(target: Path, kind: str) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{kind}")
+
+
+def _put(handle: BinaryIO | gzip.GzipFile, lines: Iterable[str]) -> int:
+    count = 0
+    for line in lines:
+        handle.write(line.encode("utf-8") + b"\n")
+        count += 1
+    return count

@@ -1,0 +1,223 @@
+"""The DATA folder: documents, summaries, key facts and judgment sets as JSON Lines, sealed by dataset.json.
+
+    DATA/   dataset.json . documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl
+
+dataset.json holds the SHA-256 of every other file, so that a change made by hand is noticed on loading.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from pydantic import Field, ValidationError
+
+from summeter.records import Document, InputError, Judgment, KeyFacts, Record, Summary, UsageError
+from summeter.store.atomic import building, write_lines, write_text
+from summeter.store.faults import Faults
+from summeter.store.formats import Row, read_rows
+
+CARD = "dataset.json"
+DOCUMENTS = "documents.jsonl"
+SUMMARIES = "summaries.jsonl"
+KEY_FACTS = "keyfacts.jsonl"
+JUDGMENTS = "judgments"
+
+_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_R = TypeVar("_R", bound=Record)
+
+JudgmentMaker = Callable[[], Iterator[Judgment]]
+
+
+class Card(Record):
+    """What a dataset is, where it may be used, and the hashes that say it is unchanged.
+
+    `hash` is that of the content an evaluator sees (documents and summaries); `files` maps each file of the
+    folder to its SHA-256 and `counts` says how much is in it (both empty before the dataset is saved).
+    """
+
+    layout: Literal["summeter-dataset/1"] = "summeter-dataset/1"
+    name: str
+    version: str | None = None
+    licence: str | None = None
+    citation: str | None = None
+    splitter: str
+    hash: str = ""
+    counts: dict[str, int] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class Content(NamedTuple):
+    """What a folder holds."""
+
+    card: Card
+    documents: dict[str, Document]
+    summaries: tuple[Summary, ...]
+    judgments: dict[str, JudgmentMaker]
+
+
+def is_dataset(path: Path) -> bool:
+    """Whether the folder holds a dataset."""
+    return (path / CARD).is_file()
+
+
+def check_set_name(name: str) -> None:
+    """Raise UsageError unless `name` can name a judgment set (and so a file)."""
+    if not _SET_NAME.fullmatch(name):
+        raise UsageError(f"{name!r} cannot name a judgment set; use letters, digits, full stops, _ and -")
+
+
+def check_target(folder: Path, *, force: bool) -> None:
+    """Raise UsageError unless a dataset may be written to `folder`."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not folder.is_dir() or not is_dataset(folder):
+        raise UsageError(f"{folder} exists and is not a dataset; nothing was written: choose another folder")
+    if not force:
+        raise UsageError(f"{folder} already holds a dataset; choose another folder, or add --force to replace it")
+
+
+def write(
+    folder: Path, documents: Mapping[str, Document], summaries: Iterable[Summary],
+    sets: Mapping[str, JudgmentMaker], card: Card,
+) -> Card:  # fmt: skip
+    """Write the folder whole; returns the card with counts and file hashes filled in."""
+    with building(folder) as fresh:
+        lists = [one for one in documents.values() if one.key_facts]
+        counts = {
+            "documents": write_lines(fresh / DOCUMENTS, (_document_line(one) for one in documents.values())),
+            "summaries": write_lines(fresh / SUMMARIES, (one.model_dump_json(exclude_none=True) for one in summaries)),
+            "keyfacts": write_lines(fresh / KEY_FACTS, (_key_facts_line(one) for one in lists)),
+        }
+        for name, make in sets.items():
+            check_set_name(name)
+            path = fresh / JUDGMENTS / f"{name}.jsonl"
+            lines = (one.model_dump_json(exclude_none=True) for one in make())
+            counts[f"{JUDGMENTS}/{name}"] = write_lines(path, lines)
+        files = {name: file_hash(fresh / name) for name in _files(fresh)}
+        sealed = card.model_copy(update={"counts": counts, "files": files})
+        write_text(fresh / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
+    return sealed
+
+
+def read(folder: Path, *, verify: bool) -> Content:
+    """Read a folder; judgment sets are read when asked for. Raises InputError, also for changed files."""
+    card = _card(folder)
+    names = _files(folder)
+    if verify:
+        _verify(folder, card, names)
+    facts = {row["document_id"]: row["facts"] for row in _rows(folder / KEY_FACTS)}
+    documents = {one.id: one for one in _documents(folder / DOCUMENTS, facts)}
+    summaries = tuple(_records(folder / SUMMARIES, Summary))
+    _check_summaries(folder / SUMMARIES, documents, summaries)
+    makers = {Path(name).stem: _maker(folder / name) for name in names if name.startswith(f"{JUDGMENTS}/")}
+    return Content(card, documents, summaries, makers)
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _files(folder: Path) -> list[str]:
+    fixed = [name for name in (DOCUMENTS, SUMMARIES, KEY_FACTS) if (folder / name).is_file()]
+    return fixed + [f"{JUDGMENTS}/{path.name}" for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))]
+
+
+def _document_line(document: Document) -> str:
+    return document.model_dump_json(exclude_none=True, exclude={"key_facts"})
+
+
+def _key_facts_line(document: Document) -> str:
+    facts = KeyFacts.of(document.key_facts, "given")
+    row = {"document_id": document.id, "id": facts.id, "origin": facts.origin, "facts": list(facts.texts)}
+    return json.dumps(row, ensure_ascii=False)
+
+
+def _card(folder: Path) -> Card:
+    path = folder / CARD
+    try:
+        return Card.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        faults = Faults(str(path))
+        _note(faults, None, error)
+        faults.stop()
+        raise AssertionError from error
+
+
+def _verify(folder: Path, card: Card, names: list[str]) -> None:
+    faults = Faults(str(folder))
+    accept = f"to keep the change, check it and seal it: summeter data import {folder} -o {folder} --force"
+    for name, known in card.files.items():
+        changed = name in names and file_hash(folder / name) != known
+        if name not in names or changed:
+            faults.add(None, name, f"{'was changed' if changed else 'was removed'} after import; {accept}")
+    for name in names:
+        if name not in card.files:
+            faults.add(None, name, f"was added after import; {accept}")
+    faults.stop()
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    return (row.cells for row in _numbered(path))
+
+
+def _numbered(path: Path) -> Iterator[Row]:
+    if not path.exists():
+        if path.name != KEY_FACTS:
+            raise InputError.at(path, None, None, "is missing; import the data again")
+        return
+    faults = Faults(str(path))
+    for row in read_rows(path, faults, "jsonl"):
+        faults.stop()
+        yield row
+    faults.stop()
+
+
+def _documents(path: Path, facts: Mapping[str, Any]) -> Iterator[Document]:
+    for row in _numbered(path):
+        cells = row.cells
+        if cells.get("id") in facts:
+            cells["key_facts"] = facts[cells["id"]]
+        yield _validated(path, row, Document)
+
+
+def _records(path: Path, kind: type[_R]) -> Iterator[_R]:
+    return (_validated(path, row, kind) for row in _numbered(path))
+
+
+def _validated(path: Path, row: Row, kind: type[_R]) -> _R:
+    try:
+        return kind.model_validate(row.cells)
+    except ValidationError as error:
+        faults = Faults(str(path))
+        _note(faults, row.line, error)
+        faults.stop()
+        raise AssertionError from error
+
+
+def _note(faults: Faults, line: int | None, error: ValidationError) -> None:
+    for problem in error.errors():
+        field = ".".join(str(part) for part in problem["loc"]) or None
+        faults.add(line, field, f"{problem['msg']}; import the data again")
+
+
+def _check_summaries(path: Path, documents: Mapping[str, Document], summaries: Iterable[Summary]) -> None:
+    faults, seen = Faults(str(path)), set()
+    for line, summary in enumerate(summaries, 1):
+        key = (summary.document_id, summary.system)
+        if summary.document_id not in documents:
+            faults.add(line, "document_id", f"names {summary.document_id!r}, which is not in {DOCUMENTS}")
+        if key in seen:
+            faults.add(line, "system", f"is a second summary of {key[0]!r} by {key[1]!r}")
+        seen.add(key)
+    faults.stop()
+
+
+def _maker(path: Path) -> JudgmentMaker:
+    return lambda: _records(path, Judgment)
