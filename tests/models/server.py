@@ -1,0 +1,144 @@
+"""A stub of an OpenAI-compatible server on 127.0.0.1, in a thread of its own, misbehaving as told.
+
+    with StubServer(lambda call: ok("{}")) as server:
+        llm = resolve("openai-api/stub/m", base_url=server.url, environ={})
+
+A behaviour is a function of the Call (its number from 0, body and headers) that returns a Reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+from aiohttp import web
+
+
+class Call(NamedTuple):
+    """One POST as the server saw it; `at` is its monotonic time of arrival in seconds."""
+
+    number: int
+    body: dict[str, Any]
+    headers: dict[str, str]
+    at: float
+
+    @property
+    def format(self) -> str:
+        """The reply format asked for."""
+        return self.body.get("response_format", {}).get("type", "text")
+
+    @property
+    def prompt(self) -> str:
+        """The last turn."""
+        return self.body["messages"][-1]["content"]
+
+
+class Reply(NamedTuple):
+    """What to send: after `delay` seconds, `content` with `status`; or cut the connection, or never answer."""
+
+    status: int = 200
+    content: bytes = b""
+    headers: Mapping[str, str] = MappingProxyType({})
+    delay: float = 0.0
+    reset: bool = False
+    hang: bool = False
+    cut: bool = False
+
+
+def ok(text: str | list[Any] | None = "fine", finish: str = "stop", **message: Any) -> Reply:
+    """A regular completion."""
+    body = {
+        "model": "stub-served-1",
+        "choices": [
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}
+        ],
+        "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
+    }
+    return json_reply(body)
+
+
+def json_reply(body: Any, status: int = 200, **headers: str) -> Reply:
+    """Any JSON."""
+    return Reply(status, json.dumps(body).encode(), {"Content-Type": "application/json", **headers})
+
+
+def fail(status: int, message: str = "no", **headers: str) -> Reply:
+    """OpenAI's error object; headers such as retry_after="1"."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return json_reply({"error": {"message": message, "type": "stub_error", "code": None}}, status, **named)
+
+
+HANG = Reply(hang=True)
+RESET = Reply(reset=True)
+CUT_BODY = Reply(content=ok("a reply of which half arrives").content, cut=True)
+
+Behaviour = Callable[[Call], Reply]
+
+
+class StubServer:
+    """Runs while the context is open. `calls` is what arrived, `url` the base URL, `most` the most calls at once."""
+
+    def __init__(self, behave: Behaviour) -> None:
+        self.behave = behave
+        self.calls: list[Call] = []
+        self.now = self.most = 0
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+    async def _serve(self) -> None:
+        app = web.Application(client_max_size=1 << 26)
+        app.router.add_post("/v1/chat/completions", self._answer)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+        await site.start()
+        self._port = runner.addresses[0][1]
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._ready.set()
+        await self._stop.wait()
+        await runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            return await self._send(request)
+        finally:
+            self.now -= 1
+
+    async def _send(self, request: web.Request) -> web.StreamResponse:
+        call = Call(len(self.calls), await request.json(), dict(request.headers), time.monotonic())
+        self.calls.append(call)
+        reply = self.behave(call)
+        await asyncio.sleep(3600 if reply.hang else reply.delay)
+        if reply.reset:
+            assert request.transport is not None
+            request.transport.abort()
+        if reply.cut:
+            # Promises the whole body, sends half, hangs up.
+            response = web.StreamResponse(headers={"Content-Length": str(len(reply.content))})
+            await response.prepare(request)
+            await response.write(reply.content[: len(reply.content) // 2])
+            assert request.transport is not None
+            request.transport.abort()
+            return response
+        return web.Response(status=reply.status, body=reply.content, headers=reply.headers)
