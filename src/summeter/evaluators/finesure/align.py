@@ -1,0 +1,239 @@
+"""`finesure.align`: which key facts a summary conveys, and with which sentences.
+
+FineSurE, section 3.2 (Song et al., ACL 2024). With the edges E between key facts K and sentences S:
+completeness = |{k : (k, s) in E}| / |K|, conciseness = |{s : (k, s) in E}| / |S|. One call a summary; the
+document is not part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from pydantic import Field
+
+from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.finesure import legacy
+from summeter.evaluators.finesure.blocks import fence_code, lines, prompt_hash, template
+from summeter.evaluators.finesure.key_facts import TEMPLATES, KeyFactExtraction, Source, key_facts_of
+from summeter.evaluators.replies import choice, entries, number, read_reply, show
+from summeter.models.prompts import Prompt
+from summeter.models.structured import Form
+from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError, Status
+
+COMPLETENESS = "completeness"
+CONCISENESS = "conciseness"
+
+
+class Match(NamedTuple):
+    """Whether one key fact is present, and in which sentences (indexes from 0, ascending)."""
+
+    present: bool
+    sentences: tuple[int, ...]
+
+
+class Align(Evaluator):
+    """Matches key facts with summary sentences, by an LLM judge.
+
+    `source`, `at_most` and `prompts` are those of KeyFactExtraction, which derives the key facts.
+
+    Writes one judgment per key fact (aspect completeness: label 1 present, 0 absent; evidence: the
+    sentences that convey it; `list_id` names the list) and one per sentence (aspect conciseness: label 1
+    where it conveys some key fact). Without key facts both aspects have the status of that failure.
+    """
+
+    name: ClassVar[str] = "finesure.align"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "An LLM judge matches key facts with summary sentences (FineSurE)."
+    aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS, CONCISENESS)
+    roles: ClassVar[tuple[str, ...]] = ("judge",)
+
+    source: Source = "auto"
+    at_most: int | None = Field(default=None, ge=1)
+    prompts: Path | None = None
+
+    def traits(self) -> Mapping[str, object]:
+        """Changed settings, and the prompts of extraction and alignment together."""
+        return {**super().traits(), "prompt": prompt_hash(["align", *TEMPLATES.values()], self.prompts)}
+
+    def unfit(self, item: Item) -> str | None:
+        """As for every evaluator; and there must be sentences."""
+        return super().unfit(item) or (None if item.sentences else "the summary has no sentences")
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """The key facts of the document."""
+        extraction = KeyFactExtraction(source=self.source, at_most=self.at_most, prompts=self.prompts)
+        return await extraction.prepare(document, tools)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One call; one judgment per key fact and one per sentence."""
+        pen = Pen(self, item, tools.signature, prepared=prepared.id)
+        if why := self.unfit(item):
+            return _skipped(pen, why)
+        facts = key_facts_of(prepared)
+        if facts is None:
+            return _without_facts(pen, prepared)
+        llm = tools.llm("judge")
+        answer = await llm.ask(self.prompt(item, facts), form(len(facts.facts), len(item.sentences)))
+        pen = Pen(self, item, tools.signature, prepared=prepared.id, model=llm.id, calls=answer.calls)
+        if answer.data is None:
+            return _failed(pen, facts, answer.status, answer.reason)
+        return _written(pen, facts, answer.data)
+
+    def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
+        """Judgments from a stored reply, over the key facts given with the document."""
+        pen = Pen(self, item, signature)
+        if why := self.unfit(item):
+            return _skipped(pen, why)
+        facts = KeyFacts.of(item.key_facts, "given")
+        if parser == "legacy":
+            return legacy.alignment(pen, output, facts)
+        if not facts.facts:
+            return _skipped(pen, "no key facts are given, so the reply cannot be checked against them")
+        try:
+            return _written(pen, facts, _read(output, len(facts.facts), len(item.sentences)))
+        except ReplyError as error:
+            return _failed(pen, facts, error.kind, str(error))
+
+    def prompt(self, item: Item, facts: KeyFacts) -> Prompt:
+        """The key facts first, since all summaries of a document share them."""
+        return template("align", self.prompts).fill(
+            key_facts=lines(facts.texts),
+            facts_code=fence_code(*facts.texts),
+            sentences=lines(item.sentences),
+            summary_code=fence_code(*facts.texts, item.summary.text),
+        )
+
+
+def form(facts: int, sentences: int) -> Form[tuple[Match, ...]]:
+    """The schema of a reply about so many key facts and sentences, and the strict reader of one."""
+    return Form("alignment", schema(facts, sentences), lambda text: _read(text, facts, sentences))
+
+
+def schema(facts: int, sentences: int) -> dict[str, Any]:
+    """An object with one required property a key fact; line numbers in range. Shaped as the fact check's."""
+    match = {
+        "type": "object",
+        "properties": {
+            "present": {"type": "string", "enum": ["yes", "no"]},
+            "lines": {"type": "array", "items": {"type": "integer", "enum": list(range(1, sentences + 1))}},
+        },
+        "required": ["present", "lines"],
+        "additionalProperties": False,
+    }
+    keys = [str(position) for position in range(1, facts + 1)]
+    return {
+        "type": "object",
+        "properties": {key: {"$ref": "#/$defs/match"} for key in keys},
+        "required": keys,
+        "additionalProperties": False,
+        "$defs": {"match": match},
+    }
+
+
+def matches(value: Any, facts: int, sentences: int) -> tuple[Match, ...]:
+    """One match per key fact from the JSON of a reply, or ReplyError.
+
+    Also read is the released form: a list in the order of the key facts, of {"key fact", "response",
+    "line number"}. The lines of an absent fact are ignored. A fact said to be present in no line is an
+    answer that contradicts itself: completeness would count a fact that no sentence conveys.
+    """
+    found = []
+    for position, entry in enumerate(entries(value, facts, "key fact"), start=1):
+        try:
+            found.append(_match(entry, sentences))
+        except ReplyError as error:
+            raise ReplyError(f"key fact {position}: {error}", kind=error.kind) from None
+    return tuple(found)
+
+
+def _match(entry: Any, sentences: int) -> Match:
+    if not isinstance(entry, dict):
+        raise ReplyError(f"the answer is {show(entry)}, not an object")
+    present = _yes(_field(entry, "present", "response"))
+    if not present:
+        return Match(present=False, sentences=())
+    numbers = _lines(_field(entry, "lines", "line number"), sentences)
+    if not numbers:
+        raise ReplyError("it is said to be present, but in no line")
+    return Match(present=True, sentences=numbers)
+
+
+def _field(entry: dict[str, Any], *names: str) -> Any:
+    found = [name for name in names if name in entry]
+    if len(found) != 1:
+        raise ReplyError(f"it has {'no' if not found else 'more than one'} field named {' or '.join(names)}")
+    return entry[found[0]]
+
+
+def _yes(said: Any) -> bool:
+    word = {True: "yes", False: "no"}[said] if isinstance(said, bool) else choice(said)
+    if word not in {"yes", "no"}:
+        raise ReplyError(f"{show(said)} is neither yes nor no")
+    return word == "yes"
+
+
+def _lines(said: Any, sentences: int) -> tuple[int, ...]:
+    """Line numbers as indexes from 0; a single number counts as a list of one."""
+    found = set()
+    for one in said if isinstance(said, list) else [said]:
+        line = number(one)
+        if line is None:
+            raise ReplyError(f"{show(one)} is not a line number")
+        if not 1 <= line <= sentences:
+            raise ReplyError(f"line {line}, but the lines run from 1 to {sentences}")
+        found.add(line - 1)
+    return tuple(sorted(found))
+
+
+def _read(text: str, facts: int, sentences: int) -> tuple[Match, ...]:
+    return read_reply(text, lambda value: matches(value, facts, sentences))
+
+
+def _written(pen: Pen, facts: KeyFacts, found: tuple[Match, ...]) -> list[Judgment]:
+    spans = pen.item.summary.sentences
+    carried: list[list[str]] = [[] for _ in spans]
+    judgments = []
+    for index, match in enumerate(found):
+        for sentence in match.sentences:
+            carried[sentence].append(str(index + 1))
+        judgments.append(
+            pen.ok(
+                COMPLETENESS, "key_fact", index, value=float(match.present), label=int(match.present),
+                evidence=tuple(spans[sentence] for sentence in match.sentences), list_id=facts.id,
+            )
+        )  # fmt: skip
+    for index, numbers in enumerate(carried):
+        noun = "key fact" if len(numbers) == 1 else "key facts"
+        reason = f"conveys {noun} {', '.join(numbers)}" if numbers else "conveys no key fact"
+        judgments.append(
+            pen.ok(CONCISENESS, "sentence", index, value=float(bool(numbers)), label=int(bool(numbers)), reason=reason)
+        )
+    return judgments
+
+
+def _failed(pen: Pen, facts: KeyFacts, status: Status, reason: str | None) -> list[Judgment]:
+    why = reason or "no usable reply"
+    return [
+        *(
+            pen.failed(COMPLETENESS, status, why, "key_fact", index, list_id=facts.id)
+            for index in range(len(facts.facts))
+        ),
+        *(pen.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(pen.item.sentences))),
+    ]
+
+
+def _without_facts(pen: Pen, prepared: Prepared) -> list[Judgment]:
+    """How many key facts there would be is unknown: one missing judgment for completeness, one per sentence for
+    conciseness."""
+    status: Status = "skipped" if prepared.status == "ok" else prepared.status
+    why = prepared.reason or "there are no key facts"
+    return [
+        pen.failed(COMPLETENESS, status, why),
+        *(pen.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(pen.item.sentences))),
+    ]
+
+
+def _skipped(pen: Pen, why: str) -> list[Judgment]:
+    return [pen.failed(aspect, "skipped", why) for aspect in (COMPLETENESS, CONCISENESS)]

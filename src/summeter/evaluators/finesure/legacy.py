@@ -1,0 +1,143 @@
+"""The parsers FineSurE released with its paper, in their effects: to reproduce published figures.
+
+They differ from strict reading wherever a reply is not plain: an empty reply, a refusal or a cut list
+counts as one faithful sentence; counts are not compared with the summary; line numbers are not checked.
+docs/finesure.md lists the differences. Nothing here is meant for new measurements.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import Any, NamedTuple
+
+from summeter.evaluators.base import Pen
+from summeter.evaluators.replies import clean, show
+from summeter.records import Judgment, KeyFacts
+
+LIST = "legacy"  # the list_id of units that are whatever the reply held, not the item's own
+_ERRORS = (
+    "out-of-context error", "entity error", "predicate error", "circumstantial error",
+    "grammatical error", "coreference error", "linking error", "other error",
+)  # fmt: skip
+# All that reading a literal and picking it apart can raise; the released code caught everything.
+_ANY = (ValueError, SyntaxError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError)
+
+
+class Label(NamedTuple):
+    """The released verdict on one sentence; `error` as there: 1 is an error."""
+
+    error: int
+    type: str
+
+
+class Alignment(NamedTuple):
+    """The released alignment: one 0/1 per returned item, and the set of all line numbers seen."""
+
+    present: list[int]
+    lines: set[int]
+
+
+def parse_fact_check(output: str) -> list[Label]:
+    """Labels as the released parser read them; empty where it failed.
+
+    >>> parse_fact_check("I cannot help with that.")
+    [Label(error=0, type='no error')]
+    """
+    start = output.find("[")
+    is_list = start != -1
+    if is_list:
+        # To the first closing bracket of the text, matching or not; an empty slice where it comes earlier.
+        fragment = output[start : output.find("]") + 1].replace("\n", "")
+    else:
+        fragment = output[output.find("{") : output.find("}") + 1]
+    try:
+        value = _literal(fragment)
+    except _ANY:
+        return [_search(chunk) for chunk in fragment.split("category")]
+    try:
+        return [_label(entry) for entry in value] if is_list else [_label(value)]
+    except _ANY:
+        # The released code now splits what is no longer a text, and gives up.
+        return []
+
+
+def _label(entry: Any) -> Label:
+    category = entry["category"].replace("\n", "").replace("[", "").replace("]", "")
+    return Label(int(category.lower() != "no error"), category)
+
+
+def _search(chunk: str) -> Label:
+    if any(error in chunk for error in _ERRORS):
+        return Label(1, _ERRORS[-1])  # whichever was found: the name left over from the loop
+    return Label(0, "no error")
+
+
+def parse_alignment(output: str) -> Alignment:
+    """The alignment as the released parser read it; no items where it failed."""
+    text = output.replace("```", "")
+    try:
+        entries = _literal(text[text.find("[") :])
+        present = [int(entry["response"].lower() == "yes") for entry in entries]
+        lines = {_line(one) for entry in entries for one in entry["line number"]}
+    except _ANY:
+        return Alignment([], set())
+    return Alignment(present, lines)
+
+
+def _line(said: Any) -> int:
+    return int(said.replace("[", "").replace("]", "") if isinstance(said, str) else said)
+
+
+def _literal(text: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a judge's stray backslash is no concern of the user's
+        return ast.literal_eval(text)
+
+
+def faithfulness(pen: Pen, output: str) -> list[Judgment]:
+    """One judgment per returned label. Where their count is not the summary's, they name no sentence of it:
+    they stand in the list "legacy", and indexes may run past the last sentence."""
+    labels = parse_fact_check(output)
+    sentences = len(pen.item.sentences)
+    if not labels:
+        why = f"the released parser finds no verdict in {show(output)}"
+        return [pen.failed("faithfulness", "unparsed", why, "sentence", index) for index in range(sentences)]
+    list_id = None if len(labels) == sentences else LIST
+    return [
+        pen.ok(
+            "faithfulness", "sentence", index, value=1.0 - label.error, label=1 - label.error,
+            error_type=clean(label.type) or None, list_id=list_id,
+        )
+        for index, label in enumerate(labels)
+    ]  # fmt: skip
+
+
+def alignment(pen: Pen, output: str, facts: KeyFacts) -> list[Judgment]:
+    """One judgment per returned item (completeness), and one for the summary (conciseness): the number of
+    distinct lines named, in range or not, by the number of sentences. It may exceed 1."""
+    found = parse_alignment(output)
+    own = len(found.present) == len(facts.facts)
+    if not found.present:
+        return _unread(pen, facts, f"the released parser finds no answer in {show(output)}")
+    judgments = [
+        pen.ok(
+            "completeness", "key_fact", index, value=float(present), label=present,
+            list_id=facts.id if own else LIST,
+        )
+        for index, present in enumerate(found.present)
+    ]  # fmt: skip
+    share = len(found.lines) / len(pen.item.sentences)
+    reason = f"{len(found.lines)} distinct lines named, {len(pen.item.sentences)} sentences"
+    return [*judgments, pen.ok("conciseness", value=share, reason=reason)]
+
+
+def _unread(pen: Pen, facts: KeyFacts, why: str) -> list[Judgment]:
+    if facts.facts:
+        failed = [
+            pen.failed("completeness", "unparsed", why, "key_fact", index, list_id=facts.id)
+            for index in range(len(facts.facts))
+        ]
+    else:
+        failed = [pen.failed("completeness", "unparsed", why)]
+    return [*failed, pen.failed("conciseness", "unparsed", why)]

@@ -1,0 +1,354 @@
+"""Reading an LLM's reply: the JSON it holds, taken as it stands or refused, never guessed.
+
+What is put up with, because it loses nothing: a byte-order mark and zero-width characters, Markdown
+fences, prose before and after, a leading `<think>` block, trailing commas, single quotes and Python's
+True/False/None, `\\'` inside a string, line breaks inside a string.
+
+What is not: a value that is cut off, one whose brackets do not match, a key given twice, NaN and
+infinity, two complete answers that say different things. Each is a ReplyError; so is a refusal, which
+has a kind of its own and is looked for only where there is no JSON.
+
+Every step is linear in the length of the reply, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+from summeter.records import ReplyError
+
+T = TypeVar("T")
+
+DEPTH = 64  # no answer asked for here nests deeper than five
+_THIN = "\ufeff\u200b\u200c\u200d\u2060"
+_BLANK = rf"[\s{_THIN}]*+"
+
+# A bracket opens a value only if something follows that can stand there: "[see below]" and ":{" do not.
+_OPENING = re.compile(
+    rf"""\{{(?={_BLANK}["'}}])|\[(?={_BLANK}(?:["'\[\]{{\d-]|(?:true|false|null|True|False|None|NaN)\b))"""
+)
+# A string that never closes is one token to the end of the text; else each quote would be tried anew.
+_TOKEN = re.compile(
+    r""" "(?:[^"\\]++|\\(?:.|\Z))*+(?:"|\Z) | '(?:[^'\\]++|\\(?:.|\Z))*+(?:'|\Z) | [\[\]{}] """, re.DOTALL | re.VERBOSE
+)
+_MENDABLE = re.compile(
+    rf""" "(?:[^"\\]++|\\.)*+" | '(?:[^'\\]++|\\.)*+' | ,(?={_BLANK}[\]}}])
+        | [{_THIN}\u00a0] | \b(?:True|False|None)\b """,
+    re.DOTALL | re.VERBOSE,
+)
+_ESCAPE = re.compile(r"""\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|" """.strip(), re.DOTALL)
+_JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_THOUGHT = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:(?:sentence|key[ _-]?fact|fact|line|id|no|s|k)[ _.-]?)?#?0*([0-9]{1,6})\.?", re.IGNORECASE)
+
+# First words of a refusal. Looked for at the start of a reply that holds no JSON.
+_REFUSAL = re.compile(
+    r"""(?:
+      i(?:['’]?m|\ am)\ (?:really\ |very\ |so\ )?sorry | sorry\b | (?:my\ )?apologies | i\ apologi[sz]e
+    | (?:unfortunately,?\ )?i\ (?:can['’]?t|cannot|can\ not|won['’]?t|will\ not|must\ decline)
+    | (?:unfortunately,?\ )?i\ am\ (?:not\ able|unable|not\ comfortable)
+    | (?:unfortunately,?\ )?i['’]m\ (?:not\ able|unable|not\ comfortable|not\ going\ to)
+    | as\ an?\ (?:ai|artificial|language|large\ language) | this\ (?:request|content)\ (?:violates|goes\ against)
+    | (?:很)?抱歉 | 对不起 | 對不起 | 不好意思 | 我(?:无法|無法|不能)
+    | 作[为為](?:一个|一個|一名)?(?:ai|人工智[能慧]|语言模型|語言模型)
+    | 申し訳 | すみません | 恐れ入りますが | 죄송 | 미안
+    | es\ tut\ mir\ leid | (?:leider\ )?(?:kann\ ich|ich\ kann)\b.{0,40}?\bnicht | als\ (?:ki|sprachmodell)
+    | je\ suis\ (?:vraiment\ )?désolée? | désolée? | je\ ne\ (?:peux|puis) | en\ tant\ qu['’](?:ia|intelligence)
+    | lo\ siento | no\ puedo | como\ (?:modelo|una?\ (?:ia|inteligencia|modelo)) | (?:sinto|desculpe) | não\ posso
+    | mi\ dispiace | non\ posso | извините | простите | к\ сожалению | я\ не\ могу | как\ (?:ии|языковая\ модель)
+    | آسف | عذرا | لا\ أستطيع | क्षमा | मुझे\ खेद
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class _Stretch(NamedTuple):
+    """A bracketed stretch of a reply. `depth` is how deep it nests; `whole` whether its brackets match."""
+
+    text: str
+    start: int
+    depth: int
+    whole: bool
+
+
+def read_reply(
+    text: str,
+    read: Callable[[Any], T],
+    *,
+    wanted: Callable[[Any], bool] | None = None,
+    same: Callable[[T], object] | None = None,
+) -> T:
+    """The answer in a reply: `read` applied to its last complete JSON value that is `wanted`.
+
+    `wanted` tells what an answer may look like from what is merely bracketed (default: `is_record`).
+    `read` validates and raises ReplyError. Earlier wanted values count too: where one of them also reads
+    as a full answer, and differs (in `same`, default: at all), the reply is refused, since nothing says
+    which answer was meant: a draft, an example, or a verdict planted in the text under judgment.
+
+    >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
+    {'1': 'no error'}
+    """
+    found = values(text, wanted or is_record)
+    answer = read(found[-1])
+    decision = same or (lambda one: one)
+    for value in found[:-1]:
+        try:
+            other = read(value)
+        except ReplyError:
+            continue
+        if decision(other) != decision(answer):
+            raise ReplyError("the reply holds two complete answers that differ, and nothing says which one counts")
+    return answer
+
+
+def values(text: str, wanted: Callable[[Any], bool]) -> list[Any]:
+    """Every complete top-level JSON value of a reply that is `wanted`, in order; at least one.
+
+    Raises ReplyError where there is none, where the text ends inside a value, or where a broken value
+    follows the last good one (the good one might be a draft of it).
+    """
+    body = _body(text)
+    found: list[Any] = []
+    fault: str | None = None
+    stray = False
+    for stretch in _stretches(body):
+        try:
+            value = _parse(stretch)
+        except ValueError as error:
+            fault = f"the JSON at character {stretch.start} of the reply is not valid: {error}"
+            continue
+        stray = stray or not wanted(value)
+        if wanted(value):
+            found.append(value)
+            fault = None
+    if fault:
+        raise ReplyError(fault)
+    if not found:
+        _nothing(body, stray=stray)
+    return found
+
+
+def is_record(value: Any) -> bool:
+    """An object, or a list that holds an object: what a reply with one entry a unit looks like."""
+    return bool(value) and (_is_dict(value) or (isinstance(value, list) and any(map(_is_dict, value))))
+
+
+def unwrap(value: Any) -> Any:
+    """What a one-key object such as {"verdicts": [...]} wraps; a key that is a number is no wrapper."""
+    while _is_dict(value) and len(value) == 1:
+        key, inner = next(iter(value.items()))
+        if number(key) is not None or not isinstance(inner, dict | list):
+            break
+        value = inner
+    return value
+
+
+def entries(value: Any, count: int, noun: str) -> list[Any]:
+    """Exactly `count` entries, in order of their units, from any of three forms:
+
+    an object keyed by number {"1": ..., "2": ...}; a list whose entries all carry an `id`; a list of
+    entries without ids, which is taken in order. `noun` names the unit in messages. A missing, extra,
+    doubled or unknown number is a ReplyError.
+
+    >>> entries({"answers": [{"id": 2, "x": "b"}, {"id": 1, "x": "a"}]}, 2, "sentence")
+    [{'id': 1, 'x': 'a'}, {'id': 2, 'x': 'b'}]
+    """
+    value = unwrap(value)
+    if isinstance(value, dict):
+        pairs = list(value.items())
+    elif isinstance(value, list):
+        if any(not _is_dict(one) for one in value):
+            raise ReplyError(f"the list holds something other than one object per {noun}")
+        if not any("id" in one for one in value):
+            return _in_order(value, count, noun)
+        pairs = [(one.get("id"), one) for one in value]
+    else:
+        raise ReplyError(f"expected one entry per {noun}, got {show(value)}")
+    return _by_number(pairs, count, noun)
+
+
+def _in_order(found: list[Any], count: int, noun: str) -> list[Any]:
+    if len(found) != count:
+        raise ReplyError(f"{len(found)} entries for {count} {noun}{'' if count == 1 else 's'}")
+    return found
+
+
+def _by_number(pairs: list[tuple[Any, Any]], count: int, noun: str) -> list[Any]:
+    placed: dict[int, Any] = {}
+    for key, entry in pairs:
+        position = number(key)
+        if position is None:
+            raise ReplyError(f"{show(key)} is not the number of a {noun}")
+        if not 1 <= position <= count:
+            raise ReplyError(f"an entry for {noun} {position}, but they run from 1 to {count}")
+        if position in placed:
+            raise ReplyError(f"two entries for {noun} {position}")
+        placed[position] = entry
+    missing = [str(position) for position in range(1, count + 1) if position not in placed]
+    if missing:
+        raise ReplyError(f"no entry for {noun} {', '.join(missing[:5])}{'...' if len(missing) > 5 else ''}")
+    return [placed[position] for position in range(1, count + 1)]
+
+
+def number(value: Any) -> int | None:
+    """The whole number in 3, "3", "[3]" or "sentence 3"; None for anything else (True and 3.5 included)."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, str):
+        found = _NUMBERED.fullmatch(value.strip(" []()\n\t" + _THIN))
+        return int(found.group(1)) if found else None
+    return None
+
+
+def choice(value: Any) -> str | None:
+    """A label as it is compared: compatibility forms folded, lower case, single blanks, without invisible
+    characters and without quotes, brackets or full stops around it. None where it is no string.
+
+    >>> choice(" **No  Error.** ")
+    'no error'
+    """
+    if not isinstance(value, str):
+        return None
+    folded = unicodedata.normalize("NFKC", value).casefold()
+    folded = "".join(char for char in folded if unicodedata.category(char) != "Cf")
+    return " ".join(folded.replace("_", " ").split()).strip(" .,;:!*'\"`“”‘’()[]<>。")
+
+
+def clean(value: str) -> str:
+    """A text fit to be stored: lone surrogates replaced, invisible borders stripped."""
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").strip().strip(_THIN).strip()
+
+
+def show(value: Any, width: int = 60) -> str:
+    """A value as it stands in a message: one line, printable, short."""
+    text = ascii(value) if not isinstance(value, str) else repr(clean(value[: 4 * width]))
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _body(text: str) -> str:
+    """The reply without invisible borders and without a leading block of thoughts."""
+    border = f" \t\r\n{_THIN}"
+    body = text.strip(border)
+    opening = _THOUGHT.match(body)
+    if opening is None:
+        return body
+    # The first closing tag: a later one may be quoted by the answer, and would hide what stands before it.
+    closing = re.compile(f"</{opening.group(1)}>", re.IGNORECASE).search(body)
+    if closing is None:
+        raise ReplyError("the reply ends inside its thoughts, before any answer")
+    return body[closing.end() :].strip(border)
+
+
+def _stretches(text: str) -> Iterator[_Stretch]:
+    """Top-level bracketed stretches, brackets matched outside strings. Raises where the last is cut off."""
+    position = 0
+    while opening := _OPENING.search(text, position):
+        start = opening.start()
+        closed = _close(text, start)
+        if closed is None:
+            raise ReplyError(f"the reply is cut off: the JSON that starts at character {start} never ends")
+        position, depth, whole = closed
+        yield _Stretch(text[start:position], start, depth, whole)
+
+
+def _close(text: str, start: int) -> tuple[int, int, bool] | None:
+    """Where the value that opens at `start` ends, its depth, and whether its brackets match."""
+    stack: list[str] = []
+    depth = 0
+    for token in _TOKEN.finditer(text, start):
+        mark = token.group()
+        if mark in {"[", "{"}:
+            stack.append("]" if mark == "[" else "}")
+            depth = max(depth, len(stack))
+        elif mark in {"]", "}"}:
+            if mark != stack.pop():
+                return token.end(), depth, False
+            if not stack:
+                return token.end(), depth, True
+    return None
+
+
+def _parse(stretch: _Stretch) -> Any:
+    """The value of a stretch: as JSON, else as JSON with harmless slips mended. ValueError where neither."""
+    if not stretch.whole:
+        raise ValueError("its brackets do not match")
+    if stretch.depth > DEPTH:
+        raise ValueError(f"it nests more than {DEPTH} deep")
+    try:
+        return _load(stretch.text)
+    except ValueError as error:
+        mended = _MENDABLE.sub(_mend, stretch.text)
+        if mended == stretch.text:
+            raise
+        try:
+            return _load(mended)
+        except ValueError:
+            raise error from None
+
+
+def _load(text: str) -> Any:
+    return json.loads(
+        text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+    )  # fmt: skip
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        doubled = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {show(doubled)} is given twice")
+    return found
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a JSON value")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits[:20]} is not a finite number")
+    return value
+
+
+def _mend(token: re.Match[str]) -> str:
+    mark = token.group()
+    if mark[0] in "\"'":
+        return '"' + _ESCAPE.sub(_mend_escape, mark[1:-1]) + '"'
+    return _JSON_WORDS.get(mark, " " if mark == "\u00a0" else "")  # a trailing comma or an invisible character goes
+
+
+def _mend_escape(token: re.Match[str]) -> str:
+    escape = token.group(1)
+    if escape is None:
+        return '\\"'  # a bare double quote inside single quotes
+    if escape == "'":
+        return "'"
+    if escape[0] == "x" and len(escape) == 3:
+        return "\\u00" + escape[1:]
+    if escape in set('"\\/bfnrt') or (escape[0] == "u" and len(escape) == 5):
+        return "\\" + escape
+    return "\\\\" + escape  # as Python reads it: the backslash stands for itself
+
+
+def _nothing(body: str, *, stray: bool) -> NoReturn:
+    """Says why a reply holds no answer."""
+    if not body:
+        raise ReplyError("the reply is empty")
+    if stray:
+        raise ReplyError("the JSON in the reply is not of the form that was asked for")
+    if _REFUSAL.match(body.lstrip("*#>\"'`“ \n")):
+        raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
+    raise ReplyError(f"there is no JSON in the reply, which begins {show(body)}")

@@ -1,0 +1,185 @@
+"""Every LLM evaluator against the corpus of bad replies: no number for any, and the odd ones read right."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import NamedTuple
+
+import pytest
+from bad_replies import BAD, ODD, Case, Replies
+
+from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.catalog import CATALOG, find
+from summeter.evaluators.finesure.align import Align
+from summeter.evaluators.finesure.fact_check import FactCheck
+from summeter.evaluators.finesure.key_facts import KeyFactExtraction
+from summeter.models.base import Completion, Request
+from summeter.models.structured import BoundLLM, Settings
+from summeter.records import Document, Item, Judgment, Span, Summary
+
+SENTENCES = ("Ana sold the boat.", "She bought a mill in May.", "It burnt down.")
+TEXT = " ".join(SENTENCES)
+FACTS = ("Ana sold a boat.", "Ana bought a mill.", "The mill burnt down.")
+
+
+def _item() -> Item:
+    spans = tuple(
+        Span(of="summary", start=TEXT.index(text), end=TEXT.index(text) + len(text)) for text in SENTENCES
+    )  # fmt: skip
+    document = Document(id="d1", text="Ana sold her boat and bought a mill. It's gone.", key_facts=FACTS)
+    return Item(
+        document=document,
+        summary=Summary(document_id="d1", system="s1", text=TEXT, sentences=spans, splitter="given"),
+    )
+
+
+ITEM = _item()
+
+
+class Parrot:
+    """An LLM that always says the same."""
+
+    id = "test/parrot"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.asked: list[Request] = []
+
+    async def complete(self, request: Request) -> Completion:
+        self.asked.append(request)
+        return Completion(text=self.text, finish_reason="stop")
+
+    async def close(self) -> None: ...
+
+
+class Harness(NamedTuple):
+    """An evaluator, two good replies that differ, and how many judgments an item gives."""
+
+    evaluator: Evaluator
+    good: str
+    other: str
+    units: int
+    counted: bool = True
+
+
+def _fact_check(labels: dict[str, str]) -> str:
+    reasons = {"1": 'see [1] ] } "so it\'s said" \\ {', "2": "May 🏭 is not in the document", "3": "it's stated"}
+    return json.dumps({key: {"reason": reasons[key], "category": label} for key, label in labels.items()})
+
+
+HARNESSES = {
+    "finesure.fact_check": Harness(
+        FactCheck(),
+        _fact_check({"1": "no error", "2": "circumstantial error", "3": "no error"}),
+        _fact_check({"1": "no error", "2": "no error", "3": "no error"}),
+        units=3,
+    ),
+    "finesure.fact_check[unisumeval]": Harness(
+        FactCheck(taxonomy="unisumeval"),
+        _fact_check({"1": "no error", "2": "out-of-article error", "3": "no error"}),
+        _fact_check({"1": "no error", "2": "no error", "3": "no error"}),
+        units=3,
+    ),
+    "finesure.align": Harness(
+        Align(),
+        json.dumps({
+            "1": {"present": "yes", "lines": [1]}, "2": {"present": "yes", "lines": [1, 2]},
+            "3": {"present": "no", "lines": []},
+        }),
+        json.dumps({str(key): {"present": "yes", "lines": [key]} for key in (1, 2, 3)}),
+        units=6,
+    ),
+    "finesure.key_facts": Harness(
+        KeyFactExtraction(source="document"),
+        json.dumps({"key_facts": ["Ana sold a boat [so it's said].", "Ana bought a mill."]}),
+        json.dumps({"key_facts": ["Nothing happened."]}),
+        units=0, counted=False,
+    ),
+}  # fmt: skip
+
+
+def _judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepared, list[Judgment], Parrot]:
+    parrot = Parrot(text)
+    tools = Tools(signature="sig", llms={"judge": BoundLLM(parrot, Settings(repair=repair))})
+
+    async def both() -> tuple[Prepared, list[Judgment]]:
+        prepared = await harness.evaluator.prepare(ITEM.document, tools)
+        return prepared, await harness.evaluator.judge(ITEM, prepared, tools)
+
+    return *asyncio.run(both()), parrot
+
+
+def _replies(harness: Harness) -> Replies:
+    *_, parrot = _judge(harness, harness.good)
+    prompt = "\n\n".join(message.content for message in parrot.asked[0].messages)
+    return Replies(harness.good, harness.other, prompt)
+
+
+def _pairs(cases: tuple[Case, ...]) -> list[object]:
+    return [
+        pytest.param(harness, case, id=f"{name}-{case.name}")
+        for name, harness in HARNESSES.items()
+        for case in cases
+        if harness.counted or not case.counted
+    ]
+
+
+@pytest.mark.parametrize(("harness", "case"), _pairs(BAD))
+def test_a_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
+    reply = case.build(_replies(harness))
+    prepared, judgments, _ = _judge(harness, reply)
+    if not harness.units:
+        assert prepared.status == case.status, prepared
+        assert prepared.reason
+        assert not prepared.data
+        return
+    assert len(judgments) == harness.units
+    for judgment in judgments:
+        assert judgment.status == case.status, judgment
+        assert judgment.value is None
+        assert judgment.label is None
+        assert judgment.reason
+        assert judgment.calls
+    targets = [(judgment.aspect, judgment.target) for judgment in judgments]
+    assert len(set(targets)) == len(targets)
+
+
+@pytest.mark.parametrize(("harness", "case"), _pairs(BAD))
+def test_a_stored_bad_reply_is_no_number_either(harness: Harness, case: Case) -> None:
+    if not harness.units:
+        pytest.skip("measures nothing, so there are no stored replies to read")
+    reply = case.build(_replies(harness))
+    judgments = harness.evaluator.read(reply, ITEM, "strict", "sig")
+    assert [judgment.status for judgment in judgments] == [case.status] * harness.units
+
+
+@pytest.mark.parametrize(("harness", "case"), _pairs(ODD))
+def test_an_odd_reply_reads_as_the_plain_one(harness: Harness, case: Case) -> None:
+    prepared, judgments, _ = _judge(harness, case.build(_replies(harness)))
+    plain_prepared, plain, _ = _judge(harness, harness.good)
+    assert prepared.data == plain_prepared.data
+    assert prepared.status == "ok"
+    assert [judgment.status for judgment in judgments] == ["ok"] * harness.units
+    bare = [judgment.model_copy(update={"calls": ()}) for judgment in judgments]
+    assert bare == [judgment.model_copy(update={"calls": ()}) for judgment in plain]
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_one_repair_turn_names_the_fault(name: str) -> None:
+    harness = HARNESSES[name]
+    prepared, judgments, parrot = _judge(harness, '{"score": 5}', repair=True)
+    assert len(parrot.asked) == 2
+    assert len(parrot.asked[1].messages) == len(parrot.asked[0].messages) + 2
+    calls = [prepared.calls, *(judgment.calls for judgment in judgments)]
+    assert all(len(keys) == 2 for keys in calls if keys)
+
+
+def test_the_corpus_is_large_and_its_names_are_distinct() -> None:
+    assert len(BAD) >= 40
+    assert len({case.name for case in (*BAD, *ODD)}) == len(BAD) + len(ODD)
+
+
+def test_every_llm_evaluator_of_the_catalog_stands_here() -> None:
+    asking = {name for name in CATALOG if find(name).roles and len(find(name)().parts()) == 1}
+    assert asking <= set(HARNESSES)
