@@ -6,7 +6,14 @@ import re
 import unicodedata
 from enum import IntEnum
 from itertools import repeat
-from typing import Final
+from typing import Final, NamedTuple
+
+
+class Offsets(NamedTuple):
+    """Half-open range of code points: `text[start:end]`."""
+
+    start: int
+    end: int
 
 
 class Fold(IntEnum):
@@ -56,7 +63,7 @@ class Folded:
     >>> folded.text
     "'well-no', she said"
     >>> folded.span(11, 14)
-    (13, 16)
+    Offsets(start=13, end=16)
     """
 
     def __init__(self, text: str, level: Fold | None) -> None:
@@ -65,11 +72,11 @@ class Folded:
         self._ends: list[int] = []
         self.text = text if level is None else self._fold(level)
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
+    def span(self, start: int, end: int) -> Offsets:
         """The original offsets of `self.text[start:end]` (not empty)."""
         if self._starts is None:
-            return start, end
-        return self._starts[start], self._ends[end - 1]
+            return Offsets(start, end)
+        return Offsets(self._starts[start], self._ends[end - 1])
 
     def find(self, needle: str, start: int = 0) -> int | None:
         """The first place of `needle` (not empty) from `start` on, standing free in the original, or None."""

@@ -10,20 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from summeter.text import abbreviations as abbr
-from summeter.text.fold import Fold, Folded
+from summeter.text.fold import Fold, Folded, Offsets
 
 SPLITTER: Final = "rules-1"
 """Version of the rules; it stands in signatures, so a change of behaviour needs a new name."""
-
-
-class Offsets(NamedTuple):
-    """Half-open range of code points: `text[start:end]`."""
-
-    start: int
-    end: int
 
 
 class SentenceNotFoundError(ValueError):
@@ -116,7 +109,7 @@ def _located(text: str, sentences: Sequence[str], level: Fold | None) -> Iterato
         if at is None:
             raise SentenceNotFoundError(index, sentence)
         cursor = at + len(needle)
-        yield Offsets(*hay.span(at, cursor))
+        yield hay.span(at, cursor)
 
 
 def _append(spans: list[Offsets], text: str, start: int, end: int) -> None:

@@ -1,0 +1,46 @@
+"""Abstractiveness: how much of a summary's wording is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+from summeter.text.ngrams import ngrams, words
+
+LENGTHS: Final = (1, 3, 5)
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """Abstractiveness of a summary.
+
+    `value` is the mean of `by_n`, in [0, 1], or None where there is none; `by_n` holds novel_n for each length
+    n the summary has an n-gram of; `missing` counts the lengths it is too short for.
+    """
+
+    value: float | None
+    by_n: Mapping[int, float]
+    missing: int
+
+
+def novelty(document: str, summary: str, lengths: Sequence[int] = LENGTHS) -> Novelty:
+    """Mean share of the summary's n-grams that the document does not hold, over several n.
+
+    novel_n = 1 - |copied n-grams| / |n-grams of the summary|, over sets of n-grams; abstractiveness is the mean
+    over n = 1, 3, 5 (UniSumEval, Lee et al., 2024, equations 5 and 6). The paper leaves the words open: here they
+    are those of `text.ngrams.words`, lower-cased. Raises ValueError for no length, or one below 1.
+
+    >>> novelty("the cat sat on the mat", "the cat ran")  # 1 of 3 words is new, 1 of 1 trigram, no 5-gram
+    Novelty(value=0.6666666666666666, by_n={1: 0.33333333333333337, 3: 1.0}, missing=1)
+    """
+    if not lengths:
+        raise ValueError("novelty needs at least one n-gram length")
+    source, own = words(document), words(summary)
+    by_n: dict[int, float] = {}
+    for n in lengths:
+        grams = ngrams(own, n).keys()
+        if grams:
+            by_n[n] = 1 - len(grams & ngrams(source, n).keys()) / len(grams)
+    return Novelty(fmean(by_n.values()) if by_n else None, by_n, len(set(lengths)) - len(by_n))
