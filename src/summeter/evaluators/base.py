@@ -76,7 +76,8 @@ class Evaluator(BaseModel):
 
     `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to;
     `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, or
-    "mean" of values).
+    "mean" of values); `reads_sentences` whether the splitter bears on the result (and so
+    is signed); `prepares_only` marks one that derives something of documents and judges no summary.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -88,6 +89,8 @@ class Evaluator(BaseModel):
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[tuple[str, ...]] = ()
     reduce: ClassVar[Reduce] = "share"
+    reads_sentences: ClassVar[bool] = True
+    prepares_only: ClassVar[bool] = False
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""
@@ -101,10 +104,17 @@ class Evaluator(BaseModel):
             if getattr(self, name) != info.default and not isinstance(getattr(self, name), Path)
         }
 
-    def sign(self, models: Mapping[str, str], splitter: str | None = None) -> str:
-        """The signature of this evaluator with these models (role -> model string)."""
+    def sign(
+        self, models: Mapping[str, str], splitter: str | None = None, sampling: Mapping[str, object] | None = None
+    ) -> str:
+        """The signature of this evaluator with these models (role -> model string).
+
+        `sampling` holds what decides a model's draws (temperature, seed); it is signed where a model is asked.
+        """
         roles = {role: models[role] for role in self.roles if role in models}
-        return signature(self.name, {**roles, **self.traits(), "split": splitter, "v": self.version})
+        drawn = dict(sampling or {}) if self.roles else {}
+        split = splitter if self.reads_sentences else None
+        return signature(self.name, {**roles, **drawn, **self.traits(), "split": split, "v": self.version})
 
     def unfit(self, item: Item) -> str | None:
         """Why the item cannot be judged at all (it is then skipped with this reason), or None."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -62,8 +63,13 @@ def build(text: str) -> Evaluator:
         if not equals:
             raise UsageError(f"evaluator {text!r}: {pair!r} is not KEY=VALUE")
         settings[key.strip()] = yaml.safe_load(value)
+    return rebuild(name, settings)
+
+
+def rebuild(name: str, settings: Mapping[str, Any]) -> Evaluator:
+    """An evaluator from its catalog name and its settings."""
     try:
         return find(name)(**settings)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise UsageError(f"evaluator {text!r}: {faults}") from error
+        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
+        raise UsageError(f"evaluator {name!r}: {faults}") from error

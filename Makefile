@@ -1,0 +1,66 @@
+# Two commands do everything on a machine with Python 3.11+ and make:
+#   make demo    install, score the bundled example, end with the path of a report
+#   make test    install what tests need, and pass them (offline once installed)
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check web shared bench format clean
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "summeter needs Python 3.11 or newer; say which with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "cannot make a virtual environment; on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 2; }
+
+$(VENV)/.core: $(BIN)/python pyproject.toml
+	@echo "installing summeter into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+# Dependency groups need pip 25.1 or newer.
+$(VENV)/.pip: $(BIN)/python
+	@$(BIN)/python -m pip install --quiet 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.core $(VENV)/.pip
+	@echo "installing what the tests need ..."
+	@$(BIN)/python -m pip install --quiet --group test
+	@touch $@
+
+$(VENV)/.check: $(VENV)/.test
+	@$(BIN)/python -m pip install --quiet --group check
+	@touch $@
+
+$(VENV)/.web: $(VENV)/.test
+	@$(BIN)/python -m pip install --quiet --group web
+	@touch $@
+
+demo: $(VENV)/.core
+	@$(BIN)/summeter demo
+
+test: $(VENV)/.test
+	@$(BIN)/python -m pytest -m "not web and not shared"
+
+# What the real annotated data beside the checkout must give; skips, visibly, where they are absent.
+shared: $(VENV)/.test
+	@$(BIN)/python -m pytest -m shared -rs
+
+# A real browser over the report; skips, visibly, where there is none.
+web: $(VENV)/.web
+	@$(BIN)/python -m pytest -m web -rs
+
+check: $(VENV)/.check
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(VENV)/.check
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache

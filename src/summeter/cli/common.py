@@ -1,0 +1,38 @@
+"""Options and small helpers that several commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from summeter.records.errors import UsageError
+
+Map = Annotated[
+    list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Where a field stands in the data.")
+]
+Preset = Annotated[str | None, typer.Option("--preset", help="A known layout: see `summeter list presets`.")]
+Format = Annotated[
+    str | None, typer.Option("--format", help="jsonl, json, csv, tsv or parquet; default: by the file's name.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+Out = Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")]
+
+
+def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
+    """One JSON object with the rows of a study or list."""
+    typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False))
+
+
+def mapping(pairs: list[str] | None) -> dict[str, str]:
+    """`--map field=column` options as a dict."""
+    found: dict[str, str] = {}
+    for pair in pairs or []:
+        field, equals, column = pair.partition("=")
+        if not equals or not field.strip() or not column.strip():
+            raise UsageError(f"--map {pair!r} is not FIELD=COLUMN")
+        found[field.strip()] = column.strip()
+    return found

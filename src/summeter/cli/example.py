@@ -1,0 +1,33 @@
+"""Where the bundled example is."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import resources
+from pathlib import Path
+
+from summeter.records.errors import InstallError, UsageError
+
+NAME = "nine_domains"
+
+
+def bundled() -> Path:
+    """The flat file of the bundled example: inside an installed package, or beside src/ in a checkout."""
+    package = Path(str(resources.files("summeter")))
+    for place in (package / "examples", package.parents[1] / "examples"):
+        file = place / NAME / "summaries.jsonl"
+        if file.is_file():
+            return file
+    raise InstallError("the bundled example is missing from this installation; install summeter again")
+
+
+def fresh(folder: Path, name: str) -> None:
+    """Clear an earlier demo run out of `folder`; anything else that lies there is left and reported."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    from summeter.store.run import MANIFEST, read_manifest
+
+    if (folder / MANIFEST).is_file() and read_manifest(folder).data.source == name:
+        shutil.rmtree(folder)
+        return
+    raise UsageError(f"{folder} holds something other than an earlier demo; choose another -o")

@@ -1,0 +1,58 @@
+"""The command line: parse, call one public function, print. Errors become one message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from summeter._version import __version__
+from summeter.cli import data, outputs, reports, score, show
+from summeter.records.errors import SummeterError
+
+app = typer.Typer(
+    name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    help="Measure summaries, sentence by sentence and key fact by key fact.",
+    epilog="Exit codes: 0 ok, 1 internal error, 2 usage or bad input, 3 gate failed, 4 coverage too low, "
+           "130 interrupted and resumable.",
+)  # fmt: skip
+
+INTERRUPTED = 130
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.", is_eager=True)] = False,
+) -> None:
+    if version:
+        typer.echo(f"summeter {__version__}")
+        raise typer.Exit
+
+
+app.command("demo")(score.demo)
+app.command("score")(score.score)
+app.command("rescore")(reports.rescore)
+app.command("report")(reports.report)
+app.add_typer(data.app, name="data", help="Look at data, check it, turn it into a dataset folder.")
+app.add_typer(outputs.app, name="outputs", help="Bring in raw outputs and scores of earlier experiments.")
+app.command("list")(show.list_)
+app.command("doctor")(show.doctor)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Entry point. Never shows a traceback for an error of the user's or of a provider."""
+    try:
+        app(args=arguments, standalone_mode=False)
+    except SummeterError as error:
+        typer.echo(f"summeter: {error}", err=True)
+        sys.exit(error.exit_code)
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("summeter: interrupted; what was finished is kept, the same command carries on", err=True)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): nothing to say, and no stdout to say it on.
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,185 @@
+"""`summeter score` and `summeter demo`: the main job."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+from summeter.records.errors import CoverageError, UsageError
+
+if TYPE_CHECKING:
+    from summeter.engine.runs import Run
+
+DEFAULT = ("support", "abstractiveness")
+
+Evaluators = Annotated[
+    list[str] | None,
+    typer.Option("-e", "--evaluator", metavar="NAME", help="An evaluator, as NAME or NAME[setting=value]; repeatable. "
+                 "Default: support and abstractiveness."),
+]  # fmt: skip
+Models = Annotated[
+    list[str] | None,
+    typer.Option("-m", "--model", metavar="[ROLE=]PROVIDER/MODEL", help="The model in a role (judge); repeatable."),
+]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="RUN", help="The run's folder; default runs/NAME-OF-DATA. "
+                              "A run that is there already is carried on.")
+]  # fmt: skip
+Temperature = Annotated[
+    str, typer.Option(metavar="NUMBER|none", help="Sampling temperature; none leaves it to the provider.")
+]
+Connections = Annotated[int, typer.Option("--max-connections", min=1, help="Calls (and documents) at a time.")]
+Replay = Annotated[
+    Path | None, typer.Option(metavar="RUN", help="Answer from this run's stored calls; no network, no key.")
+]
+Coverage = Annotated[
+    float, typer.Option("--min-coverage", min=0, max=1, help="Exit with 4 if fewer judgments than this are usable.")
+]
+
+
+def score(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, or - for stdin.")],
+    evaluators: Evaluators = None,
+    models: Models = None,
+    out: Output = None,
+    map_: Map = None,
+    preset: Preset = None,
+    format_: Format = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap, and of the models where given.")] = None,
+    temperature: Temperature = "0",
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    connections: Connections = 16,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a call may take in all.")] = 120.0,
+    max_retries: Annotated[int, typer.Option(min=0, help="Tries after the first, where trying again can help.")] = 6,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
+    replay: Replay = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and tokens; send and write nothing.")] = False,
+    min_coverage: Coverage = 0.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge every summary in DATA; write RUN, its scores and its report. The same command carries on a broken run."""
+    from summeter.engine.api import evaluate
+    from summeter.engine.progress import progress
+    from summeter.models.resolve import parse_bindings
+    from summeter.store.dataset import load
+
+    loaded = load(data, map=mapping(map_), preset=preset, format=format_)
+    _warn(loaded.warnings, quiet=quiet)
+    arguments: dict[str, Any] = {
+        "models": parse_bindings(models or []), "limit": limit, "seed": seed, "temperature": _temperature(temperature),
+        "max_tokens": max_tokens, "concurrency": connections, "timeout": timeout, "max_retries": max_retries,
+        "base_url": base_url,
+    }  # fmt: skip
+    names = _names(evaluators)
+    folder = out or Path("runs") / loaded.card.name
+    if dry_run:
+        _dry(loaded, names, folder, arguments, as_json=as_json)
+        return
+    _interruptible()
+    show = progress(quiet=quiet or as_json)
+    run = evaluate(loaded, names, out=folder, replay=replay, progress=show, **arguments)
+    _tell(run, as_json=as_json, quiet=quiet)
+    check_coverage(run, min_coverage)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")] = Path("runs/demo"),
+) -> None:
+    """Score the bundled example with the embedded evaluator: no key, no network; ends with a report."""
+    from summeter.cli.example import bundled, fresh
+    from summeter.engine.api import evaluate
+    from summeter.engine.progress import progress
+    from summeter.store.dataset import load
+
+    loaded = load(bundled())
+    fresh(out, loaded.card.name)
+    _tell(evaluate(loaded, DEFAULT, out=out, progress=progress()), as_json=False, quiet=False)
+
+
+def _names(evaluators: list[str] | None) -> list[str]:
+    """Names from repeated -e, each possibly a comma list; commas inside [...] belong to the settings."""
+    names: list[str] = []
+    for text in evaluators or DEFAULT:
+        start = depth = 0
+        for place, character in enumerate(text):
+            depth += (character == "[") - (character == "]")
+            if character == "," and not depth:
+                names.append(text[start:place])
+                start = place + 1
+        names.append(text[start:])
+    return [name.strip() for name in names if name.strip()]
+
+
+def _temperature(text: str) -> float | None:
+    if text.strip().lower() == "none":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 10:
+        raise UsageError(f"--temperature {text!r} is neither a number from 0 nor `none`")
+    return number
+
+
+def _warn(warnings: Any, *, quiet: bool) -> None:
+    shown = 5
+    for warning in [] if quiet else warnings[:shown]:
+        typer.echo(f"warning: {warning}", err=True)
+    if len(warnings) > shown and not quiet:
+        typer.echo(f"warning: ... and {len(warnings) - shown} more (`summeter data validate` lists them)", err=True)
+
+
+def _interruptible() -> None:
+    # A scheduler's TERM means the same as Ctrl-C: stop, keep what is finished, say how to go on.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *, as_json: bool) -> None:
+    from summeter.engine.estimate import estimate
+
+    rows = estimate(data, names, out=folder, **arguments)
+    if as_json:
+        print_json((row._asdict() for row in rows), study="dry_run")
+        return
+    typer.echo("Left to do (tokens are estimates at 4 characters each; nothing was sent):")
+    for row in rows:
+        asked = f"{row.calls} calls, about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
+        typer.echo(f"  {row.judge}: {row.items} summaries; {asked if row.calls else 'no model calls'}")
+
+
+def _tell(run: Run, *, as_json: bool, quiet: bool) -> None:
+    from rich.console import Console
+
+    from summeter.report import html, terminal
+
+    page = html.html([run], run.folder / "report.html")
+    table = run.summary(seed=int(run.manifest.options.get("seed") or 0))
+    if as_json:
+        print_json(table.to_dicts(), counts=run.manifest.counts, coverage=run.manifest.coverage)
+        return
+    if not quiet:
+        terminal.ranking(table, Console(), counts=run.manifest.counts)
+    typer.echo(f"report: {page}")
+
+
+def check_coverage(run: Run, least: float) -> None:
+    """CoverageError if too few judgments are usable; having none at all is always too few."""
+    share = run.manifest.coverage
+    wanted = sum(number for status, number in run.manifest.counts.items() if status != "skipped")
+    if share is None and (run.manifest.counts and least > 0):
+        raise CoverageError("coverage: everything was skipped, nothing could be judged; see failures in the report")
+    if share is not None and (share < least or share == 0):
+        usable = run.manifest.counts.get("ok", 0)
+        reasons = dict.fromkeys(failure.reason for failure in run.failures())
+        first = f"; the first reason: {next(iter(reasons))}" if reasons else ""
+        raise CoverageError(
+            f"coverage {share:.1%} ({usable} of {wanted} judgments usable) is under {max(least, 0):.1%}{first}"
+            if share else f"no judgment of {wanted} is usable{first}"
+        )  # fmt: skip

@@ -1,0 +1,147 @@
+"""`summeter list` and `summeter doctor`: what there is, and whether it works here."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+
+from summeter._version import __version__
+from summeter.cli.common import AsJson, print_json
+
+KEYS = {"openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"), "openrouter": ("OPENROUTER_API_KEY",),
+        "ollama": ("OLLAMA_BASE_URL",), "vllm": ("VLLM_BASE_URL",)}  # fmt: skip
+EXTRAS = {"parquet": ("pyarrow", "reading Parquet"), "pandas": ("pandas", "data frames (.to_pandas())")}
+
+
+class What(StrEnum):
+    """What can be listed."""
+
+    EVALUATORS = "evaluators"
+    MODELS = "models"
+    PRESETS = "presets"
+    DATASETS = "datasets"
+    ASPECTS = "aspects"
+
+
+def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: AsJson = False) -> None:
+    """List evaluators, model providers, data presets, bundled datasets or aspects."""
+    makers: dict[What, Any] = {
+        What.EVALUATORS: _evaluators, What.MODELS: _models, What.PRESETS: _presets, What.DATASETS: _datasets,
+        What.ASPECTS: _aspects,
+    }  # fmt: skip
+    rows = makers[what]()
+    if as_json:
+        print_json(rows, list=what.value)
+        return
+    width = max(len(row["name"]) for row in rows)
+    for row in rows:
+        typer.echo(f"{row['name']:<{width}}  {row['about']}")
+
+
+def _evaluators() -> list[dict[str, Any]]:
+    from summeter.evaluators.catalog import find, names
+
+    rows = []
+    for name in names():
+        found = find(name)
+        needs = ", ".join([*(f"a {role} model" for role in found.roles), *sorted(found.needs)])
+        about = f"{found.summary} -> {', '.join(found.aspects) or 'key facts'}{f'  (needs {needs})' if needs else ''}"
+        rows.append(
+            {"name": name, "about": about, "aspects": list(found.aspects), "roles": list(found.roles),
+             "needs": sorted(found.needs), "version": found.version,
+             "settings": {key: str(info.annotation) for key, info in found.model_fields.items()}}
+        )  # fmt: skip
+    return rows
+
+
+def _models() -> list[dict[str, Any]]:
+    from summeter.models.resolve import providers
+
+    return [
+        {"name": f"{provider}/...", "about": ", ".join(f"{key} {_is_set(key)}" for key in KEYS.get(provider, ()))}
+        for provider in providers()
+    ]
+
+
+def _presets() -> list[dict[str, Any]]:
+    from summeter.store.presets import PRESETS
+
+    return [{"name": preset.name, "about": preset.about} for preset in PRESETS.values()]
+
+
+def _datasets() -> list[dict[str, Any]]:
+    from summeter.cli.example import NAME, bundled
+
+    about = "72 summaries of 18 documents in nine domains, with sentence and key-fact labels"
+    return [{"name": NAME, "about": f"{about}; {bundled()}"}]
+
+
+def _aspects() -> list[dict[str, Any]]:
+    from summeter.evaluators.aspects import ASPECTS
+
+    return [{"name": name, "about": about} for name, about in ASPECTS.items()]
+
+
+def doctor(as_json: AsJson = False) -> None:
+    """Say what works here, what is missing, and the command that adds it."""
+    rows = [
+        _row("python", platform.python_version(), ok=sys.version_info >= (3, 11), fix="install Python 3.11 or newer"),
+        _row("summeter", __version__, ok=True),
+        *_dependencies(), *_extras(), *(_key(key) for keys in KEYS.values() for key in keys), *_parts(),
+    ]  # fmt: skip
+    if as_json:
+        print_json(rows, list="doctor")
+    else:
+        for row in rows:
+            fix = f"  ->  {row['fix']}" if row["fix"] and row["state"] != "ok" else ""
+            typer.echo(f"{row['state']:<8} {row['name']:<22} {row['found']}{fix}")
+    if any(row["state"] == "broken" for row in rows):
+        raise typer.Exit(1)
+
+
+def _row(name: str, found: str, *, ok: bool, fix: str = "", optional: bool = False) -> dict[str, str]:
+    return {"name": name, "found": found, "state": "ok" if ok else "absent" if optional else "broken", "fix": fix}
+
+
+def _dependencies() -> list[dict[str, str]]:
+    rows = []
+    for text in requires("summeter") or []:
+        name = text.split(";")[0].split(">")[0].split("=")[0].strip()
+        if "extra ==" in text:
+            continue
+        try:
+            rows.append(_row(name, version(name), ok=True))
+        except PackageNotFoundError:
+            rows.append(_row(name, "not installed", ok=False, fix=f"pip install '{text.split(';')[0].strip()}'"))
+    return rows
+
+
+def _extras() -> list[dict[str, str]]:
+    return [
+        _row(f"{package} ({about})", version(package) if find_spec(package) else "not installed",
+             ok=find_spec(package) is not None, fix=f"pip install 'summeter[{extra}]'", optional=True)
+        for extra, (package, about) in EXTRAS.items()
+    ]  # fmt: skip
+
+
+def _key(name: str) -> dict[str, str]:
+    # Only whether it is set: a key is never shown.
+    return _row(name, _is_set(name), ok=bool(os.environ.get(name)), fix=f"export {name}=...", optional=True)
+
+
+def _is_set(name: str) -> str:
+    return "is set" if os.environ.get(name) else "not set"
+
+
+def _parts() -> list[dict[str, str]]:
+    """Does the embedded evaluator run, and can every evaluator of the catalog be loaded?"""
+    from summeter.engine.selfcheck import selfcheck
+
+    return [_row(name, found, ok=ok, fix="install summeter again") for name, found, ok in selfcheck()]

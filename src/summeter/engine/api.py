@@ -1,0 +1,236 @@
+"""evaluate(): from data, evaluators and models to a run's folder. Sync at the border, async inside."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sqlite3
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from summeter._version import __version__
+from summeter.engine.executor import Executor, LocalExecutor
+from summeter.engine.options import OptionArgs, Options
+from summeter.engine.plan import Job, item_order, jobs, units
+from summeter.engine.progress import Progress, Silent
+from summeter.engine.runs import Run
+from summeter.engine.sync import run_sync
+from summeter.engine.worker import Worker
+from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.catalog import build
+from summeter.models.layers.retry import RetryPolicy
+from summeter.models.resolve import Bound, CallSettings, bind
+from summeter.models.structured import BoundLLM, Settings
+from summeter.records import UsageError
+from summeter.store.calls import CallStore
+from summeter.store.dataset import Dataset, load, save
+from summeter.store.journal import Journal
+from summeter.store.manifest import DataEntry, Manifest, RunStatus
+from summeter.store.run import CALLS, MANIFEST, counts, coverage, read_manifest
+from summeter.store.views import write_views
+
+Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
+
+
+def evaluate(
+    data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
+    out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
+    **options: Unpack[OptionArgs],
+) -> Run:  # fmt: skip
+    """Judge every summary of `data` with every evaluator; returns the finished Run.
+
+    `data` is a Dataset, a path (flat file or dataset folder) or a list of flat rows; `evaluators` are
+    evaluators or catalog names; `models` binds roles to model strings (a bare string binds "judge").
+    `out` is the run's folder: where it holds a run already, that run is carried on and nothing finished is
+    done again (default: a new temporary folder). `replay` is an earlier run whose stored calls answer
+    instead of any model. `options` are those of `summeter.engine.options.Options`.
+
+    Works inside a running event loop too (the work then has a thread of its own). Raises UsageError for
+    what cannot be done as asked, InputError for faulty data, ReplayMiss for a call the replay lacks.
+    One item's failure raises nothing: it is in the run, with status and reason.
+
+    >>> run = evaluate([{"document": "It rained all day.", "summary": "It rained."}], ["support"])
+    >>> run.scores()[0].aspect
+    'faithfulness'
+    """
+    return run_sync(
+        evaluate_async(data, evaluators, models=models, out=out, replay=replay, progress=progress, **options)
+    )
+
+
+async def evaluate_async(
+    data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
+    out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
+    executor: Executor | None = None, **options: Unpack[OptionArgs],
+) -> Run:  # fmt: skip
+    """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
+    plan = make_plan(data, evaluators, models, Options(**options))
+    folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
+    started = _open(folder, plan, replay)
+    with Journal(folder) as journal:
+        journal.recover(started.judges)
+        journal.manifest(started)
+        known = _known(folder, plan.jobs)
+        if replay is not None:
+            _copy_calls(Path(replay), folder)
+        status: RunStatus = "failed"
+        try:
+            with CallStore(folder / CALLS) if _asks(plan) else closing(_Nothing()) as store:
+                await _judge(plan, journal, known, store, replay is not None, progress, executor)
+            status = "complete"
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            status = "interrupted"
+            raise
+        except BaseExceptionGroup as group:
+            raise _first(group) from group
+        finally:
+            journal.settle(started.judges, item_order(plan.data))
+            finish(folder, journal, started, status)
+    return Run(folder)
+
+
+class Planned(NamedTuple):
+    """A run before it starts: the data, the jobs, the models by role, the options."""
+
+    data: Dataset
+    jobs: list[Job]
+    models: dict[str, str]
+    options: Options
+
+
+class _Nothing:
+    def close(self) -> None:
+        """Stands in for a store where no model is asked."""
+
+
+def make_plan(
+    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options
+) -> Planned:
+    bound = {"judge": models} if isinstance(models, str) else dict(models or {})
+    built = [build(one) if isinstance(one, str) else one for one in evaluators]
+    dataset = data if isinstance(data, Dataset) else load(data)
+    if not dataset.documents:
+        raise UsageError("the data hold no summaries")
+    work = jobs(built, bound, dataset.card.splitter, options.sampling)
+    used = {role for job in work for role in job.evaluator.roles}
+    return Planned(dataset, work, {role: model for role, model in bound.items() if role in used}, options)
+
+
+def _asks(plan: Planned) -> bool:
+    return bool(plan.models)
+
+
+def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
+    """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
+    entry = _data_entry(plan.data)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    chosen = plan.options.model_dump(mode="json")
+    entries = {job.signature: job.entry for job in plan.jobs}
+    if (folder / MANIFEST).exists():
+        old = read_manifest(folder)
+        if old.data.hash != entry.hash:
+            raise UsageError(
+                f"{folder} holds a run over other data ({old.data.source}, {old.data.summaries} summaries, "
+                f"hash {old.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}); choose another -o"
+            )
+        entries = {judge.signature: judge for judge in old.judges} | entries
+        update = {"judges": tuple(entries.values()), "options": chosen, "status": "running", "updated": now,
+                  "summeter": __version__}  # fmt: skip
+        return old.model_copy(update=update)
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty and holds no run; choose another -o")
+    if replay is not None:
+        read_manifest(Path(replay))
+    save(plan.data, folder / "data")
+    return Manifest(
+        schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
+        data=entry, judges=tuple(entries.values()), options=chosen, replayed_from=str(replay) if replay else None,
+    )  # fmt: skip
+
+
+def _data_entry(data: Dataset) -> DataEntry:
+    return DataEntry(
+        source=data.card.name, hash=data.hash, documents=len(data.documents), summaries=len(data.summaries),
+        splitter=data.card.splitter,
+    )  # fmt: skip
+
+
+def _known(folder: Path, work: Sequence[Job]) -> dict[tuple[str, str], Prepared]:
+    """What earlier sessions of the run prepared, by signature and document."""
+    import json
+
+    found = {}
+    for job in work:
+        file = folder / "prepared" / f"{job.entry.file}.jsonl"
+        if file.exists():
+            for line in file.read_bytes().splitlines():
+                row = json.loads(line)
+                del row["id"], row["signature"]
+                found[job.signature, row["document_id"]] = Prepared.model_validate(row)
+    return found
+
+
+def _copy_calls(replay: Path, folder: Path) -> None:
+    """The new run holds the calls it was replayed from, so that it can be replayed in turn."""
+    source, copy = replay / CALLS, folder / CALLS
+    if not source.exists() or copy.exists():
+        return
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(copy)) as new:
+        old.backup(new)
+
+
+async def _judge(
+    plan: Planned, journal: Journal, known: Mapping[tuple[str, str], Prepared], store: CallStore | _Nothing,
+    replay: bool, progress: Progress | None, executor: Executor | None,  # noqa: FBT001
+) -> None:  # fmt: skip
+    bound = _bind(plan, store if isinstance(store, CallStore) else None, replay=replay)
+    show = progress or Silent()
+    try:
+        with show:
+            show.start(sum(unit.size for unit in units(plan.data, plan.jobs, journal.done, plan.options.limit)))
+            worker = Worker(plan.jobs, journal, toolbox(bound.llms), known, show.advance)
+            todo = units(plan.data, plan.jobs, frozenset(journal.done), plan.options.limit)
+            place = executor or LocalExecutor(plan.options.concurrency)
+            async for _ in place.map(worker, todo):
+                pass
+    finally:
+        await bound.close()
+
+
+def _bind(plan: Planned, store: CallStore | None, *, replay: bool) -> Bound:
+    options = plan.options
+    settings = Settings(options.temperature, options.max_tokens, options.seed)
+    retry = RetryPolicy(max_retries=options.max_retries)
+    calls = CallSettings(
+        settings=settings, base_url=options.base_url, timeout=options.timeout,
+        max_connections=options.concurrency, retry=retry, replay=replay,
+    )  # fmt: skip
+    return bind(plan.models, store, calls)
+
+
+def toolbox(llms: Mapping[str, BoundLLM]) -> Any:
+    return lambda job: Tools(signature=job.signature, llms=llms)
+
+
+def finish(folder: Path, journal: Journal, started: Manifest, status: RunStatus) -> None:
+    """The last manifest and the views, whether the run came to its end or not."""
+    journal.manifest(started)
+    run = Run(folder)
+    judgments = run.judgments()
+    by_status = counts(judgments)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    final = started.model_copy(
+        update={"status": status, "updated": now, "counts": by_status, "coverage": coverage(by_status)}
+    )
+    write_views(run, judgments)
+    journal.manifest(final)
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error inside a group: what a caller can act on."""
+    inner = group.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

@@ -1,0 +1,42 @@
+"""How units of work are carried out: here, or on a cluster. One protocol, `map(work, units) -> results`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Protocol, TypeVar
+
+U = TypeVar("U")
+R = TypeVar("R")
+
+
+class Executor(Protocol):
+    """Carries out work on units, in any order, and hands on each result as it comes."""
+
+    def map(self, work: Callable[[U], Awaitable[R]], units: Iterable[U]) -> AsyncIterator[R]: ...
+
+
+class LocalExecutor:
+    """Up to `width` units at once in this process. Units are drawn as places fall free, so that neither
+    tasks nor results pile up. The first error stops everything and is raised."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    async def map(self, work: Callable[[U], Awaitable[R]], units: Iterable[U]) -> AsyncIterator[R]:
+        """Results in order of completion."""
+        source = iter(units)
+        running: set[asyncio.Task[R]] = set()
+        try:
+            while True:
+                while len(running) < self.width and (unit := next(source, None)) is not None:
+                    running.add(asyncio.ensure_future(work(unit)))
+                if not running:
+                    return
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    yield task.result()
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)

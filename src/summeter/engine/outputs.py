@@ -1,0 +1,302 @@
+"""Raw outputs and scores of earlier experiments -> a run, without calling anything.
+
+One row each: `doc_id, system, evaluator, aspect, model` and either `output` (the raw reply, read by the
+evaluator's strict or released parser) or `value` (with `unit` and `index` where it is not of the whole
+summary). `rival` and `order` (ab | ba) name a pair. Where an id was asked twice, the last counts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from summeter._version import __version__
+from summeter.engine.api import finish
+from summeter.engine.plan import item, item_order
+from summeter.engine.worker import failure
+from summeter.evaluators.base import Evaluator, Parser, target
+from summeter.evaluators.catalog import find, names, rebuild
+from summeter.records import Item, Judgment, Unit, UsageError, digest, signature
+from summeter.store.calls import CallStore
+from summeter.store.dataset import Dataset, load, save
+from summeter.store.faults import Faults
+from summeter.store.formats import Row, file_name, format_of, read_rows
+from summeter.store.journal import Journal
+from summeter.store.manifest import DataEntry, JudgeEntry, Manifest
+from summeter.store.run import CALLS
+
+NO_OUTPUT = "no raw output was given for this summary"
+
+
+class Imported(NamedTuple):
+    """What became of one judge's rows: how many there were, and how many could be used, by reason where not."""
+
+    judge: str
+    signature: str
+    aspects: tuple[str, ...]
+    rows: int
+    repeated: int
+    ok: int
+    failed: int
+    absent: int
+    reasons: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """One checked row."""
+
+    item: Item
+    evaluator: str
+    aspect: str
+    model: str | None
+    unit: Unit
+    index: int | None
+    output: str | None
+    value: float | None
+
+    @property
+    def judge(self) -> tuple[str, str | None, bool]:
+        """Rows with one of these belong to one judge."""
+        return self.evaluator, self.model, self.output is not None
+
+
+def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path, parser: Parser) -> list[Imported]:
+    """Turn a file of raw outputs into a run at `out`; returns what became of each judge's rows.
+
+    Raises InputError naming every faulty row; `out` is then not made. Replies that cannot be used are no
+    fault of the file: they become judgments with status `unparsed` or `refused`.
+    """
+    dataset = data if isinstance(data, Dataset) else load(data)
+    folder = Path(out)
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty; choose another -o")
+    rows, repeated = _read(dataset, raw)
+    groups: dict[tuple[str, str | None, bool], list[Raw]] = {}
+    for row in rows:
+        groups.setdefault(row.judge, []).append(row)
+    judges = [_Judge(dataset, found, parser) for found in groups.values()]
+    save(dataset, folder / "data")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    manifest = Manifest(
+        schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
+        data=DataEntry(source=dataset.card.name, hash=dataset.hash, documents=len(dataset.documents),
+                       summaries=len(dataset.summaries), splitter=dataset.card.splitter),
+        judges=tuple(judge.entry for judge in judges), options={"parser": parser, "imported": Path(raw).name},
+    )  # fmt: skip
+    with Journal(folder) as journal, CallStore(folder / CALLS) as store:
+        journal.manifest(manifest)
+        results = [judge.write(journal, store, repeated) for judge in judges]
+        journal.settle(manifest.judges, item_order(dataset))
+        finish(folder, journal, manifest, "complete")
+    return results
+
+
+def _read(data: Dataset, raw: str | Path) -> tuple[list[Raw], dict[tuple[str, str | None, bool], int]]:
+    """The rows that count, and for each judge how many were asked again."""
+    faults = Faults(file_name(raw))
+    summaries = {(one.document_id, one.system): one for one in data.summaries}
+    found: dict[tuple[Any, ...], Raw] = {}
+    asked: dict[tuple[Any, ...], float] = {}
+    repeated: dict[tuple[str, str | None, bool], int] = {}
+    for row in read_rows(raw, faults, format_of(raw)):
+        read = _Reader(row, faults, data, summaries).read()
+        if read is None:
+            continue
+        rival = read.item.rival.system if read.item.rival else None
+        key = (*read.judge, read.aspect, read.item.document.id, read.item.summary.system, rival, read.unit, read.index)
+        attempt = row.cells.get("attempt")
+        turn = float(attempt) if isinstance(attempt, int | float) else 0.0
+        if key in found:
+            repeated[read.judge] = repeated.get(read.judge, 0) + 1
+        if key not in found or turn >= asked[key]:
+            found[key], asked[key] = read, turn
+    faults.stop()
+    if not found:
+        raise UsageError(f"{file_name(raw)} holds no rows")
+    return list(found.values()), repeated
+
+
+class _Reader:
+    """Checks one row; every fault is noted with its line and field."""
+
+    def __init__(self, row: Row, faults: Faults, data: Dataset, summaries: Mapping[tuple[str, str], Any]) -> None:
+        self.cells, self.line, self.faults = row.cells, row.line, faults
+        self.data, self.summaries = data, summaries
+        self.bad = False
+
+    def read(self) -> Raw | None:
+        doc_id, system, evaluator = self._text("doc_id"), self._text("system"), self._text("evaluator")
+        aspect, rival = self._text("aspect"), self._text("rival", needed=False)
+        model = self._text("model", needed=False)
+        output, value = self._output(), self._value()
+        if output is None and value is None and not self.bad:
+            self._fault("output", "is missing; give the raw reply, or a number as `value`")
+        if output is not None and evaluator is not None and evaluator not in names():
+            self._fault("evaluator", f"{evaluator!r} is not in the catalog, so nothing can read its output; "
+                                     "`summeter list evaluators` names those that can")  # fmt: skip
+        if rival is not None and self.cells.get("order") == "ba":
+            system, rival = rival, system
+        elif rival is not None and self.cells.get("order") not in {"ab", None}:
+            self._fault("order", "must be ab or ba")
+        one = self._item(doc_id, system, rival)
+        unit = self._unit(rival)
+        if self.bad or one is None or evaluator is None or aspect is None:
+            return None
+        return Raw(one, evaluator, aspect, model, unit, self._index(), output, value)
+
+    def _fault(self, field: str, message: str) -> None:
+        self.bad = True
+        self.faults.add(self.line, field, message)
+
+    def _text(self, field: str, *, needed: bool = True) -> str | None:
+        cell = self.cells.get(field)
+        if isinstance(cell, int) and not isinstance(cell, bool):
+            cell = str(cell)  # ids are often numbers in tables
+        if isinstance(cell, str) and cell:
+            return cell
+        if cell is not None or needed:
+            self._fault(field, "is missing" if cell is None else f"must be a text, not {json.dumps(cell)[:40]}")
+        return None
+
+    def _output(self) -> str | None:
+        cell = self.cells.get("output")
+        if cell is not None and not isinstance(cell, str):
+            self._fault("output", "must be the reply's text; give JSON replies as a string")
+            return None
+        return cell
+
+    def _value(self) -> float | None:
+        cell = self.cells.get("value")
+        if cell is None:
+            return None
+        if isinstance(cell, bool) or not isinstance(cell, int | float) or not math.isfinite(cell):
+            self._fault("value", f"must be a finite number, not {json.dumps(cell)[:40]}")
+            return None
+        return float(cell)
+
+    def _item(self, doc_id: str | None, system: str | None, rival: str | None) -> Item | None:
+        if doc_id is None or system is None:
+            return None
+        wanted = [(doc_id, system)] if rival is None else [(doc_id, system), (doc_id, rival)]
+        for key in wanted:
+            if key not in self.summaries:
+                self._fault("doc_id", f"the data hold no summary of document {key[0]!r} by system {key[1]!r}")
+                return None
+        first = item(self.data.documents[doc_id], self.summaries[doc_id, system])
+        return first if rival is None else first.model_copy(update={"rival": self.summaries[doc_id, rival]})
+
+    def _unit(self, rival: str | None) -> Unit:
+        cell = self.cells.get("unit")
+        if cell is None:
+            return "pair" if rival is not None else "summary"
+        if cell not in get_args(Unit):
+            self._fault("unit", f"must be one of {', '.join(get_args(Unit))}")
+            return "summary"
+        found: Unit = cell
+        return found
+
+    def _index(self) -> int | None:
+        cell = self.cells.get("index")
+        if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int) or cell < 0):
+            self._fault("index", "must be a whole number from 0")
+            return None
+        return cell
+
+
+class _Judge:
+    """One judge's rows, to be read and written."""
+
+    def __init__(self, data: Dataset, rows: Sequence[Raw], parser: Parser) -> None:
+        self.data, self.rows, self.parser = data, rows, parser
+        first = rows[0]
+        self.aspects = tuple(dict.fromkeys(row.aspect for row in rows))
+        raw = first.output is not None
+        known = find(first.evaluator) if first.evaluator in names() else None
+        parts: dict[str, object] = {"judge": first.model, "source": "import"}
+        if raw and known:
+            parts |= {"parser": parser, "split": data.card.splitter, "v": known.version}
+        self.signature = signature(first.evaluator, parts)
+        self.entry = JudgeEntry(
+            name=first.evaluator, signature=self.signature, model=first.model, aspects=self.aspects,
+            reduce=known.reduce if known else "share", file=f"{first.evaluator}.{digest(self.signature, 6)}",
+            imported=True,
+        )  # fmt: skip
+
+    def write(self, journal: Journal, store: CallStore, repeated: Mapping[Any, int]) -> Imported:
+        """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
+        judged: dict[tuple[str, str, str | None], list[Judgment]] = {}
+        for row in self.rows:
+            key = (row.item.document.id, row.item.summary.system, row.item.rival.system if row.item.rival else None)
+            judged.setdefault(key, []).extend(self._judgments(row, store))
+        ok = failed = 0
+        reasons: dict[str, int] = {}
+        for key, judgments in judged.items():
+            bad = [one for one in judgments if one.status in {"unparsed", "refused"}]
+            journal.judged(self.entry, key, judgments)
+            for aspect in dict.fromkeys(one.aspect for one in bad):
+                of_aspect = [one for one in bad if one.aspect == aspect]
+                journal.failed(failure(self.entry, key, of_aspect[0].status, of_aspect[0].reason or "", of_aspect))
+            for reason in _outcomes(judgments):
+                ok, failed = (ok + 1, failed) if reason is None else (ok, failed + 1)
+                if reason is not None:
+                    reasons[reason] = reasons.get(reason, 0) + 1
+        absent = list(self._absent(judged))
+        for key, judgments in absent:
+            journal.judged(self.entry, key, judgments)
+        return Imported(
+            self.entry.name, self.signature, self.aspects, len(self.rows), repeated.get(self.rows[0].judge, 0),
+            ok, failed, len(absent), reasons,
+        )  # fmt: skip
+
+    def _judgments(self, row: Raw, store: CallStore) -> list[Judgment]:
+        if row.output is None:
+            return [self._valued(row)]
+        request = {"imported": row.evaluator, "aspect": row.aspect, "document_id": row.item.document.id,
+                   "system": row.item.summary.system, "model": row.model}  # fmt: skip
+        key = digest([request, row.output])
+        store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
+        evaluator = self._evaluator(row)
+        judgments = evaluator.read(row.output, row.item, self.parser, self.signature)
+        return [one.model_copy(update={"model": row.model, "calls": (key,)}) for one in judgments]
+
+    @staticmethod
+    def _evaluator(row: Raw) -> Evaluator:
+        takes_aspect = "aspect" in find(row.evaluator).model_fields
+        return rebuild(row.evaluator, {"aspect": row.aspect} if takes_aspect else {})
+
+    def _valued(self, row: Raw) -> Judgment:
+        binary = row.unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
+        return Judgment(
+            target=target(row.item, row.unit, row.index), aspect=row.aspect, judge=row.evaluator,
+            signature=self.signature, model=row.model, value=row.value,
+            label=int(row.value) if binary and row.value is not None else None,
+        )  # fmt: skip
+
+    def _absent(self, judged: Mapping[Any, Any]) -> Iterator[tuple[tuple[str, str, None], list[Judgment]]]:
+        covered = {system for _, system, rival in judged if rival is None}
+        for one in self.data.summaries:
+            key = (one.document_id, one.system, None)
+            if one.system in covered and key not in judged:
+                about = target(item(self.data.documents[one.document_id], one))
+                yield key, [
+                    Judgment(target=about, aspect=aspect, judge=self.entry.name, signature=self.signature,
+                             model=self.entry.model, status="skipped", reason=NO_OUTPUT)
+                    for aspect in self.aspects
+                ]  # fmt: skip
+
+
+def _outcomes(judgments: Sequence[Judgment]) -> Iterator[str | None]:
+    """One outcome a raw reply: None where it could be used, else the reason."""
+    by_call: dict[tuple[Any, ...], list[Judgment]] = {}
+    for place, one in enumerate(judgments):
+        by_call.setdefault(one.calls or (place,), []).append(one)
+    for group in by_call.values():
+        bad = next((one for one in group if one.status != "ok"), None)
+        yield None if bad is None else bad.reason

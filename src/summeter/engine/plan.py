@@ -1,0 +1,101 @@
+"""What is to be judged, and what of it is left to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from summeter.evaluators.base import Evaluator
+from summeter.records import Document, Item, Summary, UsageError, digest
+from summeter.store.dataset import Dataset
+from summeter.store.journal import ItemKey
+from summeter.store.manifest import JudgeEntry
+
+DoneKey = tuple[str, str, str, str | None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One evaluator as it runs here: with its signature and its entry in the manifest."""
+
+    evaluator: Evaluator
+    entry: JudgeEntry
+
+    @property
+    def signature(self) -> str:
+        """What its judgments are signed with."""
+        return self.entry.signature
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of work: one document, and what is left to judge there for each job (by its place)."""
+
+    document: Document
+    todo: Mapping[int, tuple[Summary, ...]]
+
+    @property
+    def size(self) -> int:
+        """How many items are to be judged."""
+        return sum(len(summaries) for summaries in self.todo.values())
+
+
+def jobs(
+    evaluators: Sequence[Evaluator], models: Mapping[str, str], splitter: str, sampling: Mapping[str, object]
+) -> list[Job]:
+    """A job for every part of every evaluator, each signature once.
+
+    Raises UsageError for a role without a model, and for no evaluators at all.
+    """
+    made: dict[str, Job] = {}
+    for evaluator in (part for whole in evaluators for part in whole.parts()):
+        unbound = [role for role in evaluator.roles if role not in models]
+        if unbound:
+            raise UsageError(
+                f"{evaluator.name} asks a model in the role {unbound[0]!r}; bind one with "
+                f"-m {unbound[0]}=PROVIDER/MODEL (for example -m {unbound[0]}=openai/gpt-4o)"
+            )
+        signed = evaluator.sign(models, splitter, sampling)
+        made.setdefault(signed, Job(evaluator, _entry(evaluator, signed, models)))
+    if not made:
+        raise UsageError("no evaluators given; `summeter list evaluators` shows them")
+    return list(made.values())
+
+
+def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> JudgeEntry:
+    bound = {role: models[role] for role in evaluator.roles}
+    return JudgeEntry(
+        name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
+        model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.aspects,
+        reduce=evaluator.reduce, file=f"{evaluator.name}.{digest(signed, 6)}", prepares_only=evaluator.prepares_only,
+    )  # fmt: skip
+
+
+def item_order(data: Dataset) -> dict[ItemKey, int]:
+    """The place of every item in the data."""
+    keys = ((document.id, summary.system, None) for document, summaries in data.items() for summary in summaries)
+    return {key: place for place, key in enumerate(keys)}
+
+
+def units(data: Dataset, work: Sequence[Job], done: Collection[DoneKey], limit: int | None) -> Iterator[Unit]:
+    """The documents that still have something to judge, in the order of the data."""
+    for place, (document, summaries) in enumerate(data.items()):
+        if limit is not None and place >= limit:
+            return
+        todo = {
+            index: left
+            for index, job in enumerate(work)
+            if (left := tuple(one for one in summaries if _key(job, document, one) not in done))
+        }
+        if todo:
+            yield Unit(document, todo)
+
+
+def _key(job: Job, document: Document, summary: Summary) -> DoneKey:
+    return job.signature, document.id, summary.system, None
+
+
+def item(document: Document, summary: Summary) -> Item:
+    """The item of a summary."""
+    # Both parts were validated when the data was read; building 10,000 items should not do it again.
+    return Item.model_construct(document=document, summary=summary, rival=None)

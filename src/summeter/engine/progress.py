@@ -1,0 +1,71 @@
+"""Progress on stderr: done, failed, ETA. Off where stderr is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+
+class Progress(Protocol):
+    """Told how many items there are, and of each as it ends."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: Any, error: Any, at: Any) -> None: ...
+
+    def start(self, total: int) -> None: ...
+
+    def advance(self, *, ok: bool) -> None: ...
+
+
+class Silent:
+    """Says nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Nothing to close."""
+
+    def start(self, total: int) -> None:
+        """Nobody listens."""
+
+    def advance(self, *, ok: bool) -> None:
+        """Nobody listens."""
+
+
+class Bar:
+    """A rich progress bar on stderr."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        self._bar = RichProgress(
+            TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"),
+            TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn(), console=Console(stderr=True),
+        )  # fmt: skip
+        self._failed = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def start(self, total: int) -> None:
+        """Show the bar."""
+        self._task = self._bar.add_task("judging", total=total, failed="")
+
+    def advance(self, *, ok: bool) -> None:
+        """One more item has ended."""
+        self._failed += not ok
+        self._bar.update(self._task, advance=1, failed=f"[red]{self._failed} failed" if self._failed else "")
+
+
+def progress(*, quiet: bool = False) -> Progress:
+    """A bar where somebody can see it, else silence."""
+    return Bar() if sys.stderr.isatty() and not quiet else Silent()

@@ -1,0 +1,17 @@
+"""Views of a run, made again from its facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from summeter.engine.api import finish
+from summeter.engine.runs import Run
+from summeter.store.journal import Journal
+
+
+def rescore(folder: str | Path) -> Run:
+    """Rebuild a run's views (scores, summary) from its judgments. Asks no model, changes no fact."""
+    run = Run(folder)
+    with Journal(run.folder) as journal:
+        finish(run.folder, journal, run.manifest, run.manifest.status)
+    return Run(folder)

@@ -1,0 +1,143 @@
+"""One unit of work: prepare a document once for each evaluator, then judge each of its summaries."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol, TypeVar
+
+from summeter.engine.plan import Job, Unit, item
+from summeter.evaluators.base import Pen, Prepared, Tools
+from summeter.records import (
+    AccessError,
+    Document,
+    Item,
+    Judgment,
+    ReplayMiss,
+    Status,
+    Summary,
+    SummeterError,
+    UsageError,
+)
+from summeter.store.journal import ItemKey
+from summeter.store.manifest import JudgeEntry
+from summeter.store.run import Failure
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+# Every later item would meet these too: the run stops and says why.
+FATAL = (UsageError, AccessError, ReplayMiss)
+
+
+class Advance(Protocol):
+    """Told of each item as it ends."""
+
+    def __call__(self, *, ok: bool) -> None: ...
+
+
+class Sink(Protocol):
+    """Where a worker puts facts: the run's journal, or a worker's own part of it."""
+
+    def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None: ...
+
+    def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None: ...
+
+    def failed(self, failure: Failure) -> None: ...
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Carries out units. `tools(job)` gives an evaluator its tools; `known` holds what was prepared before."""
+
+    jobs: Sequence[Job]
+    sink: Sink
+    tools: Callable[[Job], Tools]
+    known: Mapping[tuple[str, str], Prepared]
+    judged: Advance
+
+    async def __call__(self, unit: Unit) -> None:
+        """Do all that is left of a document; jobs and summaries go side by side."""
+        async with asyncio.TaskGroup() as group:
+            for place, summaries in unit.todo.items():
+                group.create_task(self._job(self.jobs[place], unit.document, summaries))
+
+    async def _job(self, job: Job, document: Document, summaries: Sequence[Summary]) -> None:
+        tools = self.tools(job)
+        fit = []
+        for one in (item(document, summary) for summary in summaries):
+            if why := job.evaluator.unfit(one):
+                self._write(job, one, _skipped(job, one, why))
+            else:
+                fit.append(one)
+        if not fit:
+            return
+        prepared = await self._attempt(job, fit, self._prepare(job, document, tools))
+        if prepared is not None:
+            async with asyncio.TaskGroup() as group:
+                for one in fit:
+                    group.create_task(self._judge(job, one, prepared, tools))
+
+    async def _attempt(self, job: Job, concerned: Sequence[Item], doing: Awaitable[T]) -> T | None:
+        """Await; an error that is not fatal to the run becomes a failure of the items concerned, and None."""
+        try:
+            return await doing
+        except FATAL:
+            raise
+        except Exception as error:
+            if not isinstance(error, SummeterError):
+                log.exception("%s failed on document %s", job.evaluator.name, concerned[0].document.id)
+            for one in concerned:
+                self._fail(job, one, error)
+            return None
+
+    async def _prepare(self, job: Job, document: Document, tools: Tools) -> Prepared:
+        known = self.known.get((job.signature, document.id))
+        if known is not None:
+            return known
+        prepared = await job.evaluator.prepare(document, tools)
+        if prepared.data or prepared.status != "ok":
+            row = {"id": prepared.id, "signature": job.signature, **prepared.model_dump(mode="json")}
+            self.sink.prepared(job.entry, row)
+        return prepared
+
+    async def _judge(self, job: Job, one: Item, prepared: Prepared, tools: Tools) -> None:
+        judgments = await self._attempt(job, [one], job.evaluator.judge(one, prepared, tools))
+        if judgments is not None:
+            self._write(job, one, judgments)
+
+    def _write(self, job: Job, one: Item, judgments: Sequence[Judgment]) -> None:
+        self.sink.judged(job.entry, _key(one), judgments)
+        bad = [row for row in judgments if row.status in {"unparsed", "refused"}]
+        if bad:
+            self.sink.failed(failure(job.entry, _key(one), bad[0].status, bad[0].reason or "", bad))
+        self.judged(ok=not bad)
+
+    def _fail(self, job: Job, one: Item, error: Exception) -> None:
+        kind = "" if isinstance(error, SummeterError) else f"{type(error).__name__}: "
+        self.sink.failed(failure(job.entry, _key(one), "error", f"{kind}{error}" or type(error).__name__, ()))
+        self.judged(ok=False)
+
+
+def _skipped(job: Job, one: Item, why: str) -> list[Judgment]:
+    pen = Pen(job.evaluator, one, job.signature, model=job.entry.model)
+    return [pen.failed(aspect, "skipped", why) for aspect in job.evaluator.aspects]
+
+
+def _key(one: Item) -> ItemKey:
+    return one.document.id, one.summary.system, one.rival.system if one.rival else None
+
+
+def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, bad: Sequence[Judgment]) -> Failure:
+    """What went wrong with an item; `bad` are the judgments that could not be had (none where nothing came)."""
+    document_id, system, rival = key
+    return Failure(
+        document_id=document_id, system=system, rival=rival, judge=judge.name, signature=judge.signature,
+        aspects=tuple(dict.fromkeys(row.aspect for row in bad)) or judge.aspects, status=status,
+        reason=reason, units=len(bad) or 1, calls=tuple(dict.fromkeys(key for row in bad for key in row.calls)),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )  # fmt: skip

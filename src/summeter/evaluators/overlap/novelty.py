@@ -1,0 +1,34 @@
+"""Abstractiveness as an evaluator: how much of the summary's wording is its own (UniSumEval, eq. 5-6)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.records import Item, Judgment
+from summeter.text.novelty import LENGTHS, novelty
+
+
+class Abstractiveness(Evaluator):
+    """Mean share of the summary's 1-, 3- and 5-grams that the document does not hold; in [0, 1].
+
+    It is a description, not a merit: a copy has 0. A length the summary is too short for is left out.
+    """
+
+    name: ClassVar[str] = "abstractiveness"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "share of the summary's 1-, 3- and 5-grams that are new (UniSumEval, eq. 5-6)"
+    aspects: ClassVar[tuple[str, ...]] = ("abstractiveness",)
+    reads_sentences: ClassVar[bool] = False
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary."""
+        del prepared
+        found = novelty(item.document.text, item.summary.text)
+        pen = Pen(self, item, tools.signature)
+        if found.value is None:
+            return [pen.failed("abstractiveness", "skipped", "the summary holds no word")]
+        shares = ", ".join(f"{share:.0%} of {n}-grams" for n, share in found.by_n.items())
+        short = [str(n) for n in LENGTHS if n not in found.by_n]
+        left_out = f"; too short for {', '.join(short)}-grams" if short else ""
+        return [pen.ok("abstractiveness", value=found.value, reason=f"new: {shares}{left_out}")]

@@ -1,0 +1,51 @@
+"""ROUGE as an evaluator: overlap of the summary with the reference summaries (Lin, 2004)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from summeter.evaluators.base import Evaluator, Need, Pen, Prepared, Tools
+from summeter.records import Item, Judgment
+from summeter.text.rouge import Rouge as Scores
+from summeter.text.rouge import Tokenizer, rouge_l, rouge_lsum, rouge_n
+from summeter.text.split import split
+
+
+class Rouge(Evaluator):
+    """ROUGE-1, -2, -L and -Lsum against the references, each in [0, 1]; the best reference counts.
+
+    `measure` picks F1, precision or recall. `stemmer` is the Porter stemmer of the reference package.
+    `lsum` says what a sentence is for ROUGE-Lsum: a line (as in the reference package) or the stored
+    sentence. On English the values equal the `rouge_score` package to 1e-9; other scripts are not
+    deleted (`tokenizer: reference` deletes them, as the package does).
+    """
+
+    name: ClassVar[str] = "rouge"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "n-gram and subsequence overlap with reference summaries (Lin, 2004)"
+    aspects: ClassVar[tuple[str, ...]] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+
+    measure: Literal["f1", "precision", "recall"] = "f1"
+    stemmer: bool = False
+    tokenizer: Tokenizer = "unicode"
+    lsum: Literal["lines", "sentences"] = "lines"
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """Four judgments of the summary, one a variant."""
+        del prepared
+        references = [text for text in item.references if text.strip()]
+        found: dict[str, Scores] = {
+            "rouge1": rouge_n(item.summary.text, references, 1, stem=self.stemmer, tokenizer=self.tokenizer),
+            "rouge2": rouge_n(item.summary.text, references, 2, stem=self.stemmer, tokenizer=self.tokenizer),
+            "rougeL": rouge_l(item.summary.text, references, stem=self.stemmer, tokenizer=self.tokenizer),
+            "rougeLsum": self._lsum(item, references),
+        }
+        pen = Pen(self, item, tools.signature)
+        return [pen.ok(aspect, value=getattr(scores, self.measure)) for aspect, scores in found.items()]
+
+    def _lsum(self, item: Item, references: list[str]) -> Scores:
+        if self.lsum == "lines":
+            return rouge_lsum(item.summary.text, references, stem=self.stemmer, tokenizer=self.tokenizer)
+        cut = [[text[start:end] for start, end in split(text)] for text in references]
+        return rouge_lsum(item.sentences, cut, stem=self.stemmer, tokenizer=self.tokenizer)

@@ -1,0 +1,181 @@
+"""Writing a run so that a kill at any point loses nothing that was finished.
+
+One item's judgments by one evaluator are one append; a line in progress.jsonl then says they are there.
+On opening, what stands behind the last line of progress (a torn or unconfirmed append) is cut off, so the
+item is judged again, from stored calls where there are any. When a run ends, its files are put into the
+order of the data, so that equal runs have equal files whatever the order of completion was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from summeter.records import Judgment, UsageError
+from summeter.store.atomic import write_lines, write_text
+from summeter.store.manifest import JudgeEntry, Manifest
+from summeter.store.run import FAILURES, MANIFEST, PROGRESS, Done, Failure, read_lines
+
+ItemKey = tuple[str, str, str | None]
+
+
+class Journal:
+    """The one writer of a run's folder. A second one, in any process, is refused while it is open."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "judgments").mkdir(parents=True, exist_ok=True)
+        (folder / "prepared").mkdir(exist_ok=True)
+        self._lock = _lock(folder)
+        self._files: dict[Path, IO[bytes]] = {}
+        self.done: dict[tuple[str, str, str, str | None], int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every file and let the next writer in."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+        self._lock.close()
+
+    def manifest(self, manifest: Manifest) -> None:
+        """Replace run.json in one step."""
+        text = json.dumps(manifest.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=2)
+        write_text(self.folder / MANIFEST, text + "\n")
+
+    def recover(self, judges: Sequence[JudgeEntry]) -> None:
+        """Read what is finished and cut off what a killed writer left unconfirmed."""
+        for name in (PROGRESS, FAILURES):
+            _cut_torn_line(self.folder / name)
+        self.done = {entry.key: entry.judgments for entry in read_lines(self.folder / PROGRESS, Done)}
+        for judge in judges:
+            self._cut_unconfirmed(self.folder / "judgments" / f"{judge.file}.jsonl")
+            _cut_torn_line(self.folder / "prepared" / f"{judge.file}.jsonl")
+
+    def _cut_unconfirmed(self, file: Path) -> None:
+        _cut_torn_line(file)
+        if not file.exists():
+            return
+        end = 0
+        with file.open("rb") as lines:
+            for line in lines:
+                if _item(line) not in self.done:
+                    break
+                end += len(line)
+        if end < file.stat().st_size:
+            os.truncate(file, end)
+
+    def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
+        """Add one item's judgments by one evaluator, then the line that confirms them."""
+        self._append(self.folder / "judgments" / f"{judge.file}.jsonl", [one.model_dump_json() for one in judgments])
+        document_id, system, rival = item
+        entry = Done(
+            signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(judgments)
+        )
+        self._append(self.folder / PROGRESS, [entry.model_dump_json()])
+        self.done[entry.key] = len(judgments)
+
+    def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
+        """Add what an evaluator derived for a document."""
+        self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [json.dumps(row, ensure_ascii=False)])
+
+    def failed(self, failure: Failure) -> None:
+        """Add one failure."""
+        self._append(self.folder / FAILURES, [failure.model_dump_json()])
+
+    def _append(self, path: Path, lines: Sequence[str]) -> None:
+        if not lines:
+            return
+        if path not in self._files:
+            self._files[path] = path.open("ab", buffering=0)
+        data = "".join(line + "\n" for line in lines).encode()
+        written = self._files[path].write(data)
+        if written != len(data):
+            raise OSError(f"{path}: wrote {written} of {len(data)} bytes; is the disk full?")
+
+    def settle(self, judges: Sequence[JudgeEntry], order: Mapping[ItemKey, int]) -> None:
+        """Put the judgments, prepared rows and progress into the order of the data, each file in one step."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+        ranks = {document_id: rank for (document_id, _, _), rank in reversed(order.items())}
+        for judge in judges:
+            _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: order[_item(line)[1:]])
+            _sort_lines(
+                self.folder / "prepared" / f"{judge.file}.jsonl", lambda line: ranks[json.loads(line)["document_id"]]
+            )
+        place = {judge.signature: index for index, judge in enumerate(judges)}
+        _sort_lines(self.folder / PROGRESS, lambda line: _progress_rank(line, place, order))
+
+
+def _progress_rank(line: bytes, place: Mapping[str, int], order: Mapping[ItemKey, int]) -> tuple[int, int]:
+    entry = Done.model_validate_json(line)
+    return place[entry.signature], order[(entry.document_id, entry.system, entry.rival)]
+
+
+def _item(line: bytes) -> tuple[str, str, str, str | None]:
+    row = json.loads(line)
+    target = row["target"]
+    return row["signature"], target["document_id"], target["system"], target["rival"]
+
+
+def _sort_lines(file: Path, rank: Any) -> None:
+    """Sort a file's lines by rank, keeping the order within a rank; memory holds one number a line."""
+    if not file.exists():
+        return
+    places: list[tuple[Any, int, int]] = []
+    start = 0
+    with file.open("rb") as lines:
+        for line in lines:
+            places.append((rank(line), start, len(line)))
+            start += len(line)
+    ordered = sorted(places, key=lambda place: place[:2])
+    if ordered == places:
+        return
+    with file.open("rb") as source:
+        write_lines(file, (_cut(source, at, length) for _, at, length in ordered))
+
+
+def _cut(source: IO[bytes], at: int, length: int) -> str:
+    source.seek(at)
+    return source.read(length).decode().removesuffix("\n")
+
+
+def _cut_torn_line(file: Path) -> None:
+    """Drop what stands behind the last line break."""
+    if not file.exists():
+        return
+    with file.open("rb+") as data:
+        size = data.seek(0, os.SEEK_END)
+        end = size
+        while end > 0:
+            start = max(0, end - 65536)
+            data.seek(start)
+            found = data.read(end - start).rfind(b"\n")
+            if found >= 0:
+                end = start + found + 1
+                break
+            end = start
+        if end < size:
+            data.truncate(end)
+
+
+def _lock(folder: Path) -> IO[bytes]:
+    import fcntl
+
+    file = (folder / ".lock").open("wb")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        file.close()
+        raise UsageError(f"{folder}: another process is writing this run; wait for it or choose another -o") from error
+    return file
