@@ -1,0 +1,395 @@
+"""Each layer alone: cache, retry, limit, formats, meter, replay. No network, no real waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.models.base import Completion, Message, Request
+from summeter.models.layers.cache import Cache
+from summeter.models.layers.formats import Formats
+from summeter.models.layers.limit import Gate, Limit
+from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.replay import Replay
+from summeter.models.layers.retry import Retry, RetryPolicy
+from summeter.models.providers.scripted import Rule, Scripted
+from summeter.models.resolve import stack
+from summeter.records import CapabilityError, ModelError, ReplayMiss, TransientError, UsageError
+from summeter.store.calls import CallStore
+
+
+def ask(text: str = "hello", **fields: Any) -> Request:
+    return Request(model="scripted/rules", messages=(Message(role="user", content=text),), **fields)
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(work)
+
+
+class Waits:
+    """A sleep that only notes how long it was asked to sleep."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+# Cache
+
+
+def test_identical_calls_at_one_time_are_one_call() -> None:
+    llm, usage = Scripted({"hello": "hi"}, latency=0.01), Usage()
+
+    async def main() -> None:
+        cache = Cache(llm, CallStore(), usage=usage)
+        replies = await asyncio.gather(*(cache.complete(ask()) for _ in range(50)))
+        assert {reply.text for reply in replies} == {"hi"}
+        assert (await cache.complete(ask())).text == "hi"
+
+    run(main())
+    assert llm.calls == 1
+    assert (usage.sent, usage.joined, usage.hits) == (1, 49, 1)
+
+
+def test_a_reply_is_stored_before_anyone_sees_it(tmp_path: Path) -> None:
+    with CallStore(tmp_path / "calls.sqlite") as store, CallStore(tmp_path / "calls.sqlite") as other:
+        request = ask()
+        reply = run(Cache(Scripted({"hello": "hi"}), store).complete(request))
+        stored = other.get(request.key)
+        assert stored is not None
+        assert Completion.model_validate_json(stored) == reply
+        (call,) = other
+        assert Request.model_validate_json(call.request) == request
+        assert call.model == "scripted/rules"
+
+
+def test_a_failure_reaches_every_waiter_and_is_not_stored() -> None:
+    llm = Scripted([Rule(error="model", times=1), Rule(reply="better")], latency=0.01)
+
+    async def main() -> None:
+        cache = Cache(llm, CallStore())
+        failed = await asyncio.gather(*(cache.complete(ask()) for _ in range(3)), return_exceptions=True)
+        assert all(isinstance(one, ModelError) for one in failed)
+        assert (await cache.complete(ask())).text == "better"
+
+    run(main())
+    assert llm.calls == 2
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=6))
+def test_who_leaves_does_not_take_the_call_along(leave: list[bool]) -> None:
+    """Waiters that are cancelled are cancelled; the others get the reply; with none left the call ends."""
+    ended: list[str] = []
+
+    class Slow:
+        id = "slow/one"
+
+        async def complete(self, request: Request) -> Completion:
+            try:
+                await asyncio.sleep(0.005)
+            except asyncio.CancelledError:
+                ended.append("cancelled")
+                raise
+            ended.append("answered")
+            return Completion(text="hi")
+
+        async def close(self) -> None: ...
+
+    async def main() -> None:
+        cache = Cache(Slow())
+        tasks = [asyncio.create_task(cache.complete(ask())) for _ in leave]
+        await asyncio.sleep(0.001)
+        for task, leaves in zip(tasks, leave, strict=True):
+            if leaves:
+                task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        for end, leaves in zip(ends, leave, strict=True):
+            assert isinstance(end, asyncio.CancelledError) if leaves else end.text == "hi"
+        assert len(asyncio.all_tasks()) == 1  # nothing goes on behind our backs
+
+    run(main())
+    assert ended == ["cancelled" if all(leave) else "answered"]
+
+
+def test_after_all_have_left_the_next_one_starts_afresh() -> None:
+    llm = Scripted({"hello": "hi"}, latency=0.02)
+
+    async def main() -> None:
+        cache = Cache(llm)
+        first = asyncio.create_task(cache.complete(ask()))
+        await asyncio.sleep(0.005)
+        first.cancel()
+        second = asyncio.create_task(cache.complete(ask()))
+        assert (await second).text == "hi"
+        assert (await asyncio.gather(first, return_exceptions=True))[0].__class__ is asyncio.CancelledError
+
+    run(main())
+    assert llm.calls in {1, 2}  # 1 where the second came before the first had left
+
+
+def test_the_first_of_two_processes_wins(tmp_path: Path) -> None:
+    with CallStore(tmp_path / "calls.sqlite") as mine, CallStore(tmp_path / "calls.sqlite") as theirs:
+
+        def reply(request: Request) -> str:
+            # While we wait, another process stores its own reply.
+            theirs.put(request.key, request.canonical, Completion(text="theirs").model_dump_json())
+            return "mine"
+
+        assert run(Cache(Scripted(reply), mine).complete(ask())).text == "theirs"
+
+
+# Retry
+
+
+def test_tries_again_until_it_answers() -> None:
+    llm, waits, usage = Scripted([Rule(error="transient", times=3), Rule(reply="hi")]), Waits(), Usage()
+    retry = Retry(llm, RetryPolicy(max_retries=3), rng=random.Random(1), sleep=waits, usage=usage)
+    assert run(retry.complete(ask())).text == "hi"
+    assert llm.calls == 4
+    assert usage.retries == 3
+    draws = random.Random(1)
+    # Full jitter: uniform from 0 to 0.5, 1, 2 seconds.
+    assert waits.seconds == [draws.uniform(0, 0.5), draws.uniform(0, 1.0), draws.uniform(0, 2.0)]
+
+
+def test_gives_up_with_the_last_error_and_the_count() -> None:
+    waits = Waits()
+    retry = Retry(Scripted([Rule(error="transient")]), RetryPolicy(max_retries=2), rng=random.Random(1), sleep=waits)
+    with pytest.raises(TransientError, match=r"a scripted failure \(gave up after 3 tries\)"):
+        run(retry.complete(ask()))
+    assert len(waits.seconds) == 2
+
+
+@pytest.mark.parametrize("error", ["model", "temperature", "json_schema"])
+def test_what_would_fail_again_is_not_tried_again(error: str) -> None:
+    llm = Scripted([{"error": error}])
+    with pytest.raises(ModelError):
+        run(Retry(llm, rng=random.Random(1), sleep=Waits()).complete(ask()))
+    assert llm.calls == 1
+
+
+@given(
+    st.integers(1, 12),
+    st.one_of(st.none(), st.floats(0, 200)),
+    st.integers(0, 2**32),
+    st.floats(0.01, 5),
+    st.floats(1, 60),
+)
+def test_waits_are_in_range(tries: int, asked: float | None, seed: int, first: float, longest: float) -> None:
+    wait = RetryPolicy(first=first, longest=longest).wait(tries, asked, random.Random(seed))
+    if asked is None:
+        assert 0 <= wait <= min(longest, first * 2 ** (tries - 1))
+    else:
+        assert asked <= wait <= asked + first
+
+
+def test_a_wish_beyond_patience_ends_the_call() -> None:
+    waits = Waits()
+    llm = Scripted([Rule(error="transient", retry_after=3600.0)])
+    with pytest.raises(TransientError, match="asks to wait 3600 s, this run waits at most 300 s; gave up after 1 try"):
+        run(Retry(llm, rng=random.Random(1), sleep=waits).complete(ask()))
+    assert waits.seconds == []
+
+
+# Limit
+
+
+def test_never_more_than_the_gate_lets_through() -> None:
+    now = most = 0
+
+    class Counting:
+        id = "counting/one"
+
+        async def complete(self, request: Request) -> Completion:
+            nonlocal now, most
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.001)
+            now -= 1
+            return Completion(text="")
+
+        async def close(self) -> None: ...
+
+    gate = Gate(3)
+    first, second = Limit(Counting(), gate), Limit(Counting(), gate)
+
+    async def main() -> None:
+        await asyncio.gather(*((first, second)[i % 2].complete(ask(str(i))) for i in range(20)))
+
+    for _ in range(2):  # a second loop finds the gate usable
+        run(main())
+    assert most == 3
+
+
+def test_a_gate_of_no_size_is_refused() -> None:
+    with pytest.raises(UsageError, match="at least 1"):
+        Gate(0)
+
+
+def test_a_failure_gives_its_place_back() -> None:
+    limit = Limit(Scripted([Rule(error="model")]), Gate(1))
+
+    async def main() -> None:
+        for _ in range(3):
+            with pytest.raises(ModelError):
+                await limit.complete(ask())
+
+    run(main())
+
+
+# Formats
+
+
+def knows(*formats: str) -> Callable[[Request], str]:
+    """A server that knows these reply formats and says which one it was asked for."""
+
+    def reply(request: Request) -> str:
+        if request.format not in formats:
+            if request.format == "text":
+                raise ModelError("refused whatever the format")
+            raise CapabilityError("refused", lacks=request.format)
+        return request.format
+
+    return reply
+
+
+STRICT = ask(format="json_schema", schema_name="verdicts", schema_={"type": "object"})
+
+
+@pytest.mark.parametrize(
+    ("formats", "asked"),
+    [
+        (("json_schema", "json_object", "text"), ["json_schema", "json_schema"]),
+        (("json_object", "text"), ["json_schema", "json_object", "json_object"]),
+        (("text",), ["json_schema", "json_object", "text", "text"]),
+    ],
+)
+def test_falls_back_once_and_remembers(formats: tuple[str, ...], asked: list[str]) -> None:
+    llm = Scripted(knows(*formats))
+    layer = Formats(llm)
+
+    async def main() -> None:
+        for _ in range(2):
+            assert (await layer.complete(STRICT)).text == formats[0]
+
+    run(main())
+    assert [request.format for request in llm.requests] == asked
+
+
+def test_a_refusal_that_no_format_mends_teaches_nothing() -> None:
+    bad = True
+
+    def reply(request: Request) -> str:
+        return knows()(request) if bad else request.format
+
+    layer = Formats(Scripted(reply))
+
+    async def main() -> None:
+        nonlocal bad
+        with pytest.raises(ModelError, match="whatever the format"):
+            await layer.complete(STRICT)
+        bad = False
+        assert (await layer.complete(STRICT)).text == "json_schema"
+
+    run(main())
+
+
+def test_one_odd_refusal_after_success_teaches_nothing() -> None:
+    def reply(request: Request) -> str:
+        return knows("json_object")(request) if "odd" in request.prompt else request.format
+
+    layer = Formats(Scripted(reply))
+    odd = STRICT.model_copy(update={"messages": (Message(role="user", content="odd"),)})
+
+    async def main() -> None:
+        assert [(await layer.complete(request)).text for request in (STRICT, odd, STRICT)] == [
+            "json_schema", "json_object", "json_schema",
+        ]  # fmt: skip
+
+    run(main())
+
+
+def test_one_schema_a_server_dislikes_says_nothing_of_another() -> None:
+    def reply(request: Request) -> str:
+        return knows("json_object")(request) if request.schema_name == "verdicts" else request.format
+
+    layer = Formats(Scripted(reply))
+    other = STRICT.model_copy(update={"schema_name": "key_facts"})
+
+    async def main() -> None:
+        assert (await layer.complete(STRICT)).text == "json_object"
+        assert (await layer.complete(other)).text == "json_schema"
+
+    run(main())
+
+
+def test_a_refused_temperature_is_no_matter_of_format() -> None:
+    llm = Scripted([Rule(error="temperature")])
+    with pytest.raises(CapabilityError) as caught:
+        run(Formats(llm).complete(STRICT))
+    assert caught.value.lacks == "temperature"
+    assert llm.calls == 1
+
+
+# Meter and replay
+
+
+def test_the_meter_counts_everything_once() -> None:
+    rules = [
+        Rule(match="bad", error="model"),
+        Rule(match="slow", error="transient", times=2),
+        Rule(reply="hi", tokens_in=10, tokens_out=3),
+    ]
+
+    async def main() -> Usage:
+        llm = Scripted(rules)
+        meter = stack(llm, CallStore(), retry=RetryPolicy(first=0.0), rng=random.Random(0))
+        await asyncio.gather(meter.complete(ask("a")), meter.complete(ask("a")), meter.complete(ask("slow")))
+        await meter.complete(ask("a"))
+        with pytest.raises(ModelError):
+            await meter.complete(ask("bad"))
+        await meter.close()
+        assert llm.closed
+        return meter.usage
+
+    usage = run(main())
+    # Five questions: "a" sent, joined, hit; "slow" sent with two retries; "bad" sent and failed.
+    assert (usage.asked, usage.sent, usage.joined, usage.hits) == (5, 3, 1, 1)
+    assert (usage.retries, usage.failures) == (2, 1)
+    assert (usage.tokens_in, usage.tokens_out, usage.untold) == (20, 6, 0)
+    assert usage.as_dict()["tokens_in"] == 20
+
+
+def test_the_meter_does_not_call_leaving_a_failure() -> None:
+    async def main() -> None:
+        meter = Meter(Scripted({"hello": "hi"}, latency=5))
+        task = asyncio.create_task(meter.complete(ask()))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert meter.usage.failures == 0
+
+    run(main())
+
+
+def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
+    store = CallStore()
+    recorded = run(stack(Scripted({"hello": "hi"}), store).complete(ask()))
+    replay = Replay("scripted/rules", store)
+    assert run(replay.complete(ask())) == recorded
+    other = ask("something else entirely")
+    with pytest.raises(ReplayMiss, match="something else entirely") as caught:
+        run(replay.complete(other))
+    assert "scripted/rules" in str(caught.value)
+    assert other.key[:12] in str(caught.value)
+    assert "without --replay" in str(caught.value)
