@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Values = ArrayLike | Sequence[float | None] | Sequence[int | None]
+Values = ArrayLike | Sequence[float | None] | Sequence[int | None] | Sequence[Sequence[float | None]]
 Labels = Sequence[Hashable] | NDArray[np.generic]
 Seed = int | np.random.Generator
 

@@ -7,6 +7,7 @@ inversions.
 
 import math
 from itertools import accumulate
+from statistics import NormalDist
 
 _TINY = 1e-300
 _EPS = 1e-16
@@ -29,6 +30,27 @@ def t_two_sided(t: float, df: float) -> float:
     0.073388
     """
     return betainc(df / 2, 0.5, df / (df + t * t), t * t / (df + t * t))
+
+
+def t_quantile(level: float, df: float) -> float:
+    """Return t with P(|T| <= t) = ``level``: the half-width of a two-sided interval in standard errors.
+
+    By bisection on the two-sided tail. ``df`` of infinity gives the normal quantile.
+
+    >>> round(t_quantile(0.95, 10), 6)
+    2.228139
+    """
+    if math.isinf(df):
+        return NormalDist().inv_cdf((1 + level) / 2)
+    low, high = 0.0, 2.0
+    while t_two_sided(high, df) > 1 - level:
+        low, high = high, 2 * high
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if t_two_sided(middle, df) > 1 - level else (low, middle)
+    return (low + high) / 2
 
 
 def correlation_p(r: float, df: float) -> float:
