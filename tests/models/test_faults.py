@@ -1,0 +1,284 @@
+"""The whole stack against a server that misbehaves: no item lost, no number invented, no wait without end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
+
+from summeter.models.base import Message, Request
+from summeter.models.layers.meter import Meter
+from summeter.models.layers.retry import RetryPolicy
+from summeter.models.prompts import Prompt
+from summeter.models.resolve import Bound, CallSettings, bind, resolve, stack, stack_replay
+from summeter.models.structured import Answer, BoundLLM, Form
+from summeter.records import CapabilityError, ModelError, ReplyError
+from summeter.store.calls import CallStore
+
+FAST = RetryPolicy(max_retries=12, first=0.01, longest=0.05)
+
+
+def read(text: str) -> int:
+    """The strict reader of a form with one whole number."""
+    try:
+        found = json.loads(text)["n"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReplyError(f"no JSON object with n: {error}") from error
+    if not isinstance(found, int):
+        raise ReplyError("n is not a whole number")
+    return found
+
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+FORM = Form("number", SCHEMA, read)
+
+
+def prompt(text: str) -> Prompt:
+    return Prompt("p", "0000", (Message(role="user", content=text),))
+
+
+def connect(server: StubServer, store: CallStore | None = None, policy: RetryPolicy = FAST, **options: Any) -> Meter:
+    llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={}, **options)
+    return stack(llm, store, retry=policy, rng=random.Random(7), max_connections=options.get("max_connections", 32))
+
+
+async def ask_all(meter: Meter, count: int) -> list[Answer[int] | BaseException]:
+    bound = BoundLLM(meter)
+    try:
+        return await asyncio.gather(
+            *(bound.ask(prompt(f"item {n}"), FORM) for n in range(count)), return_exceptions=True
+        )
+    finally:
+        await meter.close()
+
+
+def number(call: Call) -> int:
+    return int(call.body["messages"][0]["content"].split()[1])
+
+
+def test_nothing_is_lost_when_a_third_of_all_replies_fail() -> None:
+    rng = random.Random(3)
+    wild = [fail(429, "slow", Retry_After="0.02"), fail(500), fail(503), RESET, CUT_BODY, Reply(content=b"<html>")]
+
+    def behave(call: Call) -> Reply:
+        if rng.random() < 0.02:
+            return HANG
+        return rng.choice(wild) if rng.random() < 0.3 else ok(json.dumps({"n": number(call)}))
+
+    with StubServer(behave) as server, CallStore() as store:
+        meter = connect(server, store, timeout=0.5, max_connections=16)
+        answers = asyncio.run(ask_all(meter, 200))
+        assert [answer.data for answer in answers] == list(range(200))  # type: ignore[union-attr]
+        assert len(store) == 200
+    assert server.most <= 16
+    assert meter.usage.retries == len(server.calls) - 200
+    assert meter.usage.failures == 0
+
+
+def test_what_cannot_be_had_is_a_named_failure_each() -> None:
+    def behave(call: Call) -> Reply:
+        return [
+            ok('{"n": 1}'), fail(500, "always"), fail(401, "who are you"), ok('{"n": 1', finish="length"),
+            ok(None, refusal="I would rather not"), ok('{"n": "many"}'), ok(""), ok("x", finish="content_filter"),
+        ][number(call)]  # fmt: skip
+
+    with StubServer(behave) as server:
+        meter = connect(server, policy=RetryPolicy(max_retries=2, first=0.001))
+        answers = asyncio.run(ask_all(meter, 8))
+    good, broken, denied, cut, refused, wrong, empty, filtered = answers
+    assert isinstance(good, Answer) and (good.data, good.status) == (1, "ok")  # noqa: PT018
+    assert isinstance(broken, ModelError) and "(gave up after 3 tries)" in str(broken)  # noqa: PT018
+    assert isinstance(denied, ModelError) and "STUB_API_KEY" in str(denied)  # noqa: PT018
+    reasons = [(one.status, one.data, one.reason) for one in (cut, refused, wrong, empty, filtered)]  # type: ignore[union-attr]
+    assert reasons == [
+        ("unparsed", None, "truncated: the reply was cut by the length limit after 7 tokens"),
+        ("refused", None, "refused: I would rather not"),
+        ("unparsed", None, "n is not a whole number"),
+        ("unparsed", None, reasons[3][2]),
+        ("refused", None, "refused: stopped by the provider's content filter"),
+    ]
+    assert "no JSON object" in str(reasons[3][2])
+    # Three tries for the broken one, two calls for the one that is worth a repair, one for each other.
+    assert len(server.calls) == 1 + 3 + 1 + 1 + 1 + 2 + 1 + 1
+
+
+def test_retry_after_is_honoured() -> None:
+    def behave(call: Call) -> Reply:
+        return fail(429, "slow", Retry_After="0.3") if call.number == 0 else ok('{"n": 0}')
+
+    with StubServer(behave) as server:
+        asyncio.run(ask_all(connect(server), 1))
+    first, second = server.calls
+    assert second.at - first.at >= 0.3
+
+
+def test_a_wait_holds_no_connection() -> None:
+    """With one connection, an item told to wait does not keep the others waiting."""
+
+    def behave(call: Call) -> Reply:
+        return fail(429, "slow", Retry_After="0.5") if call.number == 0 else ok(json.dumps({"n": number(call)}))
+
+    with StubServer(behave) as server:
+        asyncio.run(ask_all(connect(server, max_connections=1), 6))
+    assert len(server.calls) == 7
+    assert server.calls[5].at - server.calls[0].at < 0.5  # the five others went through meanwhile
+    assert server.most == 1
+
+
+def test_black_holes_end() -> None:
+    start = time.monotonic()
+    with StubServer(lambda _: HANG) as server:
+        policy = RetryPolicy(max_retries=1, first=0.001)
+        (failed,) = asyncio.run(ask_all(connect(server, policy=policy, timeout=0.2), 1))
+    assert isinstance(failed, ModelError)
+    assert "gave up after 2 tries" in str(failed)
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [("json_object", "response_format.type must be json_object"), ("text", "Bad request"), ("text", "")],
+)
+def test_a_server_without_json_schema_is_learnt_once_for_all_roles(known: str, words: str) -> None:
+    def behave(call: Call) -> Reply:
+        return ok('{"n": 4}') if call.format in {known, "text"} else fail(400, words)
+
+    async def main(bound: Bound) -> None:
+        try:
+            await bound.llms["judge"].ask(prompt("first"), FORM)
+            for role in ("judge", "extractor"):
+                for item in range(5):
+                    answer = await bound.llms[role].ask(prompt(f"{role} {item}"), FORM)
+                    assert (answer.status, answer.data) == ("ok", 4)
+        finally:
+            await bound.close()
+
+    with StubServer(behave) as server:
+        models = {"judge": "vllm/tiny", "extractor": "vllm/tiny"}
+        asyncio.run(main(bind(models, None, CallSettings(base_url=server.url, retry=FAST))))
+    formats = [call.format for call in server.calls]
+    steps = ["json_schema", "json_object", "text"]
+    probes = steps[: steps.index(known)]
+    assert formats == [*probes, *[known] * 11]
+
+
+def test_what_a_server_lacks_leaves_the_keys_of_calls_alone() -> None:
+    """A run on a server without json_schema replays, and resumes, call by call."""
+
+    def behave(call: Call) -> Reply:
+        return fail(400, "no") if call.format != "text" else ok(json.dumps({"n": number(call)}))
+
+    with StubServer(behave) as server, CallStore() as store:
+        first = asyncio.run(ask_all(connect(server, store), 5))
+        made = len(server.calls)
+        assert asyncio.run(ask_all(connect(server, store), 5)) == first
+        assert len(server.calls) == made
+        replayed = asyncio.run(ask_all(stack_replay("openai-api/stub/tiny", store), 5))
+        assert replayed == first
+        assert {json.loads(call.completion)["format"] for call in store} == {"text"}
+
+
+def test_a_refused_temperature_is_never_changed_silently() -> None:
+    with StubServer(lambda _: fail(400, "'temperature' does not support 0 with this model")) as server:
+        (failed,) = asyncio.run(ask_all(connect(server), 1))
+    assert isinstance(failed, CapabilityError)
+    assert "--temperature none" in str(failed)
+    assert len(server.calls) == 1
+
+
+def test_one_repair_turn_and_no_more() -> None:
+    def behave(call: Call) -> Reply:
+        return ok('{"n": 5}') if len(call.body["messages"]) == 3 and number(call) == 0 else ok("five")
+
+    with StubServer(behave) as server:
+        mended, lost = asyncio.run(ask_all(connect(server), 2))
+    assert isinstance(mended, Answer) and (mended.data, len(mended.calls)) == (5, 2)  # noqa: PT018
+    assert isinstance(lost, Answer) and (lost.status, lost.data, len(lost.calls)) == ("unparsed", None, 2)  # noqa: PT018
+    assert len(server.calls) == 4
+    repair = next(call for call in server.calls if len(call.body["messages"]) == 3)
+    assert [turn["role"] for turn in repair.body["messages"]] == ["user", "assistant", "user"]
+    assert "no JSON object" in repair.body["messages"][2]["content"]
+
+
+def test_identical_questions_at_one_time_are_one_call() -> None:
+    async def main(meter: Meter) -> None:
+        bound = BoundLLM(meter)
+        answers = await asyncio.gather(*(bound.ask(prompt("item 3"), FORM) for _ in range(20)))
+        assert {answer.data for answer in answers} == {3}
+        await meter.close()
+
+    with StubServer(lambda call: ok('{"n": 3}')._replace(delay=0.05)) as server, CallStore() as store:
+        asyncio.run(main(connect(server, store)))
+    assert len(server.calls) == 1
+
+
+def test_interrupted_and_resumed_asks_nothing_twice(tmp_path: Path) -> None:
+    """Cancelled in the middle: what was stored stays, the rest is asked on resuming."""
+
+    def behave(call: Call) -> Reply:
+        return ok(json.dumps({"n": number(call)}))._replace(delay=0.01 * (1 + number(call) % 5))
+
+    async def some(meter: Meter, store: CallStore) -> None:
+        task = asyncio.create_task(ask_all(meter, 60))
+        while len(store) < 10:
+            await asyncio.sleep(0.002)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(asyncio.all_tasks()) == 1
+
+    path = tmp_path / "calls.sqlite"
+    with StubServer(behave) as server:
+        with CallStore(path) as store:
+            asyncio.run(some(connect(server, store, max_connections=8), store))
+            stored = {json.loads(call.request)["messages"][0]["content"] for call in store}
+        assert 10 <= len(stored) < 60
+        before = len(server.calls)
+        with CallStore(path) as store:
+            answers = asyncio.run(ask_all(connect(server, store, max_connections=8), 60))
+            assert [answer.data for answer in answers] == list(range(60))  # type: ignore[union-attr]
+    again = {call.prompt for call in server.calls[before:]}
+    assert len(again) == 60 - len(stored)
+    assert not again & stored
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["429", "500", "reset", "cut", "html", "empty"]), max_size=4))
+def test_any_row_of_failures_shorter_than_the_retries_ends_well(row: list[str]) -> None:
+    kinds = {
+        "429": fail(429, "slow", retry_after_ms="1"), "500": fail(500), "reset": RESET, "cut": CUT_BODY,
+        "html": Reply(content=b"<p>"), "empty": Reply(content=b'{"choices": []}'),
+    }  # fmt: skip
+
+    with StubServer(lambda call: kinds[row[call.number]] if call.number < len(row) else ok('{"n": 0}')) as server:
+        policy = RetryPolicy(max_retries=4, first=0.001)
+        (answer,) = asyncio.run(ask_all(connect(server, policy=policy), 1))
+    assert isinstance(answer, Answer)
+    assert answer.data == 0
+    assert len(server.calls) == len(row) + 1
+
+
+def test_works_inside_a_running_loop_and_in_one_after_another() -> None:
+    with StubServer(lambda _: ok('{"n": 0}')) as server, CallStore() as store:
+        meter = connect(server, store)
+
+        async def notebook() -> None:
+            # As in a notebook: the loop runs already, and goes on after.
+            for draw in range(2):
+                reply = await meter.complete(
+                    Request(model=meter.id, messages=(Message(role="user", content=f"item {draw}"),))
+                )
+                assert reply.text == '{"n": 0}'
+            await meter.close()
+
+        asyncio.run(notebook())
+        asyncio.run(ask_all(meter, 3))
+    assert len(server.calls) == 5

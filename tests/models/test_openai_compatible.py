@@ -1,0 +1,348 @@
+"""The OpenAI-compatible provider against a stub server: what is sent, what is read, what each failure becomes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+import traceback
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from server import CUT_BODY, HANG, RESET, Reply, StubServer, fail, json_reply, ok
+
+from summeter.models.base import LLM, Completion, Message, Request
+from summeter.models.providers import replies
+from summeter.models.resolve import resolve
+from summeter.records import CapabilityError, ModelError, TransientError, UsageError
+
+KEY = "sk-secret-0123456789abcdef"
+
+
+def ask(text: str = "hello", **fields: Any) -> Request:
+    return Request(model="openai-api/stub/tiny", messages=(Message(role="user", content=text),), **fields)
+
+
+STRICT = ask(format="json_schema", schema_name="a b/verdicts", schema_={"type": "object"})
+
+
+def connect(server: StubServer, **settings: Any) -> LLM:
+    return resolve("openai-api/stub/tiny", base_url=server.url, environ={"STUB_API_KEY": KEY}, **settings)
+
+
+def call(llm: LLM, *requests: Request) -> list[Completion]:
+    async def main() -> list[Completion]:
+        try:
+            return [await llm.complete(request) for request in requests]
+        finally:
+            await llm.close()
+
+    return asyncio.run(main())
+
+
+def answer(reply: Reply, request: Request | None = None, **settings: Any) -> Completion:
+    """What one reply of the server becomes."""
+    with StubServer(lambda _: reply) as server:
+        return call(connect(server, **settings), request or ask())[0]
+
+
+# What is sent
+
+
+def test_the_body_holds_what_was_asked_and_nothing_else() -> None:
+    with StubServer(lambda _: ok()) as server:
+        call(
+            connect(server),
+            ask("häl\ud800lo"),
+            ask(temperature=None, seed=3, draw=2, max_tokens=50, format="json_object"),
+            STRICT,
+        )
+    plain, small, strict = (one.body for one in server.calls)
+    assert plain == {"model": "tiny", "messages": [{"role": "user", "content": "häl\ud800lo"}], "temperature": 0.0}
+    assert small == {
+        "model": "tiny", "messages": [{"role": "user", "content": "hello"}],
+        "seed": 5, "max_tokens": 50, "response_format": {"type": "json_object"},
+    }  # fmt: skip
+    assert strict["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "a_b_verdicts", "strict": True, "schema": {"type": "object"}},
+    }
+    assert server.calls[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert server.calls[0].headers["Content-Type"] == "application/json"
+
+
+def test_without_a_key_there_is_no_header() -> None:
+    with StubServer(lambda _: ok()) as server:
+        call(resolve("vllm/tiny", base_url=server.url, environ={}), ask())
+    assert "Authorization" not in server.calls[0].headers
+
+
+def test_openai_itself_gets_its_own_name_for_the_limit() -> None:
+    llm: Any = resolve("openai/gpt-4o", environ={"OPENAI_API_KEY": KEY})
+    assert llm._payload(ask(max_tokens=9))["max_completion_tokens"] == 9
+    assert llm.address == "https://api.openai.com/v1"
+
+
+def test_a_query_of_the_base_url_is_kept_and_not_shown() -> None:
+    llm: Any = resolve("openai-api/az/m", base_url="https://host/v1?api-version=7", environ={"AZ_API_KEY": KEY})
+    assert llm._url == "https://host/v1/chat/completions?api-version=7"
+    assert llm.address == "https://host/v1"
+
+
+# What is read
+
+
+def test_a_regular_reply() -> None:
+    reply = answer(ok('{"a": 1}'), STRICT)
+    assert (reply.text, reply.finish_reason, reply.refusal) == ('{"a": 1}', "stop", None)
+    assert (reply.model, reply.tokens_in, reply.tokens_out, reply.format) == ("stub-served-1", 11, 7, "json_schema")
+    assert reply.seconds is not None
+    assert 0 < reply.seconds < 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "text", "refusal"),
+    [
+        (ok(None), "", None),
+        (ok(None, refusal="I will not."), "", "I will not."),
+        (ok([{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]), "one two", None),
+        (ok([{"type": "refusal", "refusal": "No."}]), "", "No."),
+        (ok([{"type": "text", "text": None}, "odd", {"type": "image"}]), "", None),
+        (ok("half a \ud83d pair"), "half a \ufffd pair", None),
+        (Reply(content=ok("typed wrongly").content, headers={"Content-Type": "text/html"}), "typed wrongly", None),
+        (json_reply({"choices": [{"message": {"content": "bare"}}], "usage": None}), "bare", None),
+        (json_reply({"choices": [{"message": {"content": "x"}}], "usage": {"prompt_tokens": "12"}}), "x", None),
+    ],
+)
+def test_odd_contents(reply: Reply, text: str, refusal: str | None) -> None:
+    read = answer(reply)
+    assert (read.text, read.refusal) == (text, refusal)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)
+       | st.dictionaries(st.sampled_from(["choices", "message", "content", "usage", "error", "code", "refusal",
+                                          "finish_reason", "prompt_tokens", "text", "model"]), inner, max_size=4),
+       max_leaves=12))  # fmt: skip
+def test_whatever_json_comes_is_a_completion_or_a_model_error(body: Any) -> None:
+    made = replies.Answer("m", "http://host/v1", 200, {}, json.dumps(body).encode())
+    try:
+        read = replies.completion(made, ask(), 0.1, str)
+    except ModelError:
+        return
+    assert isinstance(read, Completion)
+    read.model_dump_json()  # it can be stored
+
+
+@given(st.binary(max_size=60), st.sampled_from([200, 400, 401, 404, 429, 500, 503, 302, 422]))
+def test_whatever_bytes_come_are_a_named_failure(body: bytes, status: int) -> None:
+    made = replies.Answer("m", "http://host/v1", status, {}, body)
+    if status == 200:
+        with pytest.raises(ModelError):
+            replies.completion(made, ask(), 0.1, str)
+    else:
+        assert isinstance(replies.failure(made, ask(), "M_API_KEY", str), ModelError)
+
+
+def test_json_nested_without_end_is_a_failure() -> None:
+    made = replies.Answer("m", "http://host/v1", 200, {}, b"[" * 100_000)
+    with pytest.raises(TransientError, match="no valid JSON"):
+        replies.completion(made, ask(), 0.1, str)
+
+
+# What failures become
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_worth_another_try(status: int) -> None:
+    with pytest.raises(TransientError, match=rf"answered {status}: busy"):
+        answer(fail(status, "busy"))
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (Reply(content=b'{"choices": [{"mess'), "no valid JSON: .*choices"),
+        (Reply(content=b"<html>hold on</html>", headers={"Content-Type": "text/html"}), "hold on.*text/html"),
+        (Reply(content=b""), "no valid JSON"),
+        (json_reply([]), "no object"),
+        (json_reply({"choices": []}), "without choices"),
+        (json_reply({"choices": [{}]}), "without choices"),
+        (json_reply({"error": {"message": "upstream down", "code": 503}}), "answered 503: upstream down"),
+        (json_reply({"error": "odd"}), "answered 502: odd"),
+        (RESET, "connection .* failed"),
+        (CUT_BODY, "connection .* failed"),
+    ],
+)
+def test_broken_replies_are_worth_another_try(reply: Reply, message: str) -> None:
+    with pytest.raises(TransientError, match=message):
+        answer(reply)
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (401, "STUB_API_KEY"), (403, "STUB_API_KEY"), (404, "model's name and the base URL"), (402, "budget"),
+        (413, "larger"), (307, "Redirects are not followed"), (405, "refused too"), (400, "refuses the request"),
+        (422, "refuses the request"),
+    ],
+)  # fmt: skip
+def test_not_worth_another_try(status: int, advice: str) -> None:
+    with pytest.raises(ModelError, match=advice) as caught:
+        answer(fail(status, "bad thing"))
+    assert not isinstance(caught.value, TransientError)
+    assert "bad thing" in str(caught.value)
+
+
+def test_a_spent_budget_is_not_tried_again() -> None:
+    with pytest.raises(ModelError, match="budget is spent") as caught:
+        answer(json_reply({"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}, 429))
+    assert not isinstance(caught.value, TransientError)
+
+
+@pytest.mark.parametrize(
+    ("request_", "reply", "lacks"),
+    [
+        (STRICT, fail(400, "response_format json_schema is not supported"), "json_schema"),
+        (STRICT, fail(422, "extra fields not permitted"), "json_schema"),
+        (STRICT, Reply(400, b"computer says no"), "json_schema"),
+        (STRICT, fail(500, "unknown response_format"), "json_schema"),
+        (ask(format="json_object"), fail(400, "nope"), "json_object"),
+        (ask(), fail(400, "Unsupported value: 'temperature' does not support 0.0 with this model."), "temperature"),
+        (STRICT, fail(400, "Unsupported value: 'temperature' does not support 0.0 with this model."), "temperature"),
+        (ask(seed=1), fail(400, "unknown parameter: seed"), "seed"),
+        (ask(max_tokens=5), fail(400, "Unsupported parameter: 'max_tokens'"), "max_tokens"),
+    ],
+)
+def test_what_the_endpoint_lacks_is_named(request_: Request, reply: Reply, lacks: str) -> None:
+    with pytest.raises(CapabilityError) as caught:
+        answer(reply, request_)
+    assert caught.value.lacks == lacks
+
+
+def test_a_refused_temperature_says_what_to_do() -> None:
+    with pytest.raises(CapabilityError, match="--temperature none"):
+        answer(fail(400, "'temperature' is not supported with this model"))
+
+
+def test_a_parameter_that_was_not_sent_is_not_blamed() -> None:
+    with pytest.raises(ModelError) as caught:
+        answer(fail(400, "the seed of this is a bad prompt"))
+    assert not isinstance(caught.value, CapabilityError)
+
+
+@pytest.mark.parametrize("request_", [ask(), STRICT])
+def test_a_prompt_too_long_is_no_matter_of_format(request_: Request) -> None:
+    with pytest.raises(ModelError, match="longer than the model takes") as caught:
+        answer(fail(400, "This model's maximum context length is 8192 tokens"), request_)
+    assert not isinstance(caught.value, CapabilityError)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0"}, 0.0),
+        ({"Retry-After": "1.5"}, 1.5),
+        ({"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-3"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({}, None),
+        # 1 January 2026, 00:00:30 GMT, read at 00:00:00 and long after.
+        ({"Retry-After": "Thu, 01 Jan 2026 00:00:30 GMT"}, 30.0),
+        ({"Retry-After": "Mon, 01 Jan 2024 00:00:30 GMT"}, 0.0),
+    ],
+)
+def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+    assert replies.retry_after(headers, now=lambda: now) == seconds
+
+
+def test_retry_after_arrives_with_the_error() -> None:
+    with pytest.raises(TransientError) as caught:
+        answer(fail(429, "slow down", Retry_After="13"))
+    assert caught.value.retry_after == 13.0
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
+    with pytest.raises(TransientError) as caught:
+        answer(fail(503, "slow down", Retry_After=soon))
+    assert caught.value.retry_after is not None
+    assert 30 < caught.value.retry_after <= 40
+
+
+def test_no_call_outlives_its_timeout() -> None:
+    start = time.monotonic()
+    with pytest.raises(TransientError, match=r"no whole reply .* within 0\.2 s"):
+        answer(HANG, timeout=0.2)
+    assert time.monotonic() - start < 5
+
+
+def test_a_server_that_does_not_run_is_said_at_once() -> None:
+    with StubServer(lambda _: ok()) as server:
+        llm, late = connect(server), connect(server)
+        call(late, ask())
+    with pytest.raises(ModelError, match=r"cannot reach .*Is the server running.*STUB_BASE_URL") as caught:
+        call(llm, ask())
+    assert not isinstance(caught.value, TransientError)
+    # One that has answered before may come back.
+    with pytest.raises(TransientError, match="failed"):
+        call(late, ask())
+
+
+# Keys
+
+
+def test_the_key_is_seen_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    echo = f"Incorrect key {KEY} given; it begins {KEY[:14]}***"
+    for reply in (fail(401, echo), fail(429, echo), fail(400, echo), Reply(content=echo.encode()), RESET, HANG):
+        with StubServer(lambda _, reply=reply: reply) as server:
+            llm = connect(server, timeout=0.2)
+            with pytest.raises(ModelError) as caught:
+                call(llm, STRICT)
+            shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + repr(vars(llm))
+            assert KEY not in shown
+            assert KEY[:14] not in shown
+    assert KEY not in caplog.text
+
+
+# Addresses and keys, before any call
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "environ", "message"),
+    [
+        ("openai/gpt-4o", None, {}, "OPENAI_API_KEY"),
+        ("openai/gpt-4o", None, {"OPENAI_API_KEY": " "}, "OPENAI_API_KEY"),
+        ("openrouter/a/b", None, {}, "OPENROUTER_API_KEY"),
+        ("openai-api/my-lab/m", None, {}, "MY_LAB_BASE_URL"),
+        ("openai-api/my-lab/m", "https://lab.example/v1", {}, "MY_LAB_API_KEY"),
+        ("openai-api/m", "http://h/v1", {}, "openai-api/NAME/MODEL"),
+        ("openai-api//m", "http://h/v1", {}, "openai-api/NAME/MODEL"),
+        ("vllm/m", "localhost:8000", {}, "http:// or https://"),
+        ("vllm/m", "http://", {}, "http://"),
+        ("vllm/m", "http://user:hunter2@host/v1", {}, "user name or password"),
+        ("vllm/m", None, {"VLLM_API_KEY": "two words"}, "VLLM_API_KEY"),
+    ],
+)
+def test_wrong_settings_are_said_before_any_call(
+    model: str, base_url: str | None, environ: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolve(model, base_url=base_url, environ=environ)
+    assert message in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+    assert "two words" not in str(caught.value)
+
+
+def test_the_option_goes_before_the_environment_and_that_before_the_default() -> None:
+    environ = {"OLLAMA_BASE_URL": "http://there:1/v1/"}
+    assert resolve("ollama/m", environ={}).address == "http://localhost:11434/v1"  # type: ignore[attr-defined]
+    assert resolve("ollama/m", environ=environ).address == "http://there:1/v1"  # type: ignore[attr-defined]
+    chosen = resolve("ollama/m", base_url="http://here:2/v1", environ=environ)
+    assert chosen.address == "http://here:2/v1"  # type: ignore[attr-defined]
+    assert resolve("vllm/m", environ={}).address == "http://localhost:8000/v1"  # type: ignore[attr-defined]
