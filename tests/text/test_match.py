@@ -114,14 +114,12 @@ def test_a_copied_stretch_is_found_as_it_stands(text: str, data: st.DataObject) 
     end = data.draw(st.integers(start, len(text)))
     quote = text[start:end]
     span = find_quote(text, quote)
-    if quote.strip(" \t\n") == quote and any(map(str.isalnum, quote)) and standalone(text, start, end):
+    if quote.strip() == quote and any(map(str.isalnum, quote)) and standalone(text, start, end):
         assert span is not None
         assert text[slice(*span)] == quote
     if span is None:
         return
     assert 0 <= span.start < span.end <= len(text)
-    piece = text[slice(*span)]
-    assert Folded(quote, Fold.BARE).text.strip("-.[]()*_…") in Folded(piece, Fold.BARE).text or len(quote.split()) > 1
 
 
 @given(
@@ -136,7 +134,7 @@ def test_whole_words_are_always_found_however_they_are_set(words: list[str], dat
     start = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(start + 1, len(words)))
     quote = data.draw(st.sampled_from([" ", "  ", "\n", "\u00a0"])).join(words[start:end])
-    quote = data.draw(st.sampled_from([str, str.upper, str.casefold]))(quote)
+    quote = data.draw(st.sampled_from([quote, quote.upper(), quote.casefold()]))
     quote = data.draw(st.sampled_from(["{}", "“{}”", '"{}"', " {}\n"])).format(quote)
     assume(any(char.isalnum() for char in quote))
     span = find_quote(text, quote)

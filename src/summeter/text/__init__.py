@@ -1,0 +1,12 @@
+"""STRINGS: sentences, words and quotes as code-point offsets into the text they come from.
+
+split       split (sentence spans, named SPLITTER in signatures), locate (given sentences)
+match       find_quote, QuoteFinder (a quote, as models quote)
+ngrams      words, ngrams, matched
+windows     sentence_windows, word_windows
+rouge       rouge_n, rouge_l, rouge_lsum, tokens; with porter (stems) and lcs (common subsequences)
+novelty     novelty (abstractiveness)
+fold        Offsets, Folded (readings that forgive spelling and map back); abbreviations (data of split)
+
+Import from the modules; nothing is imported here, so that each costs only what it needs.
+"""

@@ -126,11 +126,11 @@ class Folded:
 def _fold_chunk(chunk: str, level: Fold) -> str:
     if chunk.isspace():
         return "" if level is Fold.BARE else " "
-    if chunk[0] in _ZERO_WIDTH:
+    if chunk[-1] in _ZERO_WIDTH:
         return ""
-    if level is not Fold.SPACE and (chunk[0] in _QUOTES or chunk[0] in _DASHES):
-        if chunk[0] in _DASHES:
-            return "-"
+    if level is not Fold.SPACE and chunk[-1] in _DASHES:
+        return "-"
+    if level is not Fold.SPACE and chunk[-1] in _QUOTES:
         return "" if level is Fold.BARE else "'"
     folded = chunk if chunk.isascii() else unicodedata.normalize("NFKC", chunk)
     if level is Fold.SPACE:
