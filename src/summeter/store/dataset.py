@@ -22,6 +22,9 @@ from summeter.store.human import CROWD, RAW
 from summeter.store.presets import Misfit, Preset, preset_named
 from summeter.store.rows import EMPTY, Columns, check, meant
 
+FLAT_SETS = (RAW, CROWD)
+"""The judgment sets that flat rows hold."""
+
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -198,7 +201,7 @@ def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 def _by_item(dataset: Dataset) -> dict[tuple[str, str], list[Judgment]]:
     grouped: dict[tuple[str, str], list[Judgment]] = {}
-    for name in (RAW, CROWD):
+    for name in FLAT_SETS:
         if name in dataset.judgment_sets:
             for judgment in dataset.iter_judgments(name):
                 grouped.setdefault((judgment.target.document_id, judgment.target.system), []).append(judgment)

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -28,6 +28,8 @@ KEY_FACTS = "keyfacts.jsonl"
 JUDGMENTS = "judgments"
 
 _SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_AGAIN = "import the data again"
+_UNKNOWN = f"which is not in the dataset; {_AGAIN}"
 _R = TypeVar("_R", bound=Record)
 
 JudgmentMaker = Callable[[], Iterator[Judgment]]
@@ -49,6 +51,15 @@ class Card(Record):
     hash: str = ""
     counts: dict[str, int] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)
+
+
+class _GivenFacts(Record):
+    """A line of keyfacts.jsonl."""
+
+    document_id: str
+    id: str
+    origin: Literal["given"]
+    facts: tuple[str, ...]
 
 
 class Content(NamedTuple):
@@ -110,11 +121,11 @@ def read(folder: Path, *, verify: bool) -> Content:
     names = _files(folder)
     if verify:
         _verify(folder, card, names)
-    facts = {row["document_id"]: row["facts"] for row in _rows(folder / KEY_FACTS)}
-    documents = {one.id: one for one in _documents(folder / DOCUMENTS, facts)}
+    facts = {one.document_id: one.facts for one in _records(folder / KEY_FACTS, _GivenFacts)}
+    documents = _documents(folder / DOCUMENTS, facts)
     summaries = tuple(_records(folder / SUMMARIES, Summary))
-    _check_summaries(folder / SUMMARIES, documents, summaries)
-    makers = {Path(name).stem: _maker(folder / name) for name in names if name.startswith(f"{JUDGMENTS}/")}
+    items = _items(folder / SUMMARIES, documents, summaries)
+    makers = {Path(name).stem: _maker(folder / name, items) for name in names if name.startswith(f"{JUDGMENTS}/")}
     return Content(card, documents, summaries, makers)
 
 
@@ -135,8 +146,8 @@ def _document_line(document: Document) -> str:
 
 def _key_facts_line(document: Document) -> str:
     facts = KeyFacts.of(document.key_facts, "given")
-    row = {"document_id": document.id, "id": facts.id, "origin": facts.origin, "facts": list(facts.texts)}
-    return json.dumps(row, ensure_ascii=False)
+    row = _GivenFacts(document_id=document.id, id=facts.id, origin="given", facts=facts.texts)
+    return row.model_dump_json()
 
 
 def _card(folder: Path) -> Card:
@@ -163,14 +174,10 @@ def _verify(folder: Path, card: Card, names: list[str]) -> None:
     faults.stop()
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    return (row.cells for row in _numbered(path))
-
-
 def _numbered(path: Path) -> Iterator[Row]:
     if not path.exists():
         if path.name != KEY_FACTS:
-            raise InputError.at(path, None, None, "is missing; import the data again")
+            raise InputError.at(path, None, None, f"is missing; {_AGAIN}")
         return
     faults = Faults(str(path))
     for row in read_rows(path, faults, "jsonl"):
@@ -179,12 +186,20 @@ def _numbered(path: Path) -> Iterator[Row]:
     faults.stop()
 
 
-def _documents(path: Path, facts: Mapping[str, Any]) -> Iterator[Document]:
+def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Document]:
+    found: dict[str, Document] = {}
     for row in _numbered(path):
-        cells = row.cells
-        if cells.get("id") in facts:
-            cells["key_facts"] = facts[cells["id"]]
-        yield _validated(path, row, Document)
+        doc_id = row.cells.get("id")
+        if isinstance(doc_id, str) and doc_id in facts:
+            row.cells["key_facts"] = facts[doc_id]
+        document = _validated(path, row, Document)
+        if document.id in found:
+            raise InputError.at(path, row.line, "id", f"is a second document {document.id!r}; {_AGAIN}")
+        found[document.id] = document
+    for doc_id in facts:
+        if doc_id not in found:
+            raise InputError.at(path.with_name(KEY_FACTS), None, "document_id", f"names {doc_id!r}, {_UNKNOWN}")
+    return found
 
 
 def _records(path: Path, kind: type[_R]) -> Iterator[_R]:
@@ -204,20 +219,30 @@ def _validated(path: Path, row: Row, kind: type[_R]) -> _R:
 def _note(faults: Faults, line: int | None, error: ValidationError) -> None:
     for problem in error.errors():
         field = ".".join(str(part) for part in problem["loc"]) or None
-        faults.add(line, field, f"{problem['msg']}; import the data again")
+        faults.add(line, field, f"{problem['msg']}; {_AGAIN}")
 
 
-def _check_summaries(path: Path, documents: Mapping[str, Document], summaries: Iterable[Summary]) -> None:
-    faults, seen = Faults(str(path)), set()
+def _items(path: Path, documents: Mapping[str, Document], summaries: Iterable[Summary]) -> set[tuple[str, str]]:
+    """The (document_id, system) of each summary, once and about a known document."""
+    faults, seen = Faults(str(path)), set[tuple[str, str]]()
     for line, summary in enumerate(summaries, 1):
         key = (summary.document_id, summary.system)
         if summary.document_id not in documents:
-            faults.add(line, "document_id", f"names {summary.document_id!r}, which is not in {DOCUMENTS}")
+            faults.add(line, "document_id", f"names {summary.document_id!r}, {_UNKNOWN}")
         if key in seen:
-            faults.add(line, "system", f"is a second summary of {key[0]!r} by {key[1]!r}")
+            faults.add(line, "system", f"is a second summary of {key[0]!r} by {key[1]!r}; {_AGAIN}")
         seen.add(key)
     faults.stop()
+    return seen
 
 
-def _maker(path: Path) -> JudgmentMaker:
-    return lambda: _records(path, Judgment)
+def _maker(path: Path, items: set[tuple[str, str]]) -> JudgmentMaker:
+    def make() -> Iterator[Judgment]:
+        for row in _numbered(path):
+            judgment = _validated(path, row, Judgment)
+            key = (judgment.target.document_id, judgment.target.system)
+            if key not in items:
+                raise InputError.at(path, row.line, "target", f"is about {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
+            yield judgment
+
+    return make

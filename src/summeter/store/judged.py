@@ -185,7 +185,8 @@ class _Block:
         if name == "alignment" and unit == "sentence":
             return True  # derived from the key facts' sentences; derived again on import
         facts = len(self.subject.key_facts)
-        if name not in PER_KEY_FACT or unit != "key_fact" or judgment.target.list_id != self.subject.list_id or index >= facts:
+        known = judgment.target.list_id == self.subject.list_id and index < facts
+        if name not in PER_KEY_FACT or unit != "key_fact" or not known:
             return False
         if name == "key_fact_labels":
             self._cells(name, facts)[index][judge] = judgment.label

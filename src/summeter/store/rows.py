@@ -65,19 +65,6 @@ class Columns:
         self._seen: set[str] = set()
         self._all: dict[str, None] = {}
 
-    @classmethod
-    def parse(cls, pairs: Iterable[str]) -> dict[str, str]:
-        """`["document=article"]` as `{"document": "article"}`; raises UsageError for anything else."""
-        found: dict[str, str] = {}
-        for pair in pairs:
-            field, equals, column = pair.partition("=")
-            if not (field and equals and column):
-                raise UsageError(f"--map {pair}: write --map FIELD=COLUMN, for example --map document=article")
-            if field in found:
-                raise UsageError(f"--map: the field {field!r} is mapped twice; map it once")
-            found[field] = column
-        return found
-
     def apply(self, row: Row, faults: Faults) -> dict[str, Any]:
         """The row's cells by field; unknown columns keep their names."""
         self._all.update(dict.fromkeys(row.cells))

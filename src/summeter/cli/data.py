@@ -1,0 +1,231 @@
+"""`summeter data`: check data, turn it into a dataset folder, look at it, and write it out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+from summeter.records.errors import Fault, InputError, UsageError
+
+if TYPE_CHECKING:
+    from summeter.records import Document, Judgment, Summary
+    from summeter.store.dataset import Dataset
+
+BAD_INPUT = 2
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="A flat file (JSONL, JSON, CSV, TSV, Parquet; .gz; - is stdin) or a dataset folder."
+    ),
+]
+Language = Annotated[str, typer.Option("--language", help="Of the texts (ISO 639-1), for splitting sentences.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a dataset that is already there.")]
+
+
+@app.command("import")
+def import_(
+    data: Data,
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The dataset folder to write.")],
+    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    name: Annotated[str | None, typer.Option("--name", help="Default: the file's name.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="Of the data.")] = None,
+    licence: Annotated[str | None, typer.Option("--licence", help="Of the data, for example CC-BY-4.0.")] = None,
+    citation: Annotated[str | None, typer.Option("--citation", help="What to cite.")] = None,
+    force: Force = False,
+) -> None:  # fmt: skip
+    """Check DATA and write it as a dataset folder: whole, or not at all."""
+    from summeter.store.dataset import load, save
+
+    dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language, verify=False)
+    said = {"name": name, "version": version, "licence": licence, "citation": citation}
+    dataset = dataset.with_card(**{key: value for key, value in said.items() if value is not None})
+    save(dataset, folder, force=force)
+    _warn(dataset)
+    typer.echo("\n".join([*_overview(dataset), f"written to {folder}"]))
+
+
+@app.command()
+def validate(
+    data: Data, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """List every fault of DATA by file, line and field. Exit code 2 if there is one."""
+    from summeter.store.dataset import load
+
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[Fault, ...] = ()
+    overview: list[str] = []
+    try:
+        dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
+        for judgments in dataset.judgment_sets:
+            sum(1 for _ in dataset.iter_judgments(judgments))  # a folder's are checked when they are read
+        warnings, overview = dataset.warnings, _overview(dataset)
+    except InputError as error:
+        faults = error.faults
+    if as_json:
+        rows = [_fault_row("error", one) for one in faults] + [_fault_row("warning", one) for one in warnings]
+        print_json(rows, valid=not faults)
+    else:
+        lines = [*map(str, faults), *(f"{one} (warning)" for one in warnings), *overview]
+        typer.echo("\n".join([*lines, _count(len(faults), len(warnings))]))
+    if faults:
+        raise typer.Exit(BAD_INPUT)
+
+
+@app.command()
+def show(
+    data: Data, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    doc: Annotated[str | None, typer.Option("--doc", metavar="ID", help="One document and its summaries.")] = None,
+    system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="Of these, one system's.")] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Say what is in DATA, or show one document with its summaries and what people said of them."""
+    from summeter.store.dataset import load
+
+    dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
+    if doc is None and system is None:
+        if as_json:
+            print_json([_counts(dataset)])
+        else:
+            typer.echo("\n".join(_overview(dataset)))
+        return
+    chosen = _chosen(dataset, doc, system)
+    if as_json:
+        print_json([{"document": one.model_dump(), "summaries": [each.model_dump() for each in each_of]}
+                    for one, each_of in chosen])  # fmt: skip
+        return
+    judged = _judged(dataset, {one.id for one, _ in chosen})
+    typer.echo("\n\n".join(_readable(one, each_of, judged) for one, each_of in chosen))
+
+
+@app.command()
+def export(
+    data: Data,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="JSON Lines; .gz compresses; - is stdout.")
+    ],
+    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+) -> None:  # fmt: skip
+    """Write DATA as flat rows: what was imported comes out again."""
+    import json
+
+    from summeter.store.atomic import write_lines
+    from summeter.store.dataset import FLAT_SETS, flat_rows, load
+
+    dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
+    lines = (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset))
+    if output == "-":
+        for line in lines:
+            typer.echo(line)
+    else:
+        typer.echo(f"{write_lines(output, lines)} rows written to {output}", err=True)
+    left = [name for name in dataset.judgment_sets if name not in FLAT_SETS]
+    if left:
+        typer.echo(f"flat rows hold {' and '.join(FLAT_SETS)} only; left out: {', '.join(left)}", err=True)
+
+
+def _count(faults: int, warnings: int) -> str:
+    found = "no faults" if faults == 0 else f"{faults} fault{'' if faults == 1 else 's'}"
+    return found if warnings == 0 else f"{found}, {warnings} warning{'' if warnings == 1 else 's'}"
+
+
+def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
+    return {"severity": severity, **fault._asdict()}
+
+
+def _warn(dataset: Dataset) -> None:
+    for warning in dataset.warnings[: InputError.SHOWN]:
+        typer.echo(f"warning: {warning}", err=True)
+    if len(dataset.warnings) > InputError.SHOWN:
+        typer.echo(f"... and {len(dataset.warnings) - InputError.SHOWN} more warnings", err=True)
+
+
+def _counts(dataset: Dataset) -> dict[str, Any]:
+    from collections import Counter
+
+    domains = Counter(one.domain for one in dataset.documents.values() if one.domain is not None)
+    judged = {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets}
+    card = dataset.card
+    return {
+        "name": card.name, "version": card.version, "licence": card.licence, "citation": card.citation,
+        "hash": card.hash, "splitter": card.splitter, "documents": len(dataset.documents), "summaries": len(dataset),
+        "sentences": sum(len(one.sentences) for one in dataset.summaries),
+        "given_sentences": sum(one.splitter == "given" for one in dataset.summaries),
+        "key_facts": sum(len(one.key_facts) for one in dataset.documents.values()),
+        "with_key_facts": sum(bool(one.key_facts) for one in dataset.documents.values()),
+        "with_references": sum(bool(one.references) for one in dataset.documents.values()),
+        "empty_summaries": sum(not one.text.strip() for one in dataset.summaries),
+        "systems": dict(Counter(one.system for one in dataset.summaries)), "domains": dict(domains),
+        "judgment_sets": judged,
+    }  # fmt: skip
+
+
+def _overview(dataset: Dataset) -> list[str]:
+    counts = _counts(dataset)
+    lines = [f"{counts['name']}{' ' + counts['version'] if counts['version'] else ''}  (hash {counts['hash'][:12]})"]
+    lines += [f"{key}: {counts[key]}" for key in ("licence", "citation") if counts[key]]
+    size = f"{counts['documents']} documents, {counts['summaries']} summaries, {counts['sentences']} sentences"
+    lines.append(f"{size} ({counts['given_sentences']} summaries with given sentences, else {counts['splitter']})")
+    facts = f"{counts['key_facts']} key facts for {counts['with_key_facts']} documents"
+    lines.append(f"{facts}, references for {counts['with_references']}; {counts['empty_summaries']} empty summaries")
+    for title in ("systems", "domains", "judgment_sets"):
+        named = ", ".join(f"{name} ({count})" for name, count in counts[title].items()) or "none"
+        lines.append(f"{title.replace('_', ' ')}: {named}")
+    return lines
+
+
+def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple[Document, list[Summary]]]:
+    from summeter.store.rows import meant
+
+    if doc is not None and doc not in dataset.documents:
+        raise UsageError(f"there is no document {doc!r}{meant(doc, dataset.documents)}")
+    if system is not None and system not in dataset.systems:
+        raise UsageError(f"there is no system {system!r}{meant(system, dataset.systems)}")
+    chosen = [
+        (one, [each for each in each_of if system in (None, each.system)])
+        for one, each_of in dataset.items() if doc in (None, one.id)
+    ]  # fmt: skip
+    return [(one, each_of) for one, each_of in chosen if each_of]
+
+
+def _judged(dataset: Dataset, wanted: set[str]) -> dict[tuple[str, str], list[Judgment]]:
+    found: dict[tuple[str, str], list[Judgment]] = {}
+    for name in dataset.judgment_sets:
+        for one in dataset.iter_judgments(name):
+            if one.target.document_id in wanted:
+                found.setdefault((one.target.document_id, one.target.system), []).append(one)
+    return found
+
+
+def _readable(
+    document: Document, summaries: list[Summary], judged: dict[tuple[str, str], list[Judgment]]
+) -> str:
+    about = ", ".join(one for one in (document.domain, document.split) if one)
+    lines = [f"document {document.id}{f' ({about})' if about else ''}", document.text]
+    lines += [f"reference: {text}" for text in document.references]
+    lines += [f"key fact {index}: {text}" for index, text in enumerate(document.key_facts)]
+    for summary in summaries:
+        own = judged.get((summary.document_id, summary.system), [])
+        lines += ["", f"summary by {summary.system}{f' ({summary.category})' if summary.category else ''}"]
+        lines += [f"  [{index}] {text}{_said(own, 'sentence', index)}"
+                  for index, text in enumerate(summary.sentence_texts)] or ["  (empty)"]  # fmt: skip
+        lines += [f"  key fact {index}:{said}" for index in range(len(document.key_facts))
+                  if (said := _said(own, "key_fact", index))]  # fmt: skip
+        lines += [f"  {one.aspect} by {one.judge}: {'no vote' if one.value is None else f'{one.value:g}'}"
+                  for one in own if one.target.unit == "summary"]  # fmt: skip
+        lines += [f"  marked by {one.judge}: {one.evidence[0].cut(summary.text)!r} ({one.error_type or one.label})"
+                  for one in own if one.target.unit == "span" and one.evidence]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _said(judgments: list[Judgment], unit: str, index: int) -> str:
+    said = [
+        f"{one.aspect} {one.judge}={'-' if one.label is None else one.label} {one.error_type or ''}".rstrip()
+        for one in judgments if one.target.unit == unit and one.target.index == index
+    ]  # fmt: skip
+    return f"  <{'; '.join(said)}>" if said else ""
