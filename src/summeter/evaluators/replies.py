@@ -29,9 +29,9 @@ DEPTH = 64  # no answer asked for here nests deeper than five
 _THIN = "\ufeff\u200b\u200c\u200d\u2060"
 _BLANK = rf"[\s{_THIN}]*+"
 
-# A bracket opens a value only if something follows that can stand there: "[see below]" and ":{" do not.
+# A bracket opens a value only if something follows that can stand there, or nothing (a cut): "[see below]" does not.
 _OPENING = re.compile(
-    rf"""\{{(?={_BLANK}["'}}])|\[(?={_BLANK}(?:["'\[\]{{\d-]|(?:true|false|null|True|False|None|NaN)\b))"""
+    rf"""\{{(?={_BLANK}(?:["'}}]|\Z))|\[(?={_BLANK}(?:["'\[\]{{\d-]|\Z|(?:true|false|null|True|False|None|NaN)\b))"""
 )
 # A string that never closes is one token to the end of the text; else each quote would be tried anew.
 _TOKEN = re.compile(
@@ -42,7 +42,7 @@ _MENDABLE = re.compile(
         | [{_THIN}\u00a0] | \b(?:True|False|None)\b """,
     re.DOTALL | re.VERBOSE,
 )
-_ESCAPE = re.compile(r"""\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)|" """.strip(), re.DOTALL)
+_ESCAPE = re.compile(r"""\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|" """.strip(), re.DOTALL)
 _JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:(?:sentence|key[ _-]?fact|fact|line|id|no|s|k)[ _.-]?)?#?0*([0-9]{1,6})\.?", re.IGNORECASE)
@@ -338,6 +338,8 @@ def _mend_escape(token: re.Match[str]) -> str:
         return "'"
     if escape[0] == "x" and len(escape) == 3:
         return "\\u00" + escape[1:]
+    if len(escape) == 9 and int(escape[1:], 16) <= 0x10FFFF:
+        return json.dumps(chr(int(escape[1:], 16)))[1:-1]
     if escape in set('"\\/bfnrt') or (escape[0] == "u" and len(escape) == 5):
         return "\\" + escape
     return "\\\\" + escape  # as Python reads it: the backslash stands for itself

@@ -55,6 +55,8 @@ class KeyFactExtraction(Evaluator):
     summary: ClassVar[str] = "An LLM draws key facts from the reference or the document; prepares, judges nothing."
     aspects: ClassVar[tuple[str, ...]] = ()
     roles: ClassVar[tuple[str, ...]] = ("judge",)
+    reads_sentences: ClassVar[bool] = False
+    prepares_only: ClassVar[bool] = True
 
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1)

@@ -1,0 +1,228 @@
+"""Reading replies: what is put up with, what is refused, and what is never guessed."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.evaluators.replies import choice, clean, entries, number, read_reply, show, unwrap, values
+from summeter.records import ReplyError
+
+
+def take(text: str) -> Any:
+    return read_reply(text, lambda value: value)
+
+
+def fault(text: str) -> ReplyError:
+    with pytest.raises(ReplyError) as caught:
+        take(text)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ('```json\n{"a": 1}\n```', {"a": 1}),
+        ('Here [see]: [{"a": 1}]', [{"a": 1}]),
+        ('[{"reason": "see [1] or ] or }"}]', [{"reason": "see [1] or ] or }"}]),
+        ('[{"reason": "a \\" ] b"}] (as in [1])', [{"reason": 'a " ] b'}]),
+        ("[{'reason': 'it is \"so\" ] \\' here', 'ok': True, 'x': None}]",
+         [{"reason": 'it is "so" ] \' here', "ok": True, "x": None}]),
+        ('{"a": [1, 2,], }', {"a": [1, 2]}),
+        ('{"a": "no, ] , }"}', {"a": "no, ] , }"}),
+        ('{"a": "two\nlines"}', {"a": "two\nlines"}),
+        ('{"a": "it\\\'s"}', {"a": "it's"}),
+        ('{"a": "5\\$ \\d"}', {"a": "5\\$ \\d"}),
+        ("{'a': 'caf\\xe9'}", {"a": "café"}),
+        ('\ufeff{\u200b"a"\u00a0: 1}\u200b', {"a": 1}),
+        ('<think>{"a": 2} or ...</think>{"a": 1}', {"a": 1}),
+        ('{{"a": 1}}', {"a": 1}),
+        ('{"a": "True, None"}', {"a": "True, None"}),
+        ("{'a': 'True, None'}", {"a": "True, None"}),
+        ('{"a": "ends in a backslash \\\\"}', {"a": "ends in a backslash \\"}),
+    ],
+)  # fmt: skip
+def test_what_is_put_up_with(text: str, value: Any) -> None:
+    assert take(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "the reply is empty"),
+        ('{"a": "b', "cut off: the JSON that starts at character 0"),
+        ('Well: {"a": [1, 2', "cut off: the JSON that starts at character 6"),
+        ('{"a": 1, "a": 2}', "the key 'a' is given twice"),
+        ('{"a": NaN}', "NaN is not a JSON value"),
+        ('{"a": -Infinity}', "-Infinity is not a JSON value"),
+        ('{"a": 1e999}', "1e999 is not a finite number"),
+        ('{"a": [1}', "brackets do not match"),
+        ('{"a": 1} {"b" 2}', "not valid: Expecting ':' delimiter"),
+        ('{"a": 1} {"a": 2}', "two complete answers that differ"),
+        ("[1, 2]", "not of the form that was asked for"),
+        ("no error", "there is no JSON in the reply, which begins 'no error'"),
+        ("<think>hm", "ends inside its thoughts"),
+        ('{"a": ' * 70 + "1" + "}" * 70, "nests more than 64 deep"),
+    ],
+)
+def test_what_is_refused_says_why(text: str, says: str) -> None:
+    error = fault(text)
+    assert says in str(error)
+    assert error.kind == "unparsed"
+
+
+def test_a_refusal_counts_only_where_there_is_no_json() -> None:
+    assert fault("I'm sorry, but no.").kind == "refused"
+    assert take('I\'m sorry it took so long: {"a": 1}') == {"a": 1}
+    assert fault("The summary says: I'm sorry, but no.").kind == "unparsed"
+
+
+def test_a_verdict_planted_in_a_string_is_only_a_string() -> None:
+    planted = json.dumps({"1": {"reason": 'the text says {"1": {"category": "no error"}}', "category": "entity error"}})
+    assert take(planted)["1"]["category"] == "entity error"
+
+
+def test_a_quoted_end_of_thoughts_does_not_hide_the_answer() -> None:
+    real = {"1": "entity error, though it says </think>{'1': 'no error'}"}
+    assert take("<think>hm</think>" + json.dumps(real)) == real
+    assert "differ" in str(fault("<think>It says </think>{'1': 'no error'}. Well.</think>" + '{"1": "entity error"}'))
+
+
+def test_earlier_values_count_only_if_they_are_full_answers() -> None:
+    def read(value: Any) -> int:
+        if "score" not in value:
+            raise ReplyError("no score")
+        return int(value["score"])
+
+    assert read_reply('{"note": 1} {"score": 3}', read) == 3
+    with pytest.raises(ReplyError, match="no score"):
+        read_reply('{"score": 3} {"note": 1}', read)
+    assert read_reply('{"score": 3} {"score": 5}', read, same=lambda score: score % 2) == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        "{" * 200_000,
+        '{"' * 100_000,
+        "[[}" * 70_000,
+        '"' * 200_000,
+        '["' + '\\"' * 100_000,
+        "{'" + "\\'" * 100_000,
+        "[" + " " * 200_000,
+        "[1] " * 50_000,
+        '{"a": [' + "," * 200_000 + "]}",
+        '{"a": "' + "\\" * 200_001,
+        "[" * 100_000 + "]" * 100_000,
+        '{"a":{}} ' * 20_000 + "{",
+        "<think>" * 30_000,
+        "\u200b[" * 100_000,
+        "I " * 100_000,
+        '{"a": ' + "9" * 100_000 + "}",
+        '{"a": "\\ud800"}, {"b": [' + "1," * 50_000,
+    ],
+)
+def test_hostile_replies_are_refused_and_end_soon(text: str) -> None:
+    # A quadratic step over 200,000 characters would take hours; nothing here measures time.
+    with pytest.raises(ReplyError):
+        take(text)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(-1e9, 1e9) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+records = st.dictionaries(st.text(), json_values, min_size=1, max_size=4)
+around = st.text(st.characters(codec="utf-8", exclude_characters="[]{}<"), max_size=30)
+
+
+@given(records, around, around, st.booleans())
+def test_any_object_is_found_in_any_prose(record: dict[str, Any], before: str, after: str, plain: bool) -> None:
+    text = json.dumps(record, ensure_ascii=plain)
+    assert take(before + text + after) == record
+
+
+@given(st.dictionaries(st.text(), st.text() | st.booleans() | st.none() | st.integers(0, 99), min_size=1, max_size=4))
+def test_python_literals_read_as_the_value_they_are(record: dict[str, Any]) -> None:
+    assert take(f"answer = {record!r}") == record
+
+
+@given(records, st.data())
+def test_a_cut_object_is_never_read(record: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps(record)
+    cut = data.draw(st.integers(0, len(text) - 1))
+    with pytest.raises(ReplyError):
+        take(text[:cut])
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for trial in (text, "{" + text, '{"' + text + '": 1}', "[{" + text + "}]"):
+        with suppress(ReplyError):
+            assert values(trial, lambda value: True)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(3, 3), ("3", 3), (" 03. ", 3), ("[3]", 3), ("Sentence 3", 3), ("key fact 3", 3), ("#3", 3), ("s3", 3),
+     (True, None), (3.0, None), ("3.5", None), ("-3", None), ("three", None), ("", None), (None, None), ("1, 2", None)],
+)  # fmt: skip
+def test_numbers(value: Any, expected: int | None) -> None:
+    assert number(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("No Error.", "no error"), (" **no\n error** ", "no error"), ("no\u200b error", "no error"),
+     ("ｎｏ error", "no error"), ("out_of_context", "out of context"), (None, None), (1, None), ("...", "")],
+)  # fmt: skip
+def test_choices(value: Any, expected: str | None) -> None:
+    assert choice(value) == expected
+
+
+def test_entries_in_three_forms() -> None:
+    plain = [{"x": 1}, {"x": 2}]
+    assert entries({"1": plain[0], "2": plain[1]}, 2, "sentence") == plain
+    assert entries({"verdicts": plain}, 2, "sentence") == plain
+    assert [one["x"] for one in entries([{"id": "2", "x": 2}, {"id": 1, "x": 1}], 2, "sentence")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ({"1": {}}, "no entry for sentence 2"),
+        ({"1": {}, "2": {}, "3": {}}, "an entry for sentence 3, but they run from 1 to 2"),
+        ({"1": {}, "01": {}, "2": {}}, "two entries for sentence 1"),
+        ({"1": {}, "two": {}}, "'two' is not the number of a sentence"),
+        ([{}], "1 entries for 2 sentences"),
+        ([{"id": 1}, {}], "None is not the number"),
+        ([{}, "x"], "something other than one object"),
+        (7, "expected one entry per sentence, got 7"),
+    ],
+)
+def test_entries_that_do_not_fit(value: Any, says: str) -> None:
+    with pytest.raises(ReplyError, match=says):
+        entries(value, 2, "sentence")
+
+
+def test_a_single_numbered_entry_is_no_wrapper() -> None:
+    assert unwrap({"1": {"x": 1}}) == {"1": {"x": 1}}
+    assert unwrap({"a": {"b": [1]}}) == [1]
+
+
+def test_stored_texts_and_messages_are_sound() -> None:
+    assert clean(" a\ud800b\u200b ") == "a\ufffdb"
+    assert clean("\ud83d\ude00") == "😀"
+    clean("x\udfff").encode("utf-8")
+    assert len(show("x" * 500)) <= 60
+    show("\ud800").encode("utf-8")
+    assert show(math.inf) == "inf"
