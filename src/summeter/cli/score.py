@@ -92,13 +92,13 @@ def demo(
     out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")] = Path("runs/demo"),
 ) -> None:
     """Score the bundled example with the embedded evaluator: no key, no network; ends with a report."""
-    from summeter.cli.example import bundled, fresh
+    from summeter.cli.example import NAME, bundled, fresh
     from summeter.engine.api import evaluate
     from summeter.engine.progress import progress
     from summeter.store.dataset import load
 
-    loaded = load(bundled())
-    fresh(out, loaded.card.name)
+    loaded = load(bundled()).with_card(name=NAME)
+    fresh(out, NAME)
     _tell(evaluate(loaded, DEFAULT, out=out, progress=progress()), as_json=False, quiet=False)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 from summeter._version import __version__
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.options import OptionArgs, Options
-from summeter.engine.plan import Job, item_order, jobs, units
+from summeter.engine.plan import Job, item_order, jobs, splitter, units
 from summeter.engine.progress import Progress, Silent
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
@@ -115,7 +115,7 @@ def make_plan(
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
-    work = jobs(built, bound, dataset.card.splitter, options.sampling)
+    work = jobs(built, bound, splitter(dataset), options.sampling)
     used = {role for job in work for role in job.evaluator.roles}
     return Planned(dataset, work, {role: model for role, model in bound.items() if role in used}, options)
 
@@ -155,7 +155,7 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
 def _data_entry(data: Dataset) -> DataEntry:
     return DataEntry(
         source=data.card.name, hash=data.hash, documents=len(data.documents), summaries=len(data.summaries),
-        splitter=data.card.splitter,
+        splitter=splitter(data),
     )  # fmt: skip
 
 

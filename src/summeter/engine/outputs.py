@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_args
 
 from summeter._version import __version__
 from summeter.engine.api import finish
-from summeter.engine.plan import item, item_order
+from summeter.engine.plan import item, item_order, splitter
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
@@ -87,7 +87,7 @@ def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path,
     manifest = Manifest(
         schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
         data=DataEntry(source=dataset.card.name, hash=dataset.hash, documents=len(dataset.documents),
-                       summaries=len(dataset.summaries), splitter=dataset.card.splitter),
+                       summaries=len(dataset.summaries), splitter=splitter(dataset)),
         judges=tuple(judge.entry for judge in judges), options={"parser": parser, "imported": Path(raw).name},
     )  # fmt: skip
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
@@ -221,7 +221,7 @@ class _Judge:
         known = find(first.evaluator) if first.evaluator in names() else None
         parts: dict[str, object] = {"judge": first.model, "source": "import"}
         if raw and known:
-            parts |= {"parser": parser, "split": data.card.splitter, "v": known.version}
+            parts |= {"parser": parser, "split": splitter(data), "v": known.version}
         self.signature = signature(first.evaluator, parts)
         self.entry = JudgeEntry(
             name=first.evaluator, signature=self.signature, model=first.model, aspects=self.aspects,

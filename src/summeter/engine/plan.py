@@ -71,6 +71,15 @@ def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> Judg
     )  # fmt: skip
 
 
+def splitter(data: Dataset) -> str:
+    """Who drew the sentence boundaries: of the summaries, then of the documents where that differs.
+
+    `given+rules-1`: the summaries came with sentences, the documents were split by rules.
+    """
+    drawn = sorted({summary.splitter for summary in data.summaries})
+    return "+".join(dict.fromkeys([*drawn, data.card.splitter]))
+
+
 def item_order(data: Dataset) -> dict[ItemKey, int]:
     """The place of every item in the data."""
     keys = ((document.id, summary.system, None) for document, summaries in data.items() for summary in summaries)

@@ -1,0 +1,207 @@
+"""The arithmetic, against values worked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from summeter.records import Judgment, Target
+from summeter.scoring import Score, preferences, summary_scores, system_scores
+from summeter.scoring.systems import SystemTable, show
+
+
+def judgment(
+    unit: str, index: int | None, *, aspect: str = "faithfulness", judge: str = "j", doc: str = "d",
+    system: str = "s", rival: str | None = None, signature: str | None = None, **fields: Any,
+) -> Judgment:  # fmt: skip
+    target = Target(document_id=doc, system=system, rival=rival, unit=unit, index=index)  # type: ignore[arg-type]
+    return Judgment(target=target, aspect=aspect, judge=judge, signature=signature or f"{judge}|v:1", **fields)
+
+
+def labels(unit: str, values: list[int], aspect: str, **fields: Any) -> list[Judgment]:
+    return [judgment(unit, i, aspect=aspect, label=v, value=float(v), **fields) for i, v in enumerate(values)]
+
+
+def only(judgments: list[Judgment], reduce: dict[str, str] | None = None) -> Score:
+    (score,) = summary_scores(judgments, reduce or {})
+    return score
+
+
+class TestFigureOne:
+    """FineSurE, figure 1: 1 of 3 sentences correct, 3 of 4 key facts present, 2 of 3 sentences carry one."""
+
+    def test_the_three_shares_and_their_mean(self) -> None:
+        found = summary_scores(
+            [
+                *labels("sentence", [1, 0, 0], "faithfulness"),
+                *labels("key_fact", [1, 1, 1, 0], "completeness"),
+                *labels("sentence", [1, 1, 0], "conciseness"),
+            ],
+            {},
+        )
+        values = {score.aspect: score.value for score in found}
+        assert values["faithfulness"] == pytest.approx(1 / 3)
+        assert values["completeness"] == 0.75
+        assert values["conciseness"] == pytest.approx(2 / 3)
+        # (1/3 + 3/4 + 2/3) / 3 = (4 + 9 + 8) / 36 = 21/36
+        assert values["composite"] == pytest.approx(21 / 36)
+
+    def test_each_says_how_many_units_it_used(self) -> None:
+        assert only(labels("sentence", [1, 0, 0], "faithfulness")).n == 3
+
+
+class TestFailures:
+    def test_a_failed_unit_is_left_out_and_counted(self) -> None:
+        score = only(
+            [*labels("sentence", [1, 0], "faithfulness"), judgment("sentence", 2, status="unparsed", reason="cut")]
+        )
+        # 1 of the 2 judged, not 1 of 3: a failure is no number.
+        assert (score.value, score.n, score.missing, score.status) == (0.5, 2, 1, "ok")
+
+    @pytest.mark.parametrize("status", ["unparsed", "refused", "skipped", "error"])
+    def test_nothing_usable_is_no_score(self, status: str) -> None:
+        score = only([judgment("sentence", 0, status=status, reason="why")])
+        assert (score.value, score.n, score.missing, score.status, score.reason) == (None, 0, 1, status, "why")
+
+    def test_the_gravest_status_names_a_missing_score(self) -> None:
+        score = only(
+            [
+                judgment("sentence", 0, status="skipped", reason="empty"),
+                judgment("sentence", 1, status="refused", reason="no"),
+            ]
+        )
+        assert (score.status, score.reason) == ("refused", "no")
+
+    def test_one_missing_aspect_leaves_no_composite(self) -> None:
+        found = summary_scores(
+            [
+                *labels("sentence", [1], "faithfulness"),
+                judgment("key_fact", 0, aspect="completeness", status="unparsed", reason="cut"),
+                *labels("sentence", [1], "conciseness"),
+            ],
+            {},
+        )
+        composite = found[-1]
+        assert composite.aspect == "composite"
+        assert (composite.value, composite.n, composite.missing) == (None, 2, 1)
+        assert composite.reason == "completeness: cut"
+
+    def test_parts_supersede_a_failed_whole(self) -> None:
+        score = only(
+            [judgment("summary", None, status="error", reason="down"), *labels("sentence", [1], "faithfulness")]
+        )
+        assert (score.value, score.missing) == (1.0, 0)
+
+
+class TestReduce:
+    def test_a_mean_of_values_where_the_judge_says_so(self) -> None:
+        parts = [judgment("claim", i, value=v, label=int(v > 0.5)) for i, v in enumerate([0.9, -0.3])]
+        # FENICE: (0.9 - 0.3) / 2; a share of labels would be 0.5.
+        assert only(parts, {"j": "mean"}).value == pytest.approx(0.3)
+        assert only(parts).value == 0.5
+
+    def test_a_rating_is_the_mean_of_what_was_asked(self) -> None:
+        asked = [judgment("summary", None, aspect="coherence", value=4.0)]
+        assert only(asked).value == 4.0
+
+    def test_the_last_answer_to_a_question_counts(self) -> None:
+        asked = [judgment("summary", None, value=v) for v in (1.0, 5.0)]
+        assert (only(asked).value, only(asked).n) == (5.0, 1)
+
+
+class TestComposite:
+    def test_a_family_is_joined_over_its_members(self) -> None:
+        found = summary_scores(
+            [
+                *labels("sentence", [1, 0], "faithfulness", judge="f.check"),
+                *labels("key_fact", [1], "completeness", judge="f.align"),
+                *labels("sentence", [1, 1], "conciseness", judge="f.align"),
+            ],
+            {},
+        )
+        composite = found[-1]
+        assert (composite.judge, composite.value) == ("f", pytest.approx(2.5 / 3))
+        assert composite.signature == "composite(f.check|v:1 + f.align|v:1)"
+
+    def test_two_settings_of_one_judge_have_a_composite_each(self) -> None:
+        rows = []
+        for signature, faithful in (("j|a:1", 1), ("j|a:2", 0)):
+            rows += labels("sentence", [faithful], "faithfulness", signature=signature)
+            rows += labels("key_fact", [1], "completeness", signature=signature)
+            rows += labels("sentence", [1], "conciseness", signature=signature)
+        composites = [score for score in summary_scores(rows, {}) if score.aspect == "composite"]
+        assert [score.value for score in composites] == [1.0, pytest.approx(2 / 3)]
+
+    def test_an_ambiguous_family_has_none(self) -> None:
+        rows = [
+            *labels("sentence", [1], "faithfulness", judge="f.a"),
+            *labels("sentence", [1], "faithfulness", judge="f.b"),
+            *labels("key_fact", [1], "completeness", judge="f.c"),
+            *labels("sentence", [1], "conciseness", judge="f.c"),
+        ]
+        assert all(score.aspect != "composite" for score in summary_scores(rows, {}))
+
+
+class TestPairs:
+    def test_both_orders_agree(self) -> None:
+        (found,) = preferences(
+            [
+                judgment("pair", None, system="A", rival="B", value=1.0),
+                judgment("pair", None, system="B", rival="A", value=0.0),
+            ]
+        )
+        assert (found.system, found.rival, found.value, found.flipped) == ("A", "B", 1.0, False)
+
+    def test_a_verdict_that_turns_with_the_order_is_a_tie(self) -> None:
+        (found,) = preferences(
+            [
+                judgment("pair", None, system="A", rival="B", value=1.0),
+                judgment("pair", None, system="B", rival="A", value=1.0),
+            ]
+        )
+        assert (found.value, found.flipped, found.n) == (0.5, True, 2)
+
+    def test_an_unusable_verdict_is_missing(self) -> None:
+        (found,) = preferences([judgment("pair", None, system="B", rival="A", status="unparsed", reason="?")])
+        assert (found.value, found.n, found.missing) == (None, 0, 1)
+
+
+class TestSystems:
+    def scores(self) -> list[Score]:
+        rows = []
+        for doc, (first, second) in {"d1": (1, 0), "d2": (1, 1), "d3": (0, 0)}.items():
+            rows += labels("sentence", [first], "faithfulness", doc=doc, system="A")
+            rows += labels("sentence", [second], "faithfulness", doc=doc, system="B")
+        rows.append(judgment("sentence", 0, doc="d4", system="A", status="error", reason="down"))
+        return summary_scores(rows, {})
+
+    def test_means_intervals_n_and_missing_stand_together(self) -> None:
+        found = {row.system: row for row in system_scores(self.scores())}
+        assert found["A"].value == pytest.approx(2 / 3)
+        assert (found["A"].n, found["A"].missing) == (3, 1)
+        assert found["A"].low is not None
+        assert found["A"].high is not None
+        assert found["A"].low <= found["A"].value <= found["A"].high
+        assert "bootstrap by document" in found["A"].interval
+
+    def test_domains_are_rows_of_their_own(self) -> None:
+        rows = system_scores(self.scores(), {"d1": "news", "d2": "news", "d3": None, "d4": None})
+        news = {row.system: row.value for row in rows if row.domain == "news"}
+        assert news == {"A": 1.0, "B": 0.5}
+
+    def test_ranking_is_by_mean_and_no_value_comes_last(self) -> None:
+        empty = [judgment("sentence", 0, doc="d1", system="C", status="error", reason="down")]
+        table = SystemTable(system_scores([*self.scores(), *summary_scores(empty, {})]))
+        assert table.ranking() == ["A", "B", "C"]
+
+    def test_a_cell_prints_its_missing(self) -> None:
+        table = SystemTable(system_scores(self.scores()))
+        text = show(table.cell("A", table.columns()[0]))
+        assert text.startswith("0.67 [")
+        assert text.endswith("n=3 missing=1")
+        assert show(None) == "-"
+
+    def test_it_turns_into_a_data_frame(self) -> None:
+        frame = SystemTable(system_scores(self.scores())).to_pandas()
+        assert list(frame["system"]) == ["A", "B"]
