@@ -29,10 +29,11 @@ class Lengths(Evaluator):
         calls["judge"] = calls.get("judge", 0) + 1
         await asyncio.sleep(0)
         pen = Pen(self, item, tools.signature, prepared=prepared.id)
+        lengths = [len(text.split()) for text in item.sentences]
         return [
-            pen.ok("faithfulness", "sentence", place, value=float(len(text.split())), label=int(len(text.split()) <= self.most))
-            for place, text in enumerate(item.sentences)
-        ]  # fmt: skip
+            pen.ok("faithfulness", "sentence", place, value=float(length), label=int(length <= self.most))
+            for place, length in enumerate(lengths)
+        ]
 
 
 class Moody(Lengths):

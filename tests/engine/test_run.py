@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -203,21 +202,36 @@ class Deadly(Lengths):
         flag = sys.argv[2]
         if item.document.id == sys.argv[3] and not os.path.exists(flag):
             open(flag, "w").close()
-            os.kill(os.getpid(), 9)
+            os.kill(os.getpid(), int(sys.argv[4]))
+            await asyncio.sleep(5)
         return found
 
 evaluate(rows(12), [Deadly()], out=sys.argv[1], concurrency=3)
 """
 
 
+def attempt(out: Path, flag: Path, document: str, sent: int) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-c", KILLED, str(out), str(flag), document, str(sent)]
+    return subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False)
+
+
 def test_kill_nine_four_times_then_the_same_judgments(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    for place, document in enumerate(["d2", "d5", "d8", "d11"]):
-        command = [sys.executable, "-c", KILLED, str(out), str(tmp_path / f"killed{place}"), document]
-        got = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, check=False, env=None)
-        assert got.returncode == -9, got.stderr.decode()
-    subprocess.run([sys.executable, "-c", KILLED, str(out), str(tmp_path / "killed0"), "none"],
-                   cwd=Path(__file__).parents[1], capture_output=True, check=True)  # fmt: skip
+    for document in ["d2", "d5", "d8", "d11"]:
+        got = attempt(out, tmp_path / document, document, signal.SIGKILL)
+        assert got.returncode == -signal.SIGKILL, got.stderr.decode()
+    assert attempt(out, tmp_path / "none", "none", 0).returncode == 0
+    whole = evaluate(rows(12), [Lengths()], out=tmp_path / "whole")
+    assert files(out) == files(whole.folder)
+
+
+def test_an_interrupted_run_says_so_and_carries_on(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    got = attempt(out, tmp_path / "flag", "d5", signal.SIGINT)
+    assert b"KeyboardInterrupt" in got.stderr
+    assert Run(out).manifest.status == "interrupted"
+    assert attempt(out, tmp_path / "flag", "d5", 0).returncode == 0
+    assert Run(out).manifest.status == "complete"
     whole = evaluate(rows(12), [Lengths()], out=tmp_path / "whole")
     assert files(out) == files(whole.folder)
 
@@ -232,18 +246,6 @@ class TestCallers:
     def test_the_async_form_can_be_awaited(self, tmp_path: Path) -> None:
         run = asyncio.run(evaluate_async(rows(1), [Lengths()], out=tmp_path / "run"))
         assert len(run.scores()) == 2
-
-    def test_an_interrupted_run_says_so_and_carries_on(self, tmp_path: Path, monkeypatch: Any) -> None:
-        async def stop(*_: Any) -> None:
-            os.kill(os.getpid(), signal.SIGINT)  # Ctrl-C
-            await asyncio.sleep(5)
-
-        monkeypatch.setattr(Lengths, "prepare", stop)
-        with pytest.raises(KeyboardInterrupt):
-            evaluate(rows(), [Lengths()], out=tmp_path / "run")
-        assert Run(tmp_path / "run").manifest.status == "interrupted"
-        monkeypatch.undo()
-        assert evaluate(rows(), [Lengths()], out=tmp_path / "run").manifest.status == "complete"
 
     def test_no_evaluators_and_no_model_are_usage_errors(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no evaluators given"):
