@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
-from bad_replies import BAD, ODD, Case, Replies
+from evaluators.bad_replies import BAD, ODD, Case, Replies
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
@@ -116,7 +116,7 @@ def _replies(harness: Harness) -> Replies:
     return Replies(harness.good, harness.other, prompt)
 
 
-def _pairs(cases: tuple[Case, ...]) -> list[object]:
+def _pairs(cases: tuple[Case, ...]) -> list[Any]:
     return [
         pytest.param(harness, case, id=f"{name}-{case.name}")
         for name, harness in HARNESSES.items()
@@ -145,10 +145,8 @@ def test_a_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
     assert len(set(targets)) == len(targets)
 
 
-@pytest.mark.parametrize(("harness", "case"), _pairs(BAD))
+@pytest.mark.parametrize(("harness", "case"), [pair for pair in _pairs(BAD) if pair.values[0].units])
 def test_a_stored_bad_reply_is_no_number_either(harness: Harness, case: Case) -> None:
-    if not harness.units:
-        pytest.skip("measures nothing, so there are no stored replies to read")
     reply = case.build(_replies(harness))
     judgments = harness.evaluator.read(reply, ITEM, "strict", "sig")
     assert [judgment.status for judgment in judgments] == [case.status] * harness.units
