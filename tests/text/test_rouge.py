@@ -77,7 +77,16 @@ def test_real_summaries_score_as_in_the_reference_package(shared: Path, stem: bo
     for row in rows:
         references = row.get("references") or [row["reference"]]
         summary = row["summary"].replace(" . ", " .\n")
-        check_equal(summary, [text.replace(" . ", " .\n") for text in references], stem=stem, tokenizer="reference")
+        references = [text.replace(" . ", " .\n") for text in references]
+        check_equal(summary, references, stem=stem, tokenizer="reference")
+        if not any(char.isalnum() and not char.isascii() for char in "".join([summary, *references])):
+            check_equal(summary, references, stem=stem, tokenizer="unicode")
+
+
+@pytest.mark.parametrize("stem", [False, True])
+def test_typographic_english_scores_as_in_the_reference_package(stem: bool) -> None:
+    prediction = "“Don’t pay £1,000,” she said – twice…\nThe café’s owner’s naming rights 👍".replace("é", "e")
+    check_equal(prediction, ["She said “don’t pay” — £1,000 twice.\nNames!"], stem=stem, tokenizer="unicode")
 
 
 def test_a_hand_computed_case() -> None:

@@ -40,6 +40,8 @@ HARD = [
     "She has a Ph.D. from Kent.‖ He has an M.A.‖ They teach.",
     "Martin Luther King Jr. spoke.‖ We listened.",
     "St. Paul vs. Minneapolis was close.",
+    "He is 6 ft. tall.‖ She is 5 ft.‖ They live on Main St.‖ The dog is in St. Paul, near Ft. Lee.",
+    "It was shown by Jones et al.‖ The rest is open.",
     # numbers, versions, addresses
     "It costs 3.5 dollars.‖ We sold v2.0.1 today.",
     "Profits rose to $4.2m in 2010.‖ 5 people left.",
@@ -68,6 +70,7 @@ HARD = [
     # question and exclamation marks
     "What?!‖ No way!!‖ Ok.",
     "hi! how are you? i am fine. and you?".replace("! ", "!‖ ").replace("? ", "?‖ ").replace("fine. ", "fine.‖ "),
+    "she said no. then he left. it was no. 5 of 6.".replace(". ", ".‖ ", 1).replace("left. ", "left.‖ "),
     # lists and headings
     "- one\n‖- two\n‖* three\n‖• four",
     "1. First thing.\n‖2. Second thing\n‖10) Tenth thing",
@@ -87,6 +90,7 @@ HARD = [
     "Anna: Hi!\n‖Bob: hello there\n‖Anna: ok",
     "anna: hi\n‖bob_23: hello\n‖#Person1#: yes",
     "Anna: Hi!‖ How are you?\n‖Dr. Smith: Fine.‖ Thanks.",
+    "Anna:\nHi there.\n‖Bob Lee:\nHello.\n‖We need three things:\n‖- eggs",
     # tokenised, lower-cased text
     "he was jailed .‖ the bank said .‖ ok .",
     "`` we are here . ''‖ the bank closed .",
@@ -98,6 +102,7 @@ HARD = [
     # other scripts
     "今天很好。‖我去了！‖你呢？‖好",
     "他说：“你好。”‖她走了。",
+    "他说……然后走了。‖她没有...走。",
     "「今日は晴れ。」と言った。‖次の日。",
     "你好!‖再见!‖好的.‖走吧",
     "هل هذا صحيح؟‖ نعم.‖ لا.",
@@ -113,7 +118,7 @@ HARD = [
     "--- It began.‖ It ended. ...",
     # what is not a sentence end
     "“Wait...,” he said.",
-    "He likes Yahoo!, Jeopardy! and chess.".replace("! and", "!‖ and"),
+    "He likes Yahoo! News, Jeopardy! and chess.‖ Wow!‖ She too.",
     "¿Cómo estás?‖ ¡Bien!",
 ]
 
@@ -234,7 +239,7 @@ def test_own_sentences_are_located_where_they_are(text: str) -> None:
 
 # --- the rules do not change silently ---
 
-PINNED = "80501e763b8e682f"
+PINNED = "0f300568dac941fb"
 
 
 def test_output_over_the_hard_cases_is_pinned() -> None:
@@ -258,12 +263,12 @@ PROSE = "He was seen in the town of Kent with Mr. Jones on the evening of the 3.
 
 def test_six_thousand_words_take_milliseconds() -> None:
     text = PROSE * 300  # 6,000 words
-    assert min(seconds(text) for _ in range(5)) < 0.05  # about 0.004 on one core of 2024; room for a busy machine
+    assert min(seconds(text) for _ in range(5)) < 0.05  # about 0.008 on one busy core of 2024
 
 
 @pytest.mark.parametrize("unit", [PROSE, ".", " . ", ".\n", "a.B", '" . ', "' . ' ", "/.A", "A. ", "x", " ", "\n", "_"])
 def test_time_grows_with_length_only(unit: str) -> None:
-    small, large = unit * (20_000 // len(unit)), unit * (200_000 // len(unit))
+    small, large = unit * (10_000 // len(unit)), unit * (100_000 // len(unit))
     # Ten times the text: ten times the time, where a quadratic rule would take a hundred times.
     assert min(seconds(large) for _ in range(2)) < 40 * min(seconds(small) for _ in range(3)) + 0.05
 
@@ -324,7 +329,8 @@ def rows(path: Path) -> list[dict[str, object]]:
     ("name", "texts", "floor"), [("qags_cnndm.jsonl.gz", 235, 0.985), ("finesure_samples.jsonl.gz", 20, 0.985)]
 )
 def test_agreement_with_given_sentences(shared: Path, name: str, texts: int, floor: float) -> None:
-    """F1 of spans against the sentences annotators saw: .994 (232 of 235 texts equal), 1.0 (20 of 20)."""
+    """F1 of spans against the sentences annotators saw: .994 (232 of 235 texts equal) for the first
+    version, before any look at the misses, .996 now; 1.0 (20 of 20). sentencex alone: .996 and .962."""
     hits = given_count = own_count = seen = 0
     for row in rows(shared / "data" / name):
         summary, sentences = str(row["summary"]), row["sentences"]

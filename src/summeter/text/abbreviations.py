@@ -15,22 +15,28 @@ def _words(block: str) -> frozenset[str]:
 # A name or a continuation always follows: never the end of a sentence.
 LEADING: Final = _words(
     """mr mrs ms dr prof rev hon gen col lt sgt capt cpl cmdr adm maj brig gov sen rep pres supt insp det
-    messrs mme mlle mgr fr sr sra srta st mt ft e.g i.e eg cf viz vs v al ca resp incl excl approx
+    messrs mme mlle mgr fr sr sra srta mt e.g i.e eg cf viz vs v ca resp incl excl approx
     lt.gen maj.gen brig.gen lt.col"""
 )
 
 # An abbreviation before a number, an ordinary word otherwise ("No. 5", but "She said no. Then ...").
 NUMBERED: Final = _words(
-    "no nos nr fig figs eq eqs p pp vol vols ch chap sec sect art para par ref refs ver v pt pts op app ex c q"
+    "no nos nr fig figs eq eqs p pp vol vols ch chap sec sect art para par ref refs ver v pt pts op app ex c q al"
 )
+
+# Of these, ordinary words when a small letter follows, too ("no. then he left").
+WORDS_TOO: Final = _words("no art app")
+
+# Names that end in an exclamation mark.
+MARKED_NAMES: Final = _words("yahoo jeopardy wham joomla")
 
 MONTHS: Final = _words("jan feb mar apr jun jul aug sep sept oct nov dec")
 
 # May stand within a sentence or close it; the next word decides.
 CLOSING: Final = _words(
-    """inc corp ltd co bros llc plc jr sr esq etc dept univ assn ave blvd rd sq est min max misc tel ext
+    """inc corp ltd co bros llc plc jr sr esq etc al st dept univ assn ave blvd rd sq est min max misc tel ext
     a.m p.m am pm a.d b.c b.c.e c.e u.s u.k u.n e.u u.s.a d.c l.a n.y ph.d m.d b.a m.a b.sc m.sc m.b.a ll.b
-    d.phil r.i.p o.k no.s temp cent hr hrs mins secs sec lb lbs oz ft in.s yd yds mph km sat sun mon tue tues
+    d.phil r.i.p o.k temp hr hrs mins secs sec lb lbs oz ft yd yds mph km sat sun mon tue tues
     wed thu thur thurs fri"""
 )
 

@@ -1,9 +1,9 @@
 """ROUGE-N, ROUGE-L and ROUGE-Lsum (Lin, 2004): precision, recall and F1, in every script.
 
-On ASCII text the values are those of the reference package `rouge_score` 0.1.2 (with and without stemming). The
-one deliberate difference: its tokeniser deletes whatever is not [a-z0-9] and so cuts "café" to "caf" and Chinese
-to nothing; here words of other scripts are words (`text.ngrams.words`), and scripts without spaces count by
-character. `tokenizer="reference"` is the reference's reading, bit for bit.
+On ASCII text the values are those of the reference package `rouge_score` 0.1.2, with and without stemming. The
+one deliberate difference: its tokeniser deletes whatever is not [a-z0-9], and so cuts "café" to "caf" and Chinese
+to nothing; here letters, digits and marks of every script make words (`text.ngrams.words`), and scripts without
+spaces count by character. `tokenizer="reference"` is the reference's reading, bit for bit.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ _SPACE = re.compile(r"\s*")
 _OPENING = re.compile(rf"[{_OPENERS}]*")
 _MARKER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]+")
 _BULLET = re.compile(r"(?:[-*+•–—◦▪·‣●○■]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])[^\S\n]")
+_SPEAKER = re.compile(r"(?:[^\W_a-z][\w.'’-]*[^\S\n]?){1,3}:")
 _LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
 _OPENING_MARKS = "\"'“‘„«([{`*_"
 _FIRST_WORD = re.compile(rf"{_LETTER}+(?:['’]{_LETTER}+)?")
@@ -65,8 +66,8 @@ _LINKED = re.compile(r"[/@_\\=]|www\.|\w\.\w+\.\w")
 def split(text: str, language: str = "en") -> tuple[Offsets, ...]:
     """Sentence spans of `text`, ordered, non-overlapping, stripped, covering every non-white character.
 
-    `language` is an ISO 639-1 code. Linear in the length of the text. Marks without a word in them ("***",
-    an emoji) stay with the sentence before them.
+    `language` is an ISO 639-1 code ("en-GB" is "en"). Linear in the length of the text. Marks without a word in
+    them ("***", an emoji) stay with the sentence before them.
 
     >>> [text[a:b] for text in ["Dr. No left. Did he? (Yes.)"] for a, b in split(text)]
     ['Dr. No left.', 'Did he?', '(Yes.)']
@@ -125,7 +126,7 @@ def _append(spans: list[Offsets], text: str, start: int, end: int) -> None:
 
 
 def _has_word(text: str, start: int, end: int) -> bool:
-    return any(char.isalnum() for char in text[start:end])
+    return text[start].isalnum() or any(map(str.isalnum, text[start:end]))
 
 
 def _ends(text: str, language: str) -> Iterator[int]:
@@ -171,7 +172,7 @@ def _runs_on(text: str, start: int, end: int, after: int) -> bool:
         return False
     tail = text[max(start, end - 32) : end].rstrip()
     last = tail.split()[-1].lower() if tail.split() else ""
-    if last in abbr.UNFINISHED:
+    if last in abbr.UNFINISHED or _SPEAKER.fullmatch(text[start:end].strip() if end - start < 48 else ""):
         return True
     label = _LABEL.match(text, after)
     if label or not tail or tail[-1] in _WEAK + _STRONG or tail.rstrip("\"'”’)]»")[-1:] in tuple(_WEAK + _STRONG):
@@ -184,8 +185,8 @@ class _Stops:
 
     def __init__(self, text: str, language: str) -> None:
         self.text = text
-        self.english = language == "en"
-        self.agreed = None if self.english else _sentencex_ends(text, language)
+        code = language.lower().partition("-")[0]
+        self.agreed = None if code == "en" else _sentencex_ends(text, code)
         self._marks: dict[str, list[int]] = {}
 
     def end(self, match: re.Match[str], start: int) -> int | None:
@@ -228,7 +229,7 @@ class _Stops:
         text, at, end = self.text, match.start(), match.end()
         before, following = text[at - 1 : at], text[end]
         if _CJK.match(before) and _CJK.match(following):
-            return True
+            return "…" not in match["run"] and ".." not in match["run"]
         if not following.isupper() or _LINKED.search(_token(text, at, end)):
             return False
         word = _last_word(text, at)
@@ -279,13 +280,16 @@ class _Stops:
         if text[first : first + 1].islower() and (close or "…" in run or ".." in run or ". ." in run):
             return False
         if run != ".":
-            return not (close and "." not in run and self._names_speaker(after))
+            return not (self._names_speaker(after) if close and "." not in run else self._marked_name(match))
         word = _last_word(text, match.start())
         return self._stop_after(word, match.start(), first) and (self.agreed is None or after in self.agreed)
 
     def _names_speaker(self, after: int) -> bool:
         said = _NAME_SAID.match(self.text, after)
         return said is not None and said.group().split()[0].lower() not in abbr.OPENERS
+
+    def _marked_name(self, match: re.Match[str]) -> bool:
+        return match["run"] == "!" and _last_word(self.text, match.start()).lower() in abbr.MARKED_NAMES
 
     def _stop_after(self, word: str, at: int, first: int) -> bool:
         """Whether a full stop at `at`, after `word`, ends the sentence, given what follows at `first`."""
@@ -295,7 +299,7 @@ class _Stops:
         if low in abbr.LEADING or (word.isdigit() and len(word) < 3 and self._lists(at - len(word))):
             return False
         if following.islower():
-            return not (initial or low in abbr.NUMBERED or _abbreviated(word))
+            return not (initial or low in abbr.NUMBERED - abbr.WORDS_TOO or _abbreviated(word))
         if following.isdigit():
             return not (initial or low in abbr.NUMBERED or low in abbr.MONTHS)
         if initial or _abbreviated(word):
@@ -326,7 +330,7 @@ class _Stops:
 
 def _abbreviated(word: str) -> bool:
     low = word.lower()
-    if len(word) < 4 and low in {"sat", "sun", "mon", "wed", "min", "max", "ft", "am", "pm", "oz"} and word.islower():
+    if len(word) < 4 and low in {"sat", "sun", "mon", "wed", "am"} and word.islower():
         return False
     return low in abbr.CLOSING or (low in abbr.MONTHS and not word.islower()) or bool(_ACRONYM.fullmatch(word))
 
