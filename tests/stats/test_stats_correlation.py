@@ -1,0 +1,218 @@
+"""Correlations by hand, against scipy with p-values, and under every kind of bad input."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from summeter.stats import (
+    Coefficient,
+    Statistic,
+    Status,
+    auroc,
+    average_ranks,
+    correlate,
+    correlation_by_group,
+    correlation_interval,
+    kendall_b,
+    kendall_binary,
+    kendall_c,
+    mean_correlation,
+    pearson,
+    spearman,
+)
+from summeter.stats import correlation as module
+
+SCIPY = {
+    Coefficient.PEARSON: scipy.stats.pearsonr,
+    Coefficient.SPEARMAN: scipy.stats.spearmanr,
+    Coefficient.KENDALL_B: scipy.stats.kendalltau,
+    Coefficient.KENDALL_C: lambda x, y: scipy.stats.kendalltau(x, y, variant="c"),
+}
+pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=60)
+real = st.floats(-100, 100, allow_subnormal=False).map(lambda x: round(x, 3))
+
+
+def same(got: Statistic, want: Any) -> None:
+    assert got.value == pytest.approx(want.statistic, abs=1e-9)
+    # Where r is 1 up to rounding scipy's p is 0 or 1e-8, as the last bit of its sum fell; here it is 0.
+    loose = 1e-7 if abs(want.statistic) > 1 - 1e-12 else 1e-9
+    assert got.p == pytest.approx(want.pvalue, abs=loose)
+
+
+def test_pearson_by_hand() -> None:
+    # x 1 2 3 4 (deviations -1.5 -.5 .5 1.5), y 2 1 4 3 (-.5 -1.5 1.5 .5): cross 3, squares 5 and 5.
+    assert pearson([1, 2, 3, 4], [2, 1, 4, 3]).value == pytest.approx(3 / 5, abs=1e-15)
+
+
+def test_spearman_by_hand() -> None:
+    # Ranks 1 2 3 4 against 2 1 4 3: squared differences sum to 4; 1 - 6 * 4 / (4 * 15) = .6.
+    assert spearman([10, 20, 30, 40], [0.2, 0.1, 9.0, 0.3]).value == pytest.approx(0.6, abs=1e-15)
+    # Ties share ranks: 1, 2.5, 2.5, 4 against 1, 2, 3, 4: cross 4.5, squares 4.5 and 5.
+    assert spearman([1, 2, 2, 3], [1, 2, 3, 4]).value == pytest.approx(4.5 / math.sqrt(22.5), abs=1e-15)
+
+
+def test_kendall_by_hand() -> None:
+    # x 1 2 2 3, y 1 2 3 3: of 6 pairs one is tied in x, one in y, 4 concordant: 4 / sqrt(5 * 5).
+    assert kendall_b([1, 2, 2, 3], [1, 2, 3, 3]).value == pytest.approx(0.8, abs=1e-15)
+    # tau-c of the same: 2 * 4 / (16 * (3 - 1) / 3).
+    assert kendall_c([1, 2, 2, 3], [1, 2, 3, 3]).value == pytest.approx(0.75, abs=1e-15)
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+@given(pairs=pairs)
+@settings(max_examples=80, deadline=None)
+def test_tied_scores_as_in_scipy(coefficient: Coefficient, pairs: list[tuple[int, int]]) -> None:
+    x, y = zip(*pairs, strict=True)
+    got = correlate(x, y, coefficient)
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        assert (got.value, got.p, got.status, got.reason) == (None, None, Status.UNDEFINED, "constant input")
+        return
+    want = SCIPY[coefficient](x, y)
+    same(got, want)
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+@given(x=st.lists(real, min_size=3, max_size=40, unique=True), seed=st.integers(0, 1000))
+@settings(max_examples=50, deadline=None)
+def test_untied_scores_as_in_scipy(coefficient: Coefficient, x: list[float], seed: int) -> None:
+    # Up to 33 untied pairs the Kendall p-value is exact, beyond that normal.
+    y = np.random.default_rng(seed).normal(size=len(x))
+    assume(np.ptp(x) > 1e-2)
+    got, want = correlate(x, y, coefficient), SCIPY[coefficient](x, y)
+    same(got, want)
+
+
+def test_large_samples_as_in_scipy() -> None:
+    rng = np.random.default_rng(0)
+    for levels in (3, 40, None):
+        x = rng.normal(size=20_000)
+        y = x + rng.normal(size=20_000)
+        if levels:
+            x, y = np.round(x * levels), np.round(y * levels / 5)
+        for coefficient in Coefficient:
+            got, want = correlate(x, y, coefficient), SCIPY[coefficient](x, y)
+            assert got.value == pytest.approx(want.statistic, abs=1e-9)
+            assert got.p == pytest.approx(want.pvalue, abs=1e-9)
+
+
+@given(pairs)
+@settings(max_examples=60, deadline=None)
+def test_both_ways_of_counting_pairs_agree(pairs: list[tuple[int, int]]) -> None:
+    x, y = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
+    small = module._pair_counts_small(x, y)
+    # Repeating the data often enough forces the other way: r copies of n items have r^2 times the unlike pairs.
+    copies = module._SMALL // len(x) + 1
+    large = module.pair_counts(np.tile(x, copies), np.tile(y, copies))
+    assert large.concordant == small.concordant * copies**2
+    assert large.discordant == small.discordant * copies**2
+    n = len(x) * copies
+    untied_x = (len(x) * (len(x) - 1) // 2 - small.tied_x) * copies**2
+    assert large.tied_x == n * (n - 1) // 2 - untied_x
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+@given(pairs=pairs, seed=st.integers(0, 100))
+@settings(max_examples=30, deadline=None)
+def test_order_of_rows_does_not_matter(coefficient: str, pairs: list[tuple[int, int]], seed: int) -> None:
+    shuffled = [pairs[i] for i in np.random.default_rng(seed).permutation(len(pairs))]
+    one, two = (correlate(*zip(*rows, strict=True), coefficient) for rows in (pairs, shuffled))
+    assert (one.value is None) == (two.value is None)
+    if one.value is not None:
+        assert one.value == pytest.approx(two.value, abs=1e-12)
+        assert -1 <= one.value <= 1
+        # Symmetric in its arguments, and odd under a change of sign.
+        x, y = zip(*pairs, strict=True)
+        assert correlate(y, x, coefficient).value == pytest.approx(one.value, abs=1e-12)
+        assert correlate(x, [-v for v in y], coefficient).value == pytest.approx(-one.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+def test_missing_few_and_none(coefficient: Coefficient) -> None:
+    got = correlate([1, None, 3, 4, float("nan")], [1, 2, None, 5, 5], coefficient)
+    assert (got.n, got.missing) == (2, 3)
+    assert got.value == pytest.approx(1.0)
+    for x, y in (([1], [2]), ([], []), ([None, None], [1, 2])):
+        got = correlate(x, y, coefficient)
+        assert (got.value, got.reason) == (None, "fewer than 2 pairs")
+
+
+def test_two_pairs_have_no_evidence() -> None:
+    assert pearson([1, 2], [3, 4]).p == 1.0
+    assert spearman([1, 2], [3, 4]).p is None
+    assert kendall_b([1, 2], [3, 4]).p == 1.0
+
+
+def test_constant_up_to_rounding_is_constant() -> None:
+    assert pearson([0.1 + 0.2, 0.3, 0.3], [1, 2, 3]).reason == "constant input"
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="lengths"):
+        pearson([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="tau"):
+        correlate([1, 2], [1, 2], "tau")
+    with pytest.raises(ValueError, match="0 or 1"):
+        kendall_binary([1, 2], [0, 2])
+
+
+def test_binary_label_by_hand() -> None:
+    # Labels 0 0 1, scores .1 .4 .8: 2 of the 3 pairs differ in label, both concordant; one tied in the label.
+    assert kendall_binary([0.1, 0.4, 0.8], [0, 0, 1]).value == pytest.approx(2 / math.sqrt(3 * 2), abs=1e-15)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=2, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_binary_label_is_a_scaled_auroc(rows: list[tuple[int, int]]) -> None:
+    scores, labels = zip(*rows, strict=True)
+    got, area = kendall_binary(scores, labels), auroc(labels, scores)
+    assume(got.value is not None)
+    n, ones = len(rows), sum(labels)
+    tied = sum(c * (c - 1) // 2 for c in np.bincount(scores))
+    factor = math.sqrt(ones * (n - ones) / (n * (n - 1) / 2 - tied))
+    assert got.value == pytest.approx((2 * area.value - 1) * factor, abs=1e-12)
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=30))
+def test_ranks_as_in_scipy(values: list[int]) -> None:
+    column = np.array(values, dtype=float)
+    assert average_ranks(column).tolist() == scipy.stats.rankdata(column).tolist()
+
+
+def test_by_group_counts_what_it_cannot_use() -> None:
+    x = [1, 2, 3, 5, 5, 5, 1, 1, 2]
+    y = [1, 2, 3, 1, 2, 3, 2, 1, None]
+    groups = ["a", "a", "a", "b", "b", "b", "c", "d", "d"]
+    found = correlation_by_group(x, y, groups, "kendall_b")
+    assert list(found) == ["a", "b", "c", "d"]
+    assert [got.reason for got in found.values()] == [
+        None, "constant input", "fewer than 2 pairs", "fewer than 2 pairs"
+    ]  # fmt: skip
+    mean = mean_correlation(x, y, groups, "kendall_b")
+    assert (mean.value, mean.groups, mean.undefined, mean.n, mean.missing) == (1.0, 1, 3, 8, 1)
+    assert mean_correlation([1, 1], [1, 2], ["a", "a"]).status is Status.UNDEFINED
+    with pytest.raises(ValueError, match="lengths"):
+        mean_correlation([1, 2], [1, 2], ["a"])
+
+
+def test_mean_over_groups_by_hand() -> None:
+    # Group a: rho 1; group b (3 items, one swap): tau 1/3. Mean 2/3, each group weighing the same.
+    got = mean_correlation([1, 2, 1, 2, 3], [1, 2, 1, 3, 2], list("aabbb"), "kendall_b")
+    assert got.value == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_interval_surrounds_the_value_and_counts_constant_draws() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=120)
+    y = x + rng.normal(size=120)
+    got = correlation_interval(x, y, "spearman", np.arange(120) // 4, resamples=300)
+    assert got.value == spearman(x, y).value
+    assert got.low < got.value < got.high
+    assert got.clusters == 30
+    few = correlation_interval([1, 2, 3], [1, 3, 2], "pearson", resamples=200)
+    assert few.reason is not None
+    assert few.resamples < 200

@@ -1,0 +1,183 @@
+"""Bootstrap intervals: what they cover, what they refuse, and that order and blocks do not matter."""
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from summeter.stats import Method, Status, bootstrap, bootstrap_mean, paired_bootstrap
+
+scores = st.lists(st.one_of(st.none(), st.integers(0, 5)), max_size=12)
+
+
+@given(scores)
+@settings(max_examples=60, deadline=None)
+def test_mean_interval_surrounds_the_mean_or_says_why_not(values: list[int | None]) -> None:
+    got = bootstrap_mean(values, resamples=50)
+    present = [v for v in values if v is not None]
+    assert (got.n, got.missing) == (len(present), len(values) - len(present))
+    if not present:
+        assert got.value is None
+        assert got.status is Status.UNDEFINED
+        assert got.reason in ("no values", "all values missing")
+    elif len(present) == 1:
+        assert (got.value, got.low, got.high, got.status) == (present[0], None, None, Status.NO_INTERVAL)
+        assert got.reason is not None
+    else:
+        assert got.value == pytest.approx(np.mean(present))
+        assert min(present) <= got.low <= got.high <= max(present)
+
+
+def test_constant_values_have_no_width_and_say_so() -> None:
+    got = bootstrap_mean([1, 1, 1])
+    assert (got.low, got.high, got.status, got.reason) == (1.0, 1.0, Status.OK, "constant input")
+
+
+def test_order_of_rows_does_not_matter() -> None:
+    rng = np.random.default_rng(1)
+    values, labels = rng.normal(size=60), rng.integers(0, 9, 60)
+    order = rng.permutation(60)
+    one, two = bootstrap_mean(values, labels), bootstrap_mean(values[order], labels[order])
+    assert one.low == pytest.approx(two.low, abs=1e-12)
+    assert one.high == pytest.approx(two.high, abs=1e-12)
+
+
+def test_same_seed_same_interval_and_a_generator_moves_on() -> None:
+    values = [1.0, 2.0, 4.0, 8.0]
+    assert bootstrap_mean(values, seed=3) == bootstrap_mean(values, seed=3)
+    rng = np.random.default_rng(3)
+    first, second = bootstrap_mean(values, seed=rng, resamples=99), bootstrap_mean(values, seed=rng, resamples=99)
+    assert first.seed is None
+    assert (first.low, first.high) != (second.low, second.high)
+
+
+def test_exact_distribution_of_two_values() -> None:
+    # Two values 0 and 1 give means 0, 1/2, 1 with chances 1/4, 1/2, 1/4: the middle 40 % are all 1/2.
+    got = bootstrap_mean([0, 1], resamples=4000, level=0.4)
+    assert (got.low, got.high) == (0.5, 0.5)
+    # The middle 60 % begin at the 20th percentile, which is 0.
+    assert bootstrap_mean([0, 1], resamples=4000, level=0.6)[1:3] == (0.0, 1.0)
+
+
+def test_repeated_values_drawn_as_counts_spread_as_rows_do() -> None:
+    # 900 ones and 100 zeros go through the multinomial path; the standard error is sqrt(.9 * .1 / 1000).
+    got = bootstrap_mean([1] * 900 + [0] * 100, resamples=20_000)
+    width = 2 * 1.96 * np.sqrt(0.09 / 1000)
+    assert got.high - got.low == pytest.approx(width, rel=0.05)
+
+
+def test_clusters_widen_the_interval() -> None:
+    # Ten documents, each with ten equal values: only ten things were observed.
+    values = np.repeat(np.arange(10.0), 10)
+    plain, clustered = bootstrap_mean(values), bootstrap_mean(values, np.repeat(np.arange(10), 10))
+    assert clustered.clusters == 10
+    assert clustered.high - clustered.low == pytest.approx(np.sqrt(10) * (plain.high - plain.low), rel=0.15)
+
+
+def test_unequal_clusters_weigh_rows_not_clusters() -> None:
+    # Clusters (0, 0, 0) and (4): the mean is 1; draws give 0, 4 or (0 + 4) / 4 = 1.
+    got = bootstrap_mean([0, 0, 0, 4], ["a", "a", "a", "b"], resamples=500)
+    assert (got.value, got.low, got.high) == (1.0, 0.0, 4.0)
+
+
+def test_one_cluster_gives_a_value_without_interval() -> None:
+    got = bootstrap_mean([1, 2], ["a", "a"])
+    assert (got.value, got.low, got.reason) == (1.5, None, "fewer than 2 clusters: no interval")
+
+
+def test_clusters_with_nothing_but_missing_values_are_not_drawn() -> None:
+    assert bootstrap_mean([1, 2, None], ["a", "b", "c"]).clusters == 2
+
+
+@pytest.mark.parametrize("method", [Method.PERCENTILE, Method.BCA])
+def test_interval_is_scipys_within_monte_carlo_error(method: Method) -> None:
+    values = np.random.default_rng(5).exponential(size=40)
+    got = bootstrap_mean(values, resamples=20_000, method=method)
+    want = scipy.stats.bootstrap(
+        (values,), np.mean, n_resamples=20_000, method={"bca": "BCa"}.get(method, method), rng=1
+    ).confidence_interval
+    assert got.low == pytest.approx(want.low, abs=0.02)
+    assert got.high == pytest.approx(want.high, abs=0.02)
+
+
+def test_general_bootstrap_agrees_with_the_one_for_means() -> None:
+    values, labels = np.random.default_rng(2).normal(size=80), np.arange(80) % 16
+    for method in Method:
+        one = bootstrap_mean(values, labels, resamples=8000, method=method)
+        two = bootstrap(lambda x: float(x.mean()), [values], labels, resamples=8000, method=method)
+        assert one.value == pytest.approx(two.value)
+        assert one.low == pytest.approx(two.low, abs=0.02)
+        assert one.high == pytest.approx(two.high, abs=0.02)
+
+
+def test_general_bootstrap_draws_unequal_clusters_whole() -> None:
+    seen: set[tuple[float, ...]] = set()
+    bootstrap(lambda x: (seen.add(tuple(x)), float(x.mean()))[1], [[1, 2, 3]], ["a", "a", "b"], resamples=60)
+    assert seen == {(1, 2, 3), (1, 2, 1, 2), (3, 1, 2), (3, 3)}
+
+
+def test_undefined_draws_are_counted_or_end_the_interval() -> None:
+    def spread(x: np.ndarray) -> float | None:
+        return None if len(set(x)) < 2 else float(x.std())
+
+    some = bootstrap(spread, [[1, 2, 3]], resamples=400)
+    assert some.status is Status.OK
+    assert some.reason is not None
+    assert "left out" in some.reason
+    assert some.resamples < 400
+    # Of three drawn from (1, 1, 1, 1, 1, 2) most are constant.
+    most = bootstrap(lambda x: None if x.sum() < 9 else 1.0, [[1, 1, 1, 1, 1, 2]], resamples=100)
+    assert most.value is None
+    most = bootstrap(lambda x: None if 2 not in x[:1] and len(set(x)) < 3 else 1.0, [[2, 1, 1, 1, 1, 1]])
+    assert (most.value, most.low, most.status) == (1.0, None, Status.NO_INTERVAL)
+
+
+def test_coverage_of_the_percentile_interval() -> None:
+    rng = np.random.default_rng(11)
+    hits = 0
+    for _ in range(300):
+        got = bootstrap_mean(rng.normal(size=40), resamples=300, seed=rng)
+        hits += got.low <= 0 <= got.high
+    # 300 intervals at 95 %: binomial s.d. 1.3 points; the percentile interval at n = 40 covers about 93 %.
+    assert 0.88 <= hits / 300 <= 0.98
+
+
+def test_bad_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="level"):
+        bootstrap_mean([1, 2], level=1.0)
+    with pytest.raises(ValueError, match="resamples"):
+        bootstrap_mean([1, 2], resamples=0)
+    with pytest.raises(ValueError, match="cluster labels"):
+        bootstrap_mean([1, 2], ["a"])
+    with pytest.raises(ValueError, match="infinite"):
+        bootstrap_mean([1, float("inf")])
+    with pytest.raises(ValueError, match="dimension"):
+        bootstrap_mean([[1, 2]])
+
+
+def test_paired_bootstrap_of_a_difference() -> None:
+    # Differences 1, 1, 1, 2: mean 1.25; no draw has a mean below 1 or above 2.
+    got = paired_bootstrap([3, 4, 5, 6, None], [2, 3, 4, 4, 1])
+    assert got.difference == 1.25
+    assert 1 <= got.low <= got.high <= 2
+    assert (got.n, got.missing, got.clusters) == (4, 1, 4)
+    # Draws are within .75 of 1.25, never as far as 1.25: c = 0.
+    assert got.p == pytest.approx(1 / 2001)
+
+
+def test_paired_bootstrap_without_a_difference() -> None:
+    same = paired_bootstrap([1, 2, 3], [1, 2, 3])
+    assert (same.difference, same.p, same.reason) == (0.0, 1.0, "constant input")
+    assert paired_bootstrap([None], [1]).status is Status.UNDEFINED
+    alone = paired_bootstrap([2.0], [1.0])
+    assert (alone.difference, alone.p, alone.status) == (1.0, None, Status.NO_INTERVAL)
+
+
+def test_paired_bootstrap_keeps_its_level() -> None:
+    rng = np.random.default_rng(4)
+    small = sum(
+        paired_bootstrap(rng.normal(size=50), rng.normal(size=50), resamples=199, seed=rng).p <= 0.05
+        for _ in range(300)
+    )
+    assert 0.02 <= small / 300 <= 0.10
