@@ -1,0 +1,69 @@
+"""summeter: measure summaries, sentence by sentence and key fact by key fact.
+
+    import summeter as sm
+
+    run = sm.evaluate("data.jsonl", ["support"], out="runs/first")
+    print(run.summary())
+
+Names are imported when they are first used, so `import summeter` stays fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from summeter._version import __version__
+
+if TYPE_CHECKING:
+    from summeter import report as report
+    from summeter.engine.api import evaluate as evaluate
+    from summeter.engine.api import evaluate_async as evaluate_async
+    from summeter.engine.estimate import estimate as estimate
+    from summeter.engine.outputs import import_outputs as import_outputs
+    from summeter.engine.rescore import rescore as rescore
+    from summeter.engine.runs import Run as Run
+    from summeter.evaluators.base import Evaluator as Evaluator
+    from summeter.records import Document as Document
+    from summeter.records import Item as Item
+    from summeter.records import Judgment as Judgment
+    from summeter.records import Span as Span
+    from summeter.records import Summary as Summary
+    from summeter.records import SummeterError as SummeterError
+    from summeter.store.dataset import Dataset as Dataset
+    from summeter.store.dataset import load as load
+    from summeter.store.dataset import save as save
+
+_PUBLIC: dict[str, str] = {
+    "Dataset": "summeter.store.dataset",
+    "Document": "summeter.records",
+    "Evaluator": "summeter.evaluators.base",
+    "Item": "summeter.records",
+    "Judgment": "summeter.records",
+    "Run": "summeter.engine.runs",
+    "Span": "summeter.records",
+    "Summary": "summeter.records",
+    "SummeterError": "summeter.records",
+    "estimate": "summeter.engine.estimate",
+    "evaluate": "summeter.engine.api",
+    "evaluate_async": "summeter.engine.api",
+    "import_outputs": "summeter.engine.outputs",
+    "load": "summeter.store.dataset",
+    "rescore": "summeter.engine.rescore",
+    "save": "summeter.store.dataset",
+}
+_MODULES = frozenset({"report"})
+
+__all__ = [*sorted([*_PUBLIC, *_MODULES]), "__version__"]  # noqa: PLE0604 - a table, not a copy of it
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(_PUBLIC[name]), name)
+    if name in _MODULES:
+        return import_module(f"summeter.{name}")
+    raise AttributeError(f"module 'summeter' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

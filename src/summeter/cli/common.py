@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from summeter.records.errors import UsageError
 
 Map = Annotated[
     list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Where a field stands in the data.")
@@ -29,6 +28,8 @@ def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
 
 def mapping(pairs: list[str] | None) -> dict[str, str]:
     """`--map field=column` options as a dict."""
+    from summeter.records import UsageError
+
     found: dict[str, str] = {}
     for pair in pairs or []:
         field, equals, column = pair.partition("=")

@@ -202,9 +202,7 @@ def _judged(dataset: Dataset, wanted: set[str]) -> dict[tuple[str, str], list[Ju
     return found
 
 
-def _readable(
-    document: Document, summaries: list[Summary], judged: dict[tuple[str, str], list[Judgment]]
-) -> str:
+def _readable(document: Document, summaries: list[Summary], judged: dict[tuple[str, str], list[Judgment]]) -> str:
     about = ", ".join(one for one in (document.domain, document.split) if one)
     lines = [f"document {document.id}{f' ({about})' if about else ''}", document.text]
     lines += [f"reference: {text}" for text in document.references]

@@ -6,13 +6,14 @@ import shutil
 from importlib import resources
 from pathlib import Path
 
-from summeter.records.errors import InstallError, UsageError
 
 NAME = "nine_domains"
 
 
 def bundled() -> Path:
     """The flat file of the bundled example: inside an installed package, or beside src/ in a checkout."""
+    from summeter.records import InstallError
+
     package = Path(str(resources.files("summeter")))
     for place in (package / "examples", package.parents[1] / "examples"):
         file = place / NAME / "summaries.jsonl"
@@ -25,6 +26,7 @@ def fresh(folder: Path, name: str) -> None:
     """Clear an earlier demo run out of `folder`; anything else that lies there is left and reported."""
     if not folder.exists() or not any(folder.iterdir()):
         return
+    from summeter.records import UsageError
     from summeter.store.run import MANIFEST, read_manifest
 
     if (folder / MANIFEST).is_file() and read_manifest(folder).data.source == name:

@@ -9,7 +9,6 @@ import typer
 
 from summeter._version import __version__
 from summeter.cli import data, outputs, reports, score, show
-from summeter.records.errors import SummeterError
 
 app = typer.Typer(
     name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -19,15 +18,22 @@ app = typer.Typer(
 )  # fmt: skip
 
 INTERRUPTED = 130
+USAGE = 2
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"summeter {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and end.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_version)
+    ] = False,
 ) -> None:
-    if version:
-        typer.echo(f"summeter {__version__}")
-        raise typer.Exit
+    del version
 
 
 app.command("demo")(score.demo)
@@ -43,12 +49,8 @@ app.command("doctor")(show.doctor)
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Never shows a traceback for an error of the user's or of a provider."""
     try:
-        app(args=arguments, standalone_mode=False)
-    except SummeterError as error:
-        typer.echo(f"summeter: {error}", err=True)
-        sys.exit(error.exit_code)
-    except typer.Exit as end:
-        sys.exit(end.exit_code)
+        code = app(args=arguments, standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("summeter: interrupted; what was finished is kept, the same command carries on", err=True)
         sys.exit(INTERRUPTED)
@@ -56,3 +58,19 @@ def main(arguments: list[str] | None = None) -> None:
         # The reader of our output went away (`| head`): nothing to say, and no stdout to say it on.
         sys.stderr.close()
         sys.exit(0)
+    except Exception as error:  # noqa: BLE001 - every error of ours becomes a message, the others are raised again
+        sys.exit(_explain(error))
+
+
+def _explain(error: Exception) -> int:
+    """Print an error we mean to raise and give its exit code; raise any other again."""
+    from summeter.records import SummeterError
+
+    if isinstance(error, SummeterError):
+        typer.echo(f"summeter: {error}", err=True)
+        return error.exit_code
+    show = getattr(error, "show", None)  # a usage error of the command line's own
+    if callable(show):
+        show()
+        return int(getattr(error, "exit_code", USAGE))
+    raise error

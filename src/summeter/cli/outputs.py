@@ -43,17 +43,17 @@ def import_(
 
     from summeter.engine.outputs import import_outputs
     from summeter.engine.runs import Run
-    from summeter.report import html, terminal
+    from summeter.report import html, ranking
     from summeter.store.dataset import load
 
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
     results = import_outputs(loaded, raw, out, parser.value)
     run = Run(out)
-    page = html.html([run], run.folder / "report.html")
+    page = html([run], run.folder / "report.html")
     if as_json:
         print_json((result._asdict() for result in results), study="import")
         return
-    terminal.ranking(run.summary(), Console(), counts=run.manifest.counts)
+    ranking(run.summary(), Console(), counts=run.manifest.counts)
     for result in results:
         again = f", {result.repeated} asked again (the last counts)" if result.repeated else ""
         absent = f", {result.absent} summaries without one" if result.absent else ""

@@ -21,15 +21,15 @@ def rescore(run: Folder, as_json: AsJson = False) -> None:
     from rich.console import Console
 
     from summeter.engine.rescore import rescore as again
-    from summeter.report import html, terminal
+    from summeter.report import html, ranking
 
     found = again(run)
-    page = html.html([found], found.folder / "report.html")
+    page = html([found], found.folder / "report.html")
     table = found.summary()
     if as_json:
         print_json(table.to_dicts(), counts=found.manifest.counts, coverage=found.manifest.coverage)
         return
-    terminal.ranking(table, Console(), counts=found.manifest.counts)
+    ranking(table, Console(), counts=found.manifest.counts)
     typer.echo(f"report: {page}")
 
 
@@ -39,4 +39,4 @@ def report(runs: Folders, out: Page = None) -> None:
     from summeter.report import html
 
     found = [Run(folder) for folder in runs]
-    typer.echo(f"report: {html.html(found, out or runs[0] / 'report.html')}")
+    typer.echo(f"report: {html(found, out or runs[0] / 'report.html')}")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
-from summeter.records.errors import CoverageError, UsageError
 
 if TYPE_CHECKING:
     from summeter.engine.runs import Run
@@ -117,6 +116,8 @@ def _names(evaluators: list[str] | None) -> list[str]:
 
 
 def _temperature(text: str) -> float | None:
+    from summeter.records import UsageError
+
     if text.strip().lower() == "none":
         return None
     try:
@@ -157,20 +158,22 @@ def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *
 def _tell(run: Run, *, as_json: bool, quiet: bool) -> None:
     from rich.console import Console
 
-    from summeter.report import html, terminal
+    from summeter.report import html, ranking
 
-    page = html.html([run], run.folder / "report.html")
+    page = html([run], run.folder / "report.html")
     table = run.summary(seed=int(run.manifest.options.get("seed") or 0))
     if as_json:
         print_json(table.to_dicts(), counts=run.manifest.counts, coverage=run.manifest.coverage)
         return
     if not quiet:
-        terminal.ranking(table, Console(), counts=run.manifest.counts)
+        ranking(table, Console(), counts=run.manifest.counts)
     typer.echo(f"report: {page}")
 
 
 def check_coverage(run: Run, least: float) -> None:
     """CoverageError if too few judgments are usable; having none at all is always too few."""
+    from summeter.records import CoverageError
+
     share = run.manifest.coverage
     wanted = sum(number for status, number in run.manifest.counts.items() if status != "skipped")
     if share is None and (run.manifest.counts and least > 0):

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from summeter.evaluators.base import Evaluator
-from summeter.records import UsageError
+from summeter.records import InstallError, UsageError
 
 CATALOG: dict[str, str] = {
     "support": "summeter.evaluators.support.evaluator:Support",
@@ -40,7 +40,10 @@ def find(name: str) -> type[Evaluator]:
     if name not in known:
         raise UsageError(f"there is no evaluator {name!r}; known: {', '.join(sorted(known))}")
     module, _, attribute = known[name].partition(":")
-    found = getattr(import_module(module), attribute)
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise InstallError(f"the evaluator {name!r} ({known[name]}) cannot be loaded: {error}") from error
     if not (isinstance(found, type) and issubclass(found, Evaluator)):
         raise UsageError(f"{known[name]} (catalog name {name!r}) is not an Evaluator")
     return found

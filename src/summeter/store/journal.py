@@ -107,7 +107,9 @@ class Journal:
         for file in self._files.values():
             file.close()
         self._files.clear()
-        ranks = {document_id: rank for (document_id, _, _), rank in reversed(order.items())}
+        ranks: dict[str, int] = {}
+        for (document_id, _, _), rank in order.items():
+            ranks.setdefault(document_id, rank)
         for judge in judges:
             _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: order[_item(line)[1:]])
             _sort_lines(
