@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 from summeter._version import __version__
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.options import OptionArgs, Options
-from summeter.engine.plan import Job, item_order, jobs, splitter, units
+from summeter.engine.plan import ItemOrder, Job, jobs, splitter, suit, units
 from summeter.engine.progress import Progress, Silent
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
@@ -88,7 +88,7 @@ async def evaluate_async(
         except BaseExceptionGroup as group:
             raise _first(group) from group
         finally:
-            journal.settle(started.judges, item_order(plan.data))
+            journal.settle(started.judges, ItemOrder(plan.data))
             finish(folder, journal, started, status)
     return Run(folder)
 
@@ -116,6 +116,7 @@ def make_plan(
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
     work = jobs(built, bound, splitter(dataset), options.sampling)
+    suit(work, dataset)
     used = {role for job in work for role in job.evaluator.roles}
     return Planned(dataset, work, {role: model for role, model in bound.items() if role in used}, options)
 

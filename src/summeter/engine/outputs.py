@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_args
 
 from summeter._version import __version__
 from summeter.engine.api import finish
-from summeter.engine.plan import item, item_order, splitter
+from summeter.engine.plan import ItemOrder, item, item_key, splitter
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
@@ -93,7 +93,7 @@ def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path,
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
         results = [judge.write(journal, store, repeated) for judge in judges]
-        journal.settle(manifest.judges, item_order(dataset))
+        journal.settle(manifest.judges, ItemOrder(dataset))
         finish(folder, journal, manifest, "complete")
     return results
 
@@ -189,8 +189,8 @@ class _Reader:
             if key not in self.summaries:
                 self._fault("doc_id", f"the data hold no summary of document {key[0]!r} by system {key[1]!r}")
                 return None
-        first = item(self.data.documents[doc_id], self.summaries[doc_id, system])
-        return first if rival is None else first.model_copy(update={"rival": self.summaries[doc_id, rival]})
+        other = None if rival is None else self.summaries[doc_id, rival]
+        return item(self.data.documents[doc_id], self.summaries[doc_id, system], other)
 
     def _unit(self, rival: str | None) -> Unit:
         cell = self.cells.get("unit")
@@ -221,20 +221,23 @@ class _Judge:
         known = find(first.evaluator) if first.evaluator in names() else None
         parts: dict[str, object] = {"judge": first.model, "source": "import"}
         if raw and known:
-            parts |= {"parser": parser, "split": splitter(data), "v": known.version}
+            split = splitter(data) if known.reads_sentences else None
+            parts |= {"parser": parser, "split": split, "v": known.version}
         self.signature = signature(first.evaluator, parts)
         self.entry = JudgeEntry(
             name=first.evaluator, signature=self.signature, model=first.model, aspects=self.aspects,
             reduce=known.reduce if known else "share", file=f"{first.evaluator}.{digest(self.signature, 6)}",
             imported=True,
         )  # fmt: skip
+        # Made before anything is written: an aspect that the evaluator does not know ends the import.
+        reads = self.aspects if raw else ()
+        self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in reads}
 
     def write(self, journal: Journal, store: CallStore, repeated: Mapping[Any, int]) -> Imported:
         """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
         judged: dict[tuple[str, str, str | None], list[Judgment]] = {}
         for row in self.rows:
-            key = (row.item.document.id, row.item.summary.system, row.item.rival.system if row.item.rival else None)
-            judged.setdefault(key, []).extend(self._judgments(row, store))
+            judged.setdefault(item_key(row.item), []).extend(self._judgments(row, store))
         ok = failed = 0
         reasons: dict[str, int] = {}
         for key, judgments in judged.items():
@@ -258,18 +261,14 @@ class _Judge:
     def _judgments(self, row: Raw, store: CallStore) -> list[Judgment]:
         if row.output is None:
             return [self._valued(row)]
-        request = {"imported": row.evaluator, "aspect": row.aspect, "document_id": row.item.document.id,
-                   "system": row.item.summary.system, "model": row.model}  # fmt: skip
+        document_id, system, rival = item_key(row.item)
+        request = {"imported": row.evaluator, "aspect": row.aspect, "document_id": document_id,
+                   "system": system, "rival": rival, "model": row.model}  # fmt: skip
         key = digest([request, row.output])
         store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
-        evaluator = self._evaluator(row)
-        judgments = evaluator.read(row.output, row.item, self.parser, self.signature)
+        judgments = self.evaluators[row.aspect].read(row.output, row.item, self.parser, self.signature)
         return [one.model_copy(update={"model": row.model, "calls": (key,)}) for one in judgments]
 
-    @staticmethod
-    def _evaluator(row: Raw) -> Evaluator:
-        takes_aspect = "aspect" in find(row.evaluator).model_fields
-        return rebuild(row.evaluator, {"aspect": row.aspect} if takes_aspect else {})
 
     def _valued(self, row: Raw) -> Judgment:
         binary = row.unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
@@ -300,3 +299,8 @@ def _outcomes(judgments: Sequence[Judgment]) -> Iterator[str | None]:
     for group in by_call.values():
         bad = next((one for one in group if one.status != "ok"), None)
         yield None if bad is None else bad.reason
+
+
+def _reader(name: str, aspect: str) -> Evaluator:
+    """The evaluator that reads outputs on an aspect."""
+    return rebuild(name, {"aspect": aspect} if "aspect" in find(name).model_fields else {})

@@ -32,12 +32,12 @@ class Unit:
     """The unit of work: one document, and what is left to judge there for each job (by its place)."""
 
     document: Document
-    todo: Mapping[int, tuple[Summary, ...]]
+    todo: Mapping[int, tuple[Item, ...]]
 
     @property
     def size(self) -> int:
         """How many items are to be judged."""
-        return sum(len(summaries) for summaries in self.todo.values())
+        return sum(len(items) for items in self.todo.values())
 
 
 def jobs(
@@ -66,7 +66,7 @@ def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> Judg
     bound = {role: models[role] for role in evaluator.roles}
     return JudgeEntry(
         name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
-        model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.aspects,
+        model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
         reduce=evaluator.reduce, file=f"{evaluator.name}.{digest(signed, 6)}", prepares_only=evaluator.prepares_only,
     )  # fmt: skip
 
@@ -80,10 +80,28 @@ def splitter(data: Dataset) -> str:
     return "+".join(dict.fromkeys([*drawn, data.card.splitter]))
 
 
-def item_order(data: Dataset) -> dict[ItemKey, int]:
-    """The place of every item in the data."""
-    keys = ((document.id, summary.system, None) for document, summaries in data.items() for summary in summaries)
-    return {key: place for place, key in enumerate(keys)}
+def suit(work: Sequence[Job], data: Dataset) -> None:
+    """Raises UsageError for an evaluator that has nothing to do in the data."""
+    systems = {summary.system for summary in data.summaries}
+    for job in work:
+        if why := job.evaluator.unsuited(systems):
+            raise UsageError(why)
+
+
+class ItemOrder(dict[ItemKey, int]):
+    """Item -> its place in the data. A pair, which is worked out when asked for, stands behind its first
+    summary, in the order of its second."""
+
+    def __init__(self, data: Dataset) -> None:
+        self.step = len(data.summaries) + 1
+        keys = ((document.id, summary.system, None) for document, summaries in data.items() for summary in summaries)
+        super().__init__((key, place * self.step) for place, key in enumerate(keys))
+
+    def __missing__(self, key: ItemKey) -> int:
+        document_id, system, rival = key
+        if rival is None:
+            raise KeyError(key)
+        return self[document_id, system, None] + 1 + self[document_id, rival, None] // self.step
 
 
 def units(data: Dataset, work: Sequence[Job], done: Collection[DoneKey], limit: int | None) -> Iterator[Unit]:
@@ -94,17 +112,22 @@ def units(data: Dataset, work: Sequence[Job], done: Collection[DoneKey], limit: 
         todo = {
             index: left
             for index, job in enumerate(work)
-            if (left := tuple(one for one in summaries if _key(job, document, one) not in done))
+            if (left := tuple(one for one in job.evaluator.items(document, summaries) if _key(job, one) not in done))
         }
         if todo:
             yield Unit(document, todo)
 
 
-def _key(job: Job, document: Document, summary: Summary) -> DoneKey:
-    return job.signature, document.id, summary.system, None
+def _key(job: Job, one: Item) -> DoneKey:
+    return job.signature, *item_key(one)
 
 
-def item(document: Document, summary: Summary) -> Item:
-    """The item of a summary."""
-    # Both parts were validated when the data was read; building 10,000 items should not do it again.
-    return Item.model_construct(document=document, summary=summary, rival=None)
+def item_key(one: Item) -> ItemKey:
+    """(document, system, rival)."""
+    return one.document.id, one.summary.system, one.rival.system if one.rival else None
+
+
+def item(document: Document, summary: Summary, rival: Summary | None = None) -> Item:
+    """The item of a summary, or of a pair."""
+    # The parts were validated when the data was read.
+    return Item.model_construct(document=document, summary=summary, rival=rival)

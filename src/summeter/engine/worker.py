@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
-from summeter.engine.plan import Job, Unit, item
+from summeter.engine.plan import Job, Unit, item_key
 from summeter.evaluators.base import Pen, Prepared, Tools
 from summeter.records import (
     AccessError,
@@ -18,10 +18,10 @@ from summeter.records import (
     Judgment,
     ReplayMiss,
     Status,
-    Summary,
     SummeterError,
     UsageError,
 )
+from summeter.records import Unit as TargetUnit
 from summeter.store.journal import ItemKey
 from summeter.store.manifest import JudgeEntry
 from summeter.store.run import Failure
@@ -63,13 +63,13 @@ class Worker:
     async def __call__(self, unit: Unit) -> None:
         """Do all that is left of a document; jobs and summaries go side by side."""
         async with asyncio.TaskGroup() as group:
-            for place, summaries in unit.todo.items():
-                group.create_task(self._job(self.jobs[place], unit.document, summaries))
+            for place, items in unit.todo.items():
+                group.create_task(self._job(self.jobs[place], unit.document, items))
 
-    async def _job(self, job: Job, document: Document, summaries: Sequence[Summary]) -> None:
+    async def _job(self, job: Job, document: Document, items: Sequence[Item]) -> None:
         tools = self.tools(job)
         fit = []
-        for one in (item(document, summary) for summary in summaries):
+        for one in items:
             if why := job.evaluator.unfit(one):
                 self._write(job, one, _skipped(job, one, why))
             else:
@@ -111,25 +111,22 @@ class Worker:
             self._write(job, one, judgments)
 
     def _write(self, job: Job, one: Item, judgments: Sequence[Judgment]) -> None:
-        self.sink.judged(job.entry, _key(one), judgments)
+        self.sink.judged(job.entry, item_key(one), judgments)
         bad = [row for row in judgments if row.status in {"unparsed", "refused"}]
         if bad:
-            self.sink.failed(failure(job.entry, _key(one), bad[0].status, bad[0].reason or "", bad))
+            self.sink.failed(failure(job.entry, item_key(one), bad[0].status, bad[0].reason or "", bad))
         self.judged(ok=not bad)
 
     def _fail(self, job: Job, one: Item, error: Exception) -> None:
         kind = "" if isinstance(error, SummeterError) else f"{type(error).__name__}: "
-        self.sink.failed(failure(job.entry, _key(one), "error", f"{kind}{error}" or type(error).__name__, ()))
+        self.sink.failed(failure(job.entry, item_key(one), "error", f"{kind}{error}" or type(error).__name__, ()))
         self.judged(ok=False)
 
 
 def _skipped(job: Job, one: Item, why: str) -> list[Judgment]:
     pen = Pen(job.evaluator, one, job.signature, model=job.entry.model)
-    return [pen.failed(aspect, "skipped", why) for aspect in job.evaluator.aspects]
-
-
-def _key(one: Item) -> ItemKey:
-    return one.document.id, one.summary.system, one.rival.system if one.rival else None
+    unit: TargetUnit = "pair" if one.rival else "summary"
+    return [pen.failed(aspect, "skipped", why, unit) for aspect in job.evaluator.measured]
 
 
 def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, bad: Sequence[Judgment]) -> Failure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -17,6 +17,7 @@ from summeter.records import (
     Judgment,
     Record,
     Status,
+    Summary,
     Target,
     Unit,
     UsageError,
@@ -77,7 +78,8 @@ class Evaluator(BaseModel):
     `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to;
     `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, or
     "mean" of values); `reads_sentences` whether the splitter bears on the result (and so
-    is signed); `prepares_only` marks one that derives something of documents and judges no summary.
+    is signed); `prepares_only` marks one that derives something of documents and judges no summary;
+    `pairs` one that compares two summaries of a document.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -91,10 +93,33 @@ class Evaluator(BaseModel):
     reduce: ClassVar[Reduce] = "share"
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False
+    pairs: ClassVar[bool] = False
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""
         return (self,)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The aspects it measures as it is set: all of `aspects`, unless a setting chooses among them."""
+        return self.aspects
+
+    def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
+        """What there is to judge in a document: every summary, or every ordered pair of two (`pairs`)."""
+        # The parts were validated when the data was read; building 10,000 items should not do it again.
+        rivals: Sequence[Summary | None] = summaries if self.pairs else (None,)
+        return [
+            Item.model_construct(document=document, summary=one, rival=rival)
+            for one in summaries
+            for rival in rivals
+            if one is not rival
+        ]
+
+    def unsuited(self, systems: Collection[str]) -> str | None:
+        """Why it has nothing to do in data with summaries by these systems, or None."""
+        if self.pairs and len(systems) < 2:
+            return f"{self.name} compares two systems, and the data hold summaries by one only"
+        return None
 
     def traits(self) -> Mapping[str, object]:
         """What stands in the signature beside models, splitter and version. Default: changed settings."""
@@ -126,7 +151,13 @@ class Evaluator(BaseModel):
             return "there is no reference summary"
         if "key_facts" in self.needs and not item.key_facts:
             return "there are no key facts"
-        return None
+        return self._unfit_rival(item) if "rival" in self.needs else None
+
+    @staticmethod
+    def _unfit_rival(item: Item) -> str | None:
+        if item.rival is None:
+            return "there is no second summary to compare with"
+        return None if item.rival.text.strip() else "the second summary is empty"
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Derive once what all summaries of the document share. Default: nothing."""
