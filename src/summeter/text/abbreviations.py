@@ -21,7 +21,7 @@ LEADING: Final = _words(
 
 # An abbreviation before a number, an ordinary word otherwise ("No. 5", but "She said no. Then ...").
 NUMBERED: Final = _words(
-    "no nos nr fig figs eq eqs p pp vol vols ch chap sec sect art para par ref refs ver v pt pts op app ex c q al"
+    "no nos nr n° fig figs eq eqs p pp vol vols ch chap sec sect art para par ref refs ver v pt pts op app ex c q al"
 )
 
 # Of these, ordinary words when a small letter follows, too ("no. then he left").

@@ -43,8 +43,12 @@ _NEWLINE = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 _BREAK = re.compile(rf"\r\n|[{_NEWLINE}]")
 _SPACE = re.compile(r"\s*")
 _OPENING = re.compile(rf"[{_OPENERS}]*")
-_MARKER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]+")
-_BULLET = re.compile(r"(?:[-*+•–—◦▪·‣●○■]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])[^\S\n]")
+_MARKER = re.compile(r"(?:[•⁃▪‣●■]\s*)?\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]+")
+_BULLET = re.compile(r"(?:[-*+•⁃–—◦▪·‣●○■]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])[^\S\n]")
+_INLINE_BULLETS = re.compile(r"^[^\S\n]*[•⁃▪‣●■].*?[^\S\n][•⁃▪‣●■]", re.MULTILINE)
+_INLINE_BULLET = re.compile(r"(?<=[^\S\n])(?=[•⁃▪‣●■])")
+_INLINE_NUMBERS = re.compile(r"^[^\S\n]*\(?1[.)]+[^\S\n].*?[^\S\n]\(?2[.)]+[^\S\n]", re.MULTILINE)
+_INLINE_NUMBER = re.compile(r"(?<=[^\S\n])(?=\(?(\d{1,2})[.)]+[^\S\n])")
 _SPEAKER = re.compile(r"(?:[^\W_a-z][\w.'’-]*[^\S\n]?){1,3}:")
 _LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
 _OPENING_MARKS = "\"'“‘„«([{`*_"
@@ -132,7 +136,7 @@ def _has_word(text: str, start: int, end: int) -> bool:
 def _ends(text: str, language: str) -> Iterator[int]:
     """Offsets at which a sentence ends, ascending; the last is the end of the text."""
     stops = _Stops(text, language)
-    lines = _line_ends(text)
+    lines = sorted({*_line_ends(text), *_item_ends(text)}, reverse=True)
     start = 0
     for match in _STOP.finditer(text):
         while lines and lines[-1] <= match.start():
@@ -150,7 +154,7 @@ def _ends(text: str, language: str) -> Iterator[int]:
 
 
 def _line_ends(text: str) -> list[int]:
-    """Offsets of the line breaks that end a sentence, last first."""
+    """Offsets of the line breaks that end a sentence."""
     found: list[int] = []
     start = 0
     after = -1
@@ -162,7 +166,24 @@ def _line_ends(text: str) -> list[int]:
         if len(breaks) > 1 or not _runs_on(text, start, match.start(), after):
             found.append(match.start())
         start = after
-    return found[::-1]
+    return found
+
+
+def _item_ends(text: str) -> Iterator[int]:
+    """Offsets at which an item ends in lists set in one line: "• a • b", "1) a 2) b"."""
+    for line in _INLINE_BULLETS.finditer(text):
+        yield from (item.start() for item in _INLINE_BULLET.finditer(text, line.start(), _line_end(text, line.end())))
+    for line in _INLINE_NUMBERS.finditer(text):
+        number = 2
+        for item in _INLINE_NUMBER.finditer(text, line.start(), _line_end(text, line.end())):
+            if int(item[1]) == number:
+                number += 1
+                yield item.start()
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
 
 
 def _runs_on(text: str, start: int, end: int, after: int) -> bool:
@@ -277,6 +298,9 @@ class _Stops:
         """White space follows, none precedes: the common case."""
         text, run, close = self.text, match["run"], match["close"]
         first = after if text[after].isalnum() else _past(_OPENING, text, after)
+        elided = close[:1] in ("]", ")") and ("…" in run or ".." in run)
+        if elided and match.start() and text[match.start() - 1] in "[(":
+            return False  # "[...]" leaves words out
         if text[first : first + 1].islower() and (close or "…" in run or ".." in run or ". ." in run):
             return False
         if run != ".":
