@@ -18,7 +18,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from summeter.records import ReplyError
@@ -26,6 +26,7 @@ from summeter.records import ReplyError
 T = TypeVar("T")
 
 DEPTH = 64  # no answer asked for here nests deeper than five
+MANY = 100  # separate values in one reply; more is noise
 _THIN = "\ufeff\u200b\u200c\u200d\u2060"
 _BLANK = rf"[\s{_THIN}]*+"
 
@@ -83,6 +84,7 @@ def read_reply(
     *,
     wanted: Callable[[Any], bool] | None = None,
     same: Callable[[T], object] | None = None,
+    material: Sequence[str] = (),
 ) -> T:
     """The answer in a reply: `read` applied to its last complete JSON value that is `wanted`.
 
@@ -90,11 +92,12 @@ def read_reply(
     `read` validates and raises ReplyError. Earlier wanted values count too: where one of them also reads
     as a full answer, and differs (in `same`, default: at all), the reply is refused, since nothing says
     which answer was meant: a draft, an example, or a verdict planted in the text under judgment.
+    `material` is that text: JSON that stands in it word for word is a quotation and never an answer.
 
     >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
     {'1': 'no error'}
     """
-    found = values(text, wanted or is_record)
+    found = values(text, wanted or is_record, material)
     answer = read(found[-1])
     decision = same or (lambda one: one)
     for value in found[:-1]:
@@ -107,14 +110,14 @@ def read_reply(
     return answer
 
 
-def values(text: str, wanted: Callable[[Any], bool]) -> list[Any]:
+def values(text: str, wanted: Callable[[Any], bool], material: Sequence[str] = ()) -> list[Any]:
     """Every complete top-level JSON value of a reply that is `wanted`, in order; at least one.
 
     Raises ReplyError where there is none, where the text ends inside a value, or where a broken value
     follows the last good one (the good one might be a draft of it).
     """
     body = _body(text)
-    found: list[Any] = []
+    found: list[tuple[str, Any]] = []
     fault: str | None = None
     stray = False
     for stretch in _stretches(body):
@@ -125,13 +128,28 @@ def values(text: str, wanted: Callable[[Any], bool]) -> list[Any]:
             continue
         stray = stray or not wanted(value)
         if wanted(value):
-            found.append(value)
+            found.append((stretch.text, value))
             fault = None
+    if len(found) > MANY:
+        raise ReplyError(f"the reply holds {len(found)} separate JSON values")
+    own = _not_quoted(found, material)
     if fault:
         raise ReplyError(fault)
-    if not found:
+    if found and not own:
+        raise ReplyError("the only JSON in the reply is quoted from the text under judgment")
+    if not own:
         _nothing(body, stray=stray)
-    return found
+    return own
+
+
+def _not_quoted(found: Sequence[tuple[str, Any]], material: Sequence[str]) -> list[Any]:
+    """The values that do not stand in the material, blanks aside."""
+    sources = [_squeezed(text) for text in material if "{" in text]
+    return [value for text, value in found if not any(_squeezed(text) in source for source in sources)]
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def is_record(value: Any) -> bool:

@@ -75,7 +75,7 @@ class Align(Evaluator):
         if facts is None:
             return _without_facts(pen, prepared)
         llm = tools.llm("judge")
-        answer = await llm.ask(self.prompt(item, facts), form(len(facts.facts), len(item.sentences)))
+        answer = await llm.ask(self.prompt(item, facts), form(item, facts))
         pen = Pen(self, item, tools.signature, prepared=prepared.id, model=llm.id, calls=answer.calls)
         if answer.data is None:
             return _failed(pen, facts, answer.status, answer.reason)
@@ -92,7 +92,7 @@ class Align(Evaluator):
         if not facts.facts:
             return _skipped(pen, "no key facts are given, so the reply cannot be checked against them")
         try:
-            return _written(pen, facts, _read(output, len(facts.facts), len(item.sentences)))
+            return _written(pen, facts, _read(output, item, facts))
         except ReplyError as error:
             return _failed(pen, facts, error.kind, str(error))
 
@@ -106,9 +106,10 @@ class Align(Evaluator):
         )
 
 
-def form(facts: int, sentences: int) -> Form[tuple[Match, ...]]:
-    """The schema of a reply about so many key facts and sentences, and the strict reader of one."""
-    return Form("alignment", schema(facts, sentences), lambda text: _read(text, facts, sentences))
+def form(item: Item, facts: KeyFacts) -> Form[tuple[Match, ...]]:
+    """The schema of a reply about this summary and these key facts, and the strict reader of one."""
+    made = schema(len(facts.facts), len(item.sentences))
+    return Form("alignment", made, lambda text: _read(text, item, facts))
 
 
 def schema(facts: int, sentences: int) -> dict[str, Any]:
@@ -187,8 +188,12 @@ def _lines(said: Any, sentences: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def _read(text: str, facts: int, sentences: int) -> tuple[Match, ...]:
-    return read_reply(text, lambda value: matches(value, facts, sentences))
+def _read(text: str, item: Item, facts: KeyFacts) -> tuple[Match, ...]:
+    return read_reply(
+        text,
+        lambda value: matches(value, len(facts.facts), len(item.sentences)),
+        material=(item.summary.text, *facts.texts),
+    )
 
 
 def _written(pen: Pen, facts: KeyFacts, found: tuple[Match, ...]) -> list[Judgment]:

@@ -101,6 +101,7 @@ class FactCheck(Evaluator):
             text,
             lambda value: verdicts(value, item.sentences, self.taxonomy),
             same=lambda found: [verdict.category for verdict in found],
+            material=(item.document.text, item.summary.text),
         )
 
     @property

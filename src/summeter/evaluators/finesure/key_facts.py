@@ -6,7 +6,7 @@ Given with the document, else drawn by an LLM from the reference summary (FineSu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -102,10 +102,11 @@ class KeyFactExtraction(Evaluator):
         return missing[self.source]
 
     async def _extract(self, document: Document, origin: Origin, tools: Tools) -> Prepared:
-        text = _reference(document) if origin == "reference" else document.text
+        text = (_reference(document) if origin == "reference" else None) or document.text
         limit = self.at_most or AT_MOST[origin]
-        prompt = template(TEMPLATES[origin], self.prompts).fill(text=text, code=fence_code(text or ""), limit=limit)
-        answer = await tools.llm("judge").ask(prompt, Form("key_facts", SCHEMA, read_key_facts))
+        prompt = template(TEMPLATES[origin], self.prompts).fill(text=text, code=fence_code(text), limit=limit)
+        form = Form("key_facts", SCHEMA, lambda reply: read_key_facts(reply, (text,)))
+        answer = await tools.llm("judge").ask(prompt, form)
         if answer.data is None:
             reason = f"key facts from the {origin}: {answer.reason}"
             return Prepared(document_id=document.id, status=answer.status, reason=reason, calls=answer.calls)
@@ -125,13 +126,14 @@ def key_facts_of(prepared: Prepared) -> KeyFacts | None:
     return KeyFacts.of(texts, prepared.data["origin"])
 
 
-def read_key_facts(text: str) -> Found:
+def read_key_facts(text: str, material: Sequence[str] = ()) -> Found:
     """Key facts from a reply: an object with the list under "key_facts", or under its only key.
+    `material` is what they were drawn from.
 
     >>> read_key_facts("{'key facts': ['A sold B.', 'a sold b']}")
     Found(texts=('A sold B.',), repeated=1)
     """
-    return read_reply(text, _found, wanted=lambda value: isinstance(value, dict) and bool(value))
+    return read_reply(text, _found, wanted=lambda value: isinstance(value, dict) and bool(value), material=material)
 
 
 def _found(value: Any) -> Found:
