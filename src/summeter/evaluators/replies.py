@@ -116,7 +116,7 @@ def values(text: str, wanted: Callable[[Any], bool], material: Sequence[str] = (
     Raises ReplyError where there is none, where the text ends inside a value, or where a broken value
     follows the last good one (the good one might be a draft of it).
     """
-    body = _body(text)
+    body = answer_text(text)
     found: list[tuple[str, Any]] = []
     fault: str | None = None
     stray = False
@@ -251,12 +251,17 @@ def show(value: Any, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
+def is_refusal(text: str) -> bool:
+    """Whether a text without an answer begins as refusals do."""
+    return bool(_REFUSAL.match(text.lstrip("*#>\"'`“ \n")))
+
+
 def _is_dict(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _body(text: str) -> str:
-    """The reply without invisible borders and without a leading block of thoughts."""
+def answer_text(text: str) -> str:
+    """The reply without invisible borders and without a leading block of thoughts; ReplyError where those never end."""
     border = f" \t\r\n{_THIN}"
     body = text.strip(border)
     opening = _THOUGHT.match(body)
@@ -369,6 +374,6 @@ def _nothing(body: str, *, stray: bool) -> NoReturn:
         raise ReplyError("the reply is empty")
     if stray:
         raise ReplyError("the JSON in the reply is not of the form that was asked for")
-    if _REFUSAL.match(body.lstrip("*#>\"'`“ \n")):
+    if is_refusal(body):
         raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
     raise ReplyError(f"there is no JSON in the reply, which begins {show(body)}")
