@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .base import Floats, Labels, Seed, Status, Values, as_pairs, complete, generator, seed_number
+from .base import Floats, Ints, Labels, Seed, Status, Values, as_pairs, complete, generator, seed_number
 from .classify import NO_NEGATIVES, NO_POSITIVES, classify, decide
 
 
@@ -62,10 +62,10 @@ def tune_threshold(labels: Values, scores: Values) -> Threshold:
     if gold.all():
         return shell._replace(reason=NO_NEGATIVES)
     candidates = np.percentile(column, np.arange(0, 500) / 5)
-    accuracy = _accuracy_at(gold, column, candidates)
-    best = len(accuracy) - 1 - int(np.argmax(accuracy[::-1]))
+    right, whole = _right_at(gold, column, candidates)
+    best = len(right) - 1 - int(np.argmax(right[::-1]))
     return shell._replace(
-        threshold=float(candidates[best]), balanced_accuracy=float(accuracy[best]), status=Status.OK
+        threshold=float(candidates[best]), balanced_accuracy=int(right[best]) / whole, status=Status.OK
     )  # fmt: skip
 
 
@@ -127,12 +127,16 @@ def bootstrap_deviation(
     return Spread(float(accuracy.mean()), float(accuracy.std(ddof=1)), len(accuracy), seed_number(seed))
 
 
-def _accuracy_at(gold: Floats, scores: Floats, thresholds: Floats) -> Floats:
-    """Return the balanced accuracy of deciding 1 above each threshold, by counting scores below it in both classes."""
+def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, int]:
+    """Return the balanced accuracy of deciding 1 above each threshold as whole numbers over a common denominator.
+
+    (TP / P + TN / N) / 2 = (TP N + TN P) / (2 P N): equal accuracies then compare equal, whatever the rounding.
+    """
     positives, negatives = np.sort(scores[gold == 1]), np.sort(scores[gold == 0])
-    missed = np.searchsorted(positives, thresholds, side="right")
-    rejected = np.searchsorted(negatives, thresholds, side="right")
-    return np.asarray((1 - missed / len(positives) + rejected / len(negatives)) / 2)
+    p, n = len(positives), len(negatives)
+    found = p - np.searchsorted(positives, thresholds, side="right").astype(np.int64)
+    rejected = np.searchsorted(negatives, thresholds, side="right").astype(np.int64)
+    return found * n + rejected * p, 2 * p * n
 
 
 def _split(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, tuple[Floats, Floats]]:

@@ -1,0 +1,211 @@
+"""Classification, thresholds and calibration, by hand and against scikit-learn."""
+
+import math
+
+import numpy as np
+import pytest
+import sklearn.calibration
+import sklearn.metrics
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from summeter.stats import (
+    Status,
+    auroc,
+    bootstrap_deviation,
+    brier,
+    classification_interval,
+    classify,
+    confusion,
+    decide,
+    expected_calibration_error,
+    grouped_accuracy,
+    reliability_bins,
+    tune_threshold,
+    tune_thresholds,
+)
+
+decided = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=40)
+scored = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 6).map(lambda x: x / 6)), min_size=1, max_size=40)
+
+
+def test_by_hand() -> None:
+    # Labels 1 1 1 0 0, decisions 1 0 1 1 0: TP 2, FN 1, FP 1, TN 1.
+    got = classify([1, 1, 1, 0, 0, None], [1, 0, 1, 1, 0, 1])
+    assert got.confusion == (2, 1, 1, 1, 1)
+    assert got.sensitivity.value == got.recall.value == pytest.approx(2 / 3)
+    assert got.specificity.value == pytest.approx(1 / 2)
+    assert got.balanced_accuracy.value == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert got.precision.value == pytest.approx(2 / 3)
+    assert got.f1.value == pytest.approx(2 * 2 / (2 * 2 + 1 + 1))
+    assert got.accuracy.value == pytest.approx(3 / 5)
+    assert (got.f1.n, got.f1.missing) == (5, 1)
+
+
+@given(decided)
+@settings(max_examples=100, deadline=None)
+def test_as_in_scikit_learn(rows: list[tuple[int, int]]) -> None:
+    labels, said = zip(*rows, strict=True)
+    got, m = classify(labels, said), sklearn.metrics
+    assert got.accuracy.value == pytest.approx(m.accuracy_score(labels, said), abs=1e-12)
+    if 0 < sum(labels) < len(labels):
+        assert got.balanced_accuracy.value == pytest.approx(m.balanced_accuracy_score(labels, said), abs=1e-12)
+    else:
+        assert got.balanced_accuracy.value is None
+        assert got.balanced_accuracy.reason in ("no positive label", "no negative label")
+    if sum(said):
+        assert got.precision.value == pytest.approx(m.precision_score(labels, said, zero_division=0), abs=1e-12)
+    else:
+        assert got.precision.reason == "no positive prediction"
+    if sum(labels):
+        assert got.recall.value == pytest.approx(m.recall_score(labels, said), abs=1e-12)
+    if sum(labels) + sum(said):
+        assert got.f1.value == pytest.approx(m.f1_score(labels, said, zero_division=0), abs=1e-12)
+
+
+def test_nothing_to_classify() -> None:
+    assert classify([], []).f1.reason == "no values"
+    assert classify([None], [1]).balanced_accuracy.reason == "all values missing"
+    with pytest.raises(ValueError, match="predictions must be 0 or 1"):
+        confusion([0, 1], [0.2, 0.9])
+    with pytest.raises(ValueError, match="labels must be 0 or 1"):
+        confusion([0, 2], [0, 1])
+
+
+def test_decide_is_strictly_above() -> None:
+    got = decide([0.5, 0.51, None], 0.5)
+    assert got[:2].tolist() == [0.0, 1.0]
+    assert math.isnan(got[2])
+
+
+def test_auroc_by_hand() -> None:
+    # Positives .4 and .8, negatives .1 and .4: of 4 pairs three are won and one tied.
+    assert auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]).value == 3.5 / 4
+
+
+@given(scored)
+@settings(max_examples=100, deadline=None)
+def test_auroc_as_in_scikit_learn(rows: list[tuple[int, float]]) -> None:
+    labels, scores = zip(*rows, strict=True)
+    got = auroc(labels, scores)
+    if 0 < sum(labels) < len(labels):
+        assert got.value == pytest.approx(sklearn.metrics.roc_auc_score(labels, scores), abs=1e-9)
+    else:
+        assert got.status is Status.UNDEFINED
+
+
+def test_auroc_of_nothing() -> None:
+    assert auroc([], []).reason == "no values"
+    assert auroc([None], [1]).reason == "all values missing"
+    with pytest.raises(ValueError, match="0 or 1"):
+        auroc([3, 1], [1, 2])
+
+
+def test_intervals_by_cluster() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 80)
+    said = np.where(rng.random(80) < 0.8, labels, 1 - labels)
+    got = classification_interval(labels, said, clusters=np.arange(80) // 4, resamples=200)
+    assert got.value == classify(labels, said).balanced_accuracy.value
+    assert got.low < got.value < got.high
+    assert classification_interval(labels, said + rng.random(80), "auroc", resamples=50).clusters == 80
+    with pytest.raises(ValueError, match="unknown statistic"):
+        classification_interval(labels, said, "confusion")
+
+
+@given(scored)
+@settings(max_examples=25, deadline=None)
+def test_threshold_is_the_papers_loop(rows: list[tuple[int, float]]) -> None:
+    labels, scores = zip(*rows, strict=True)
+    got = tune_threshold(labels, scores)
+    if not 0 < sum(labels) < len(labels):
+        assert got.threshold is None
+        assert got.reason in ("no positive label", "no negative label")
+        return
+    best, kept = -1.0, None
+    for step in range(500):
+        threshold = float(np.percentile(scores, step / 5))
+        accuracy = classify(labels, decide(scores, threshold)).balanced_accuracy.value
+        if accuracy >= best - 1e-12:
+            best, kept = max(best, accuracy), threshold
+    assert got.balanced_accuracy == pytest.approx(best, abs=1e-12)
+    assert got.threshold == pytest.approx(kept, abs=1e-12)
+
+
+def test_threshold_by_hand() -> None:
+    # The last candidate that still separates is the last below .8: percentile 66.6 of (.1, .2, .8, .9) lies at
+    # position 1.998, .2 + .998 * .6 = .7988.
+    got = tune_threshold([0, 0, 1, 1, None], [0.1, 0.2, 0.8, 0.9, 0.5])
+    assert (got.balanced_accuracy, got.n, got.missing) == (1.0, 4, 1)
+    assert got.threshold == pytest.approx(0.7988)
+    assert tune_threshold([], []).reason == "no complete pairs"
+    with pytest.raises(ValueError, match="0 or 1"):
+        tune_threshold([2], [1])
+
+
+def test_thresholds_by_group_weigh_by_size() -> None:
+    dev = ([0, 1, 0, 1, 1, 1], [1, 2, 10, 20, 3, 4], ["a", "a", "b", "b", "c", "c"])
+    tuned = tune_thresholds(*dev)
+    assert tuned["c"].reason == "no negative label"
+    labels, scores = [0, 1, 0, 1, 0, 1, 1, 0, 1], [1, 2, 1, 2, 20, 20, 5, 1, 1]
+    groups = ["a", "a", "a", "a", "b", "b", "c", "d", "d"]
+    got = grouped_accuracy(labels, scores, groups, tuned)
+    # a: all four right, 1; b: both above the threshold, .5; weights 4 and 2.
+    assert got.groups == {"a": 1.0, "b": 0.5}
+    assert got.value == pytest.approx((4 * 1 + 2 * 0.5) / 6)
+    assert got.weight == 6
+    assert got.undefined == {"c": "no threshold: no negative label", "d": "no threshold"}
+    assert grouped_accuracy([1, 1], [1, 2], ["a", "a"], tuned).undefined == {"a": "no negative label"}
+    assert grouped_accuracy([], [], [], tuned).value is None
+    with pytest.raises(ValueError, match="group labels"):
+        grouped_accuracy([1], [1], [], tuned)
+
+
+def test_bootstrap_deviation_is_the_plain_loop_within_monte_carlo_error() -> None:
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 120)
+    scores = labels + rng.normal(size=120)
+    got = bootstrap_deviation(labels, scores, 0.5, resamples=4000)
+    draws = []
+    for _ in range(1000):
+        rows = rng.integers(0, 120, 120)
+        draws.append(classify(labels[rows], decide(scores[rows], 0.5)).balanced_accuracy.value)
+    assert got.mean == pytest.approx(np.mean(draws), abs=0.005)
+    assert got.deviation == pytest.approx(np.std(draws, ddof=1), rel=0.1)
+    assert bootstrap_deviation([], [], 0.5).mean is None
+    assert bootstrap_deviation([1, 1], [1, 2], 0.5).resamples == 0
+
+
+def test_brier_by_hand() -> None:
+    assert brier([1, 0, None], [0.8, 0.4, 0.1]).value == pytest.approx((0.04 + 0.16) / 2)
+    assert brier([], []).reason == "no values"
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        brier([1], [1.2])
+    with pytest.raises(ValueError, match="0 or 1"):
+        brier([0.5], [0.5])
+
+
+def test_calibration_error_by_hand() -> None:
+    # Bins of .5: (.1, .3) with share 0 and mean .2, gap .2; (.5, .9) with share 1/2 and mean .7, gap .2.
+    assert expected_calibration_error([0, 0, 0, 1], [0.1, 0.3, 0.5, 0.9], bins=2).value == pytest.approx(0.2)
+    assert expected_calibration_error([None], [0.1]).reason == "all values missing"
+    # An edge belongs to the bin above it, 1 to the last.
+    assert [b.n for b in reliability_bins([1, 1, 1], [0.0, 0.5, 1.0], bins=2)] == [1, 2]
+    assert reliability_bins([], [], bins=1)[0].mean is None
+    with pytest.raises(ValueError, match="bins"):
+        reliability_bins([1], [1], bins=0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), st.floats(0.001, 0.999)), min_size=2, max_size=50))
+@settings(max_examples=60, deadline=None)
+def test_brier_and_bins_as_in_scikit_learn(rows: list[tuple[int, float]]) -> None:
+    labels, given_ = zip(*rows, strict=True)
+    assert brier(labels, given_).value == pytest.approx(
+        sklearn.metrics.brier_score_loss(labels, given_, pos_label=1), abs=1e-12
+    )
+    got = [b for b in reliability_bins(labels, given_) if b.n]
+    share, mean = sklearn.calibration.calibration_curve(labels, given_, n_bins=10)
+    # scikit-learn puts an edge into the bin below; edges do not occur among these floats but by chance.
+    if not set(given_) & set(np.linspace(0, 1, 11)):
+        assert [b.share for b in got] == pytest.approx(list(share), abs=1e-12)
+        assert [b.mean for b in got] == pytest.approx(list(mean), abs=1e-12)

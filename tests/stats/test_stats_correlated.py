@@ -1,0 +1,86 @@
+"""Williams' test and the permutation test of two correlations that share the gold."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from summeter.stats import Coefficient, Status, pearson, permute_correlations, williams, williams_from_r
+
+
+def test_williams_by_hand() -> None:
+    # r12 .4, r13 .5, r23 .1, n 103: K = 1 - .16 - .25 - .01 + 2 * .4 * .5 * .1 = .62;
+    # t = -.1 sqrt(102 * 1.1 / (2 * .62 * 102/100 + .81/4 * .729)) = -.1 sqrt(112.2 / 1.41242...) = -.891,
+    # as printed in the documentation of R's psych::r.test: t = -0.89, p < 0.37.
+    got = williams_from_r(0.4, 0.5, 0.1, 103)
+    t = -0.1 * math.sqrt(112.2 / (2 * 0.62 * 1.02 + 0.2025 * 0.729))
+    assert got.t == pytest.approx(t, abs=1e-12)
+    assert round(got.t, 2) == -0.89
+    assert got.p == pytest.approx(2 * scipy.stats.t.sf(abs(t), 100), abs=1e-12)
+    assert got.difference == pytest.approx(-0.1)
+
+
+def test_williams_of_scores_is_the_one_of_their_correlations() -> None:
+    rng = np.random.default_rng(0)
+    gold = rng.normal(size=50)
+    a, b = gold + rng.normal(size=50), gold + 2 * rng.normal(size=50)
+    got = williams([*gold, None], [*a, 1], [*b, 1])
+    want = williams_from_r(pearson(gold, a).value, pearson(gold, b).value, pearson(a, b).value, 50)
+    assert (got.t, got.p, got.n, got.missing) == (want.t, want.p, 50, 1)
+    swapped = williams(gold, b, a)
+    assert swapped.t == pytest.approx(-got.t)
+    assert swapped.p == pytest.approx(got.p)
+
+
+def test_williams_refuses_what_it_cannot_decide() -> None:
+    assert williams([1, 2, 3], [1, 2, 3], [1, 3, 2]).reason == "fewer than 4 complete rows"
+    assert williams([1, 2, 3, 4], [1, 1, 1, 1], [1, 3, 2, 4]).reason == "constant input"
+    same = williams([1, 2, 3, 5], [1, 3, 2, 4], [2, 6, 4, 8])
+    assert (same.p, same.status, same.reason) == (
+        None, Status.UNDEFINED, "the evaluators are the same up to scale"
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="at least 4"):
+        williams_from_r(0.1, 0.2, 0.3, 3)
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+def test_exchange_is_the_plain_loop(coefficient: Coefficient) -> None:
+    rng = np.random.default_rng(1)
+    gold = rng.integers(1, 6, 24).astype(float)
+    a, b = gold + rng.normal(size=24), gold + 2 * rng.normal(size=24)
+    labels = np.arange(24) // 2
+    got = permute_correlations(gold, a, b, coefficient, labels, resamples=100, seed=4)
+    correlate = {
+        "pearson": scipy.stats.pearsonr,
+        "spearman": scipy.stats.spearmanr,
+        "kendall_b": scipy.stats.kendalltau,
+        "kendall_c": lambda x, y: scipy.stats.kendalltau(x, y, variant="c"),
+    }[coefficient]
+    one, two = scipy.stats.zscore(a), scipy.stats.zscore(b)
+    observed = correlate(gold, a)[0] - correlate(gold, b)[0]
+    swaps = np.random.default_rng(4).integers(0, 2, (100, 12), dtype=np.int8)[:, labels] == 1
+    count = 0
+    for mask in swaps:
+        gap = correlate(gold, np.where(mask, two, one))[0] - correlate(gold, np.where(mask, one, two))[0]
+        count += abs(gap) >= abs(observed) - 1e-12
+    assert got.difference == pytest.approx(observed, abs=1e-12)
+    assert got.p == (count + 1) / 101
+
+
+def test_exchange_finds_a_clear_difference_and_not_a_false_one() -> None:
+    rng = np.random.default_rng(2)
+    gold = rng.normal(size=100)
+    good, poor = gold + 0.3 * rng.normal(size=100), rng.normal(size=100)
+    assert permute_correlations(gold, good, poor).p < 0.01
+    assert permute_correlations(gold, good, good).p == 1.0
+    false = [
+        permute_correlations(g, g + rng.normal(size=30), g + rng.normal(size=30), resamples=200, seed=rng).p
+        for g in rng.normal(size=(200, 30))
+    ]
+    assert np.mean(np.array(false) <= 0.05) <= 0.10
+
+
+def test_exchange_refuses_what_it_cannot_decide() -> None:
+    assert permute_correlations([1], [1], [1]).reason == "fewer than 2 complete rows"
+    assert permute_correlations([1, 2, 3], [1, 1, 1], [1, 2, 3]).reason == "constant input"
