@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
+from models.server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
 
 from summeter.models.base import Message, Request
 from summeter.models.layers.meter import Meter
@@ -228,7 +228,7 @@ def test_interrupted_and_resumed_asks_nothing_twice(tmp_path: Path) -> None:
 
     async def some(meter: Meter, store: CallStore) -> None:
         task = asyncio.create_task(ask_all(meter, 60))
-        while len(store) < 10:
+        while len(store) < 10:  # noqa: ASYNC110 - the store knows of no events
             await asyncio.sleep(0.002)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from server import CUT_BODY, HANG, RESET, Reply, StubServer, fail, json_reply, ok
+from models.server import CUT_BODY, HANG, RESET, Reply, StubServer, fail, json_reply, ok
 
 from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers import replies

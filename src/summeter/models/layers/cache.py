@@ -7,7 +7,13 @@ import asyncio
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.loops import PerLoop
 from summeter.models.layers.meter import Usage
+from summeter.records import SummeterError
 from summeter.store.calls import CallStore
+
+CROWD = 16
+GATHER = 0.002
+
+_Row = tuple[str, str, str, str]
 
 
 class _Flight:
@@ -31,6 +37,7 @@ class Cache:
         self.llm = llm
         self._store = store
         self._usage = usage or Usage()
+        self._desks = None if store is None else PerLoop(lambda: _Desk(store))
         self._flights: PerLoop[dict[str, _Flight]] = PerLoop(dict)
 
     @property
@@ -61,12 +68,44 @@ class Cache:
     async def _fly(self, request: Request) -> Completion:
         completion = await self.llm.complete(request)
         self._usage.fresh(completion)
-        if self._store is None:
+        if self._desks is None:
             return completion
         made = completion.model_dump_json()
-        kept = self._store.put(request.key, request.canonical, made, request.model)
+        row = (request.key, request.canonical, made, request.model)
+        kept = await self._desks.get().put(row, crowded=len(self._flights.get()) > CROWD)
         # Another process may have been first; then its reply is the one both go on with.
         return completion if kept == made else Completion.model_validate_json(kept)
+
+
+class _Desk:
+    """Collects the replies that arrive together, and stores them in one commit."""
+
+    def __init__(self, store: CallStore) -> None:
+        self._store = store
+        self._waiting: list[tuple[_Row, asyncio.Future[str]]] = []
+
+    def put(self, row: _Row, *, crowded: bool) -> asyncio.Future[str]:
+        """Done once the row is committed; its result is the completion that counts."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            # Among many calls a moment's wait gathers several replies; alone it would only be a wait.
+            loop.call_later(GATHER, self._flush) if crowded else loop.call_soon(self._flush)
+        done: asyncio.Future[str] = loop.create_future()
+        self._waiting.append((row, done))
+        return done
+
+    def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        try:
+            kept = self._store.put_many([row for row, _ in waiting])
+        except SummeterError as error:
+            for _, done in waiting:
+                if not done.cancelled():
+                    done.set_exception(error)
+            return
+        for (_, done), completion in zip(waiting, kept, strict=True):
+            if not done.cancelled():
+                done.set_result(completion)
 
 
 async def _wait(flights: dict[str, _Flight], key: str, flight: _Flight) -> Completion:

@@ -5,13 +5,12 @@ Keys come from the environment, travel in one header, and appear in no message, 
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from summeter.models.base import Completion, Request
+from summeter.models.base import Completion, Request, to_json
 from summeter.models.layers.loops import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.options import Options
@@ -81,7 +80,7 @@ class OpenAICompatible:
         """One POST. TransientError for what may pass; CapabilityError for a refused parameter; else ModelError."""
         import aiohttp
 
-        body = json.dumps(self._payload(request)).encode()
+        body = to_json(self._payload(request)).encode("utf-8", "backslashreplace")
         start = time.perf_counter()
         try:
             async with self._sessions.get().post(self._url, data=body, allow_redirects=False) as response:

@@ -1,0 +1,74 @@
+"""Requests and their keys."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from summeter.models.base import Message, Request
+from summeter.records import canonical, digest
+
+TEXTS = st.text(st.characters(codec=None), max_size=30)
+TURNS = st.builds(Message, role=st.sampled_from(["system", "user", "assistant"]), content=TEXTS)
+VALUES = st.integers() | st.floats(-1, 1) | st.none()
+REQUESTS = st.builds(
+    Request,
+    model=st.text(max_size=8) | st.just('"messages":null'),
+    messages=st.lists(TURNS, max_size=3).map(tuple),
+    temperature=st.none() | st.floats(0, 2),
+    max_tokens=st.none() | st.integers(1, 9),
+    seed=st.none() | st.integers(0, 9),
+    format=st.sampled_from(["json_schema", "json_object", "text"]),
+    schema_name=st.none() | st.text(max_size=4) | st.just('"messages":null'),
+    schema_=st.none() | st.dictionaries(TEXTS | st.just("messages"), VALUES, max_size=3),
+    draw=st.integers(0, 3),
+)  # fmt: skip
+
+
+@given(REQUESTS)
+def test_the_key_is_the_hash_of_the_canonical_json(request_: Request) -> None:
+    assert request_.canonical == canonical(request_.model_dump())
+    assert request_.key == digest(request_.model_dump())
+
+
+@given(REQUESTS, REQUESTS)
+def test_equal_requests_share_a_key_and_others_do_not(one: Request, other: Request) -> None:
+    assert (one == other) == (one.key == other.key)
+    assert pickle.loads(pickle.dumps(one)).key == one.key
+
+
+BASE = Request(model="m", messages=(Message(role="user", content="hello"),))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "n"}, {"messages": ()}, {"temperature": None}, {"temperature": 0.5}, {"max_tokens": 1}, {"seed": 1},
+        {"format": "json_object"}, {"schema_name": "s"}, {"schema_": {}}, {"draw": 1},
+    ],
+)  # fmt: skip
+def test_all_that_decides_a_reply_is_in_the_key(change: dict[str, Any]) -> None:
+    assert BASE.key != BASE.model_copy(update=change).key
+    assert BASE.model_copy().key == BASE.key
+    assert BASE.model_copy(update=change, deep=True).canonical != BASE.canonical
+
+
+def test_the_key_is_pinned() -> None:
+    # printf '%s' '{"draw":0,...}' | sha256sum of the canonical text below.
+    assert BASE.canonical == (
+        '{"draw":0,"format":"text","max_tokens":null,"messages":[{"content":"hello","role":"user"}],"model":"m",'
+        '"schema_":null,"schema_name":null,"seed":null,"temperature":0.0}'
+    )
+    assert BASE.key[:16] == "bc7fa79303868084"
+
+
+def test_a_request_is_frozen_and_closed() -> None:
+    with pytest.raises(ValidationError):
+        BASE.model = "n"  # type: ignore[misc]
+    with pytest.raises(ValidationError):
+        Request(model="m", messages=(), top_p=1)  # type: ignore[call-arg]
