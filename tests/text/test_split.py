@@ -113,6 +113,7 @@ HARD = [
     "یہ کتاب ہے۔‖ وہ قلم ہے۔",
     "यह किताब है।‖ वह कलम है॥‖ अंत।",
     "안녕하세요.‖ 반갑습니다!",
+    "우리 집.‖ 그 집.‖ 好.‖ 走",
     "Привет.‖ Как дела?‖ Хорошо…",
     "Ինչպես ես։‖ Լավ եմ։",
     # emoji and marks without words
@@ -157,6 +158,7 @@ def test_there_are_at_least_sixty_hard_cases() -> None:
         ("de", "Das ist z.B. gut.‖ Am 3. Oktober kam Dr. Müller.‖ Ende."),
         ("es", "El Sr. López vino.‖ La Sra. Ruiz también.‖ Adiós."),
         ("fr", "M. Dupont est là.‖ Bonjour !‖ « Oui. »‖ Il part."),
+        ("de-AT", "1. Mai bis zum 2. Juni.‖ Ja."),
         ("zh", "今天很好。‖我去了！"),
         ("xx", "Hello there.‖ Goodbye."),
     ],
@@ -243,7 +245,7 @@ def test_own_sentences_are_located_where_they_are(text: str) -> None:
 
 # --- the rules do not change silently ---
 
-PINNED = "bb63ac211a10aec4"
+PINNED = "c1734a64fed1752d"
 
 
 def test_output_over_the_hard_cases_is_pinned() -> None:
@@ -257,9 +259,9 @@ def test_output_over_the_hard_cases_is_pinned() -> None:
 
 
 def seconds(text: str) -> float:
-    begin = time.perf_counter()
+    begin = time.process_time()
     split(text)
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 PROSE = "He was seen in the town of Kent with Mr. Jones on the evening of the 3.5 mile race, they said. "

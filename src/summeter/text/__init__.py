@@ -6,7 +6,7 @@ ngrams      words, ngrams, matched
 windows     sentence_windows, word_windows
 rouge       rouge_n, rouge_l, rouge_lsum, tokens; with porter (stems) and lcs (common subsequences)
 novelty     novelty (abstractiveness)
-fold        Offsets, Folded (readings that forgive spelling and map back); abbreviations (data of split)
+fold        Offsets, Folded (readings that forgive spelling and map back); lines, abbreviations (parts of split)
 
 Import from the modules; nothing is imported here, so that each costs only what it needs.
 """

@@ -32,8 +32,8 @@ def novelty(document: str, summary: str, lengths: Sequence[int] = LENGTHS) -> No
     over n = 1, 3, 5 (UniSumEval, Lee et al., 2024, equations 5 and 6). The paper leaves the words open: here they
     are those of `text.ngrams.words`, lower-cased. Raises ValueError for no length, or one below 1.
 
-    >>> novelty("the cat sat on the mat", "the cat ran")  # 1 of 3 words is new, 1 of 1 trigram, no 5-gram
-    Novelty(value=0.6666666666666666, by_n={1: 0.33333333333333337, 3: 1.0}, missing=1)
+    >>> novelty("the cat sat on the mat", "the dog")  # 1 of 2 words is new; no 3-gram, no 5-gram
+    Novelty(value=0.5, by_n={1: 0.5}, missing=2)
     """
     if not lengths:
         raise ValueError("novelty needs at least one n-gram length")

@@ -14,9 +14,13 @@ from typing import Final
 
 from summeter.text import abbreviations as abbr
 from summeter.text.fold import Fold, Folded, Offsets
+from summeter.text.lines import BREAK, NEWLINE, OPENING, SPACE, STRONG, WEAK, item_ends, line_ends, past
 
 SPLITTER: Final = "rules-1"
-"""Version of the rules; it stands in signatures, so a change of behaviour needs a new name."""
+"""Version of the rules; it stands in signatures, so a change of behaviour needs a new name.
+
+Outside English the installed version of sentencex is part of the behaviour too.
+"""
 
 
 class SentenceNotFoundError(ValueError):
@@ -29,28 +33,14 @@ class SentenceNotFoundError(ValueError):
         super().__init__(f"sentence {index} {what}: {sentence!r}")
 
 
-_STRONG = "。！？｡．؟۔।॥።፧။៕។։"
-_WEAK = ".!?…‼⁇⁈⁉"
 _CLOSERS = "\"'”’»›)\\]}」』）】》〉〕］｝*_"
-_OPENERS = "\"'“‘„«‹`(\\[{¿¡「『（【《〈*_#"
 _LETTER = r"[^\W\d_]"
 
 _STOP = re.compile(
-    rf"(?P<run>\.(?:[ ]\.)+[{_WEAK}]*|[{_WEAK}{_STRONG}]+)"
+    rf"(?P<run>\.(?:[ ]\.)+[{WEAK}]*|[{WEAK}{STRONG}]+)"
     rf"(?P<close>[{_CLOSERS}]*(?:[“«](?=\s|$)|[ \u00a0\u202f]»(?!\w))?(?:\[\d{{1,3}}\])*)"
 )
-_NEWLINE = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-_BREAK = re.compile(rf"\r\n|[{_NEWLINE}]")
-_SPACE = re.compile(r"\s*")
-_OPENING = re.compile(rf"[{_OPENERS}]*")
 _MARKER = re.compile(r"(?:[•⁃▪‣●■]\s*)?\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)]+")
-_BULLET = re.compile(r"(?:[-*+•⁃–—◦▪·‣●○■]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])[^\S\n]")
-_INLINE_BULLETS = re.compile(r"^[^\S\n]*[•⁃▪‣●■].*?[^\S\n][•⁃▪‣●■]", re.MULTILINE)
-_INLINE_BULLET = re.compile(r"(?<=[^\S\n])(?=[•⁃▪‣●■])")
-_INLINE_NUMBERS = re.compile(r"^[^\S\n]*\(?1[.)]+[^\S\n].*?[^\S\n]\(?2[.)]+[^\S\n]", re.MULTILINE)
-_INLINE_NUMBER = re.compile(r"(?<=[^\S\n])(?=\(?(\d{1,2})[.)]+[^\S\n])")
-_SPEAKER = re.compile(r"(?:[^\W_a-z][\w.'’-]*[^\S\n]?){1,3}:")
-_LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
 _OPENING_MARKS = "\"'“‘„«([{`*_"
 _FIRST_WORD = re.compile(rf"{_LETTER}+(?:['’]{_LETTER}+)?")
 _ACRONYM = re.compile(rf"{_LETTER}(?:\.{_LETTER})+")
@@ -78,9 +68,10 @@ def split(text: str, language: str = "en") -> tuple[Offsets, ...]:
     """
     spans: list[Offsets] = []
     start = 0
-    for end in _ends(text, language):
-        _append(spans, text, start, end)
-        start = end
+    for end in _ends(text, language.lower().partition("-")[0]):
+        if end > start:
+            _append(spans, text, start, end)
+            start = end
     return tuple(spans)
 
 
@@ -136,7 +127,7 @@ def _has_word(text: str, start: int, end: int) -> bool:
 def _ends(text: str, language: str) -> Iterator[int]:
     """Offsets at which a sentence ends, ascending; the last is the end of the text."""
     stops = _Stops(text, language)
-    lines = sorted({*_line_ends(text), *_item_ends(text)}, reverse=True)
+    lines = sorted({*line_ends(text), *item_ends(text, language)}, reverse=True)
     start = 0
     for match in _STOP.finditer(text):
         while lines and lines[-1] <= match.start():
@@ -153,61 +144,12 @@ def _ends(text: str, language: str) -> Iterator[int]:
     yield len(text)
 
 
-def _line_ends(text: str) -> list[int]:
-    """Offsets of the line breaks that end a sentence."""
-    found: list[int] = []
-    start = 0
-    after = -1
-    for match in _BREAK.finditer(text):
-        if match.start() < after:
-            continue  # a further break of the same white space
-        after = _past(_SPACE, text, match.start())
-        breaks = _BREAK.findall(text, match.start(), after)
-        if len(breaks) > 1 or not _runs_on(text, start, match.start(), after):
-            found.append(match.start())
-        start = after
-    return found
-
-
-def _item_ends(text: str) -> Iterator[int]:
-    """Offsets at which an item ends in lists set in one line: "• a • b", "1) a 2) b"."""
-    for line in _INLINE_BULLETS.finditer(text):
-        yield from (item.start() for item in _INLINE_BULLET.finditer(text, line.start(), _line_end(text, line.end())))
-    for line in _INLINE_NUMBERS.finditer(text):
-        number = 2
-        for item in _INLINE_NUMBER.finditer(text, line.start(), _line_end(text, line.end())):
-            if int(item[1]) == number:
-                number += 1
-                yield item.start()
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
-
-
-def _runs_on(text: str, start: int, end: int, after: int) -> bool:
-    """Whether the line `text[start:end]` runs on into the line at `after` (a hard wrap within a sentence)."""
-    first = _past(_OPENING, text, after)
-    if first >= len(text) or _BULLET.match(text, after):
-        return False
-    tail = text[max(start, end - 32) : end].rstrip()
-    last = tail.split()[-1].lower() if tail.split() else ""
-    if last in abbr.UNFINISHED or _SPEAKER.fullmatch(text[start:end].strip() if end - start < 48 else ""):
-        return True
-    label = _LABEL.match(text, after)
-    if label or not tail or tail[-1] in _WEAK + _STRONG or tail.rstrip("\"'”’)]»")[-1:] in tuple(_WEAK + _STRONG):
-        return False
-    return tail[-1] == "," or text[first].islower()
-
-
 class _Stops:
     """Decides for each run of stops whether, and where, a sentence ends at it."""
 
     def __init__(self, text: str, language: str) -> None:
         self.text = text
-        code = language.lower().partition("-")[0]
-        self.agreed = None if code == "en" else _sentencex_ends(text, code)
+        self.agreed = None if language == "en" else _sentencex_ends(text, language)
         self._marks: dict[str, list[int]] = {}
 
     def end(self, match: re.Match[str], start: int) -> int | None:
@@ -216,7 +158,7 @@ class _Stops:
         after = self._after(end)
         if after is None:
             return None
-        if not match["run"].isascii() and any(char in _STRONG for char in match["run"]):
+        if not match["run"].isascii() and any(char in STRONG for char in match["run"]):
             return end if self._strong(match, after) else None
         if after == end:
             return end if self._glued(match) else None
@@ -224,16 +166,16 @@ class _Stops:
             return self._tokenised(match)
         if end - start < 24 and _MARKER.fullmatch(self.text[start:end].lstrip()):
             return None  # "2." opens an item of a list
-        return _past(_AFTERTHOUGHT, self.text, end) if self._spaced(match, after) else None
+        return past(_AFTERTHOUGHT, self.text, end) if self._spaced(match, after) else None
 
     def _after(self, end: int) -> int | None:
         """Where the text goes on after a stop; None if it does not, or if a line break decides."""
         if self.text[end : end + 1] == " " and not self.text[end + 1 : end + 2].isspace():
             after = end + 1
         else:
-            after = _past(_SPACE, self.text, end)
-            if after - end > 1 or self.text[end : end + 1] in _NEWLINE:
-                after = -1 if _BREAK.search(self.text, end, after) else after
+            after = past(SPACE, self.text, end)
+            if after - end > 1 or self.text[end : end + 1] in NEWLINE:
+                after = -1 if BREAK.search(self.text, end, after) else after
         return after if 0 <= after < len(self.text) else None
 
     def _strong(self, match: re.Match[str], after: int) -> bool:
@@ -274,7 +216,7 @@ class _Stops:
         after = self._after(end)
         if after is None:
             return None
-        first = _past(_OPENING, text, after)
+        first = past(OPENING, text, after)
         if len(run) > 1 and "." in run and not text[first : first + 1].isupper():
             return None
         if (quoted and _SAID.match(text, after)) or (run == "." and self._leads(match.start() - 1)):
@@ -297,7 +239,7 @@ class _Stops:
     def _spaced(self, match: re.Match[str], after: int) -> bool:
         """White space follows, none precedes: the common case."""
         text, run, close = self.text, match["run"], match["close"]
-        first = after if text[after].isalnum() else _past(_OPENING, text, after)
+        first = after if text[after].isalnum() else past(OPENING, text, after)
         elided = close[:1] in ("]", ")") and ("…" in run or ".." in run)
         if elided and match.start() and text[match.start() - 1] in "[(":
             return False  # "[...]" leaves words out
@@ -319,7 +261,7 @@ class _Stops:
         """Whether a full stop at `at`, after `word`, ends the sentence, given what follows at `first`."""
         low = word.lower()
         following = self.text[first : first + 1]
-        initial = len(word) == 1 and word.isalpha()
+        initial = len(word) == 1 and (word.isupper() or word.islower())
         if low in abbr.LEADING or (word.isdigit() and len(word) < 3 and self._lists(at - len(word))):
             return False
         if following.islower():
@@ -363,12 +305,6 @@ def _last_word(text: str, end: int) -> str:
     """The word that ends at `end`, without opening marks; of very long ones, the last 24 characters."""
     found = text[max(0, end - 24) : end].rsplit(None, 1)
     return found[-1].lstrip(_OPENING_MARKS) if found else ""
-
-
-def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a pattern that may be empty ends when it begins at `at`."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
 
 
 def _token(text: str, start: int, end: int) -> str:

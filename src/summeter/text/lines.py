@@ -1,0 +1,90 @@
+"""How a text is set: which line breaks, and which items of a list set in one line, end a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from summeter.text import abbreviations as abbr
+
+# Stops that always end a sentence, and those that need a second look.
+STRONG = "。！？｡．؟۔।॥።፧။៕។։"
+WEAK = ".!?…‼⁇⁈⁉"
+STOPS = frozenset({"", *WEAK, *STRONG})  # "" so that a line of nothing but closing marks counts as ended
+OPENERS = "\"'“‘„«‹`(\\[{¿¡「『（【《〈*_#"
+NEWLINE = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+BREAK = re.compile(rf"\r\n|[{NEWLINE}]")
+SPACE = re.compile(r"\s*")
+OPENING = re.compile(rf"[{OPENERS}]*")
+_BULLET = re.compile(r"(?:[-*+•⁃–—◦▪·‣●○■]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5})[.)])[^\S\n]")
+_INLINE_BULLETS = re.compile(r"^[^\S\n]*[•⁃▪‣●■].*?[^\S\n][•⁃▪‣●■]", re.MULTILINE)
+_INLINE_BULLET = re.compile(r"(?<=[^\S\n])(?=[•⁃▪‣●■])")
+_INLINE_NUMBERS = {
+    closing: (
+        re.compile(rf"^[^\S\n]*\(?1{closing}[^\S\n].*?[^\S\n]\(?2{closing}[^\S\n]", re.MULTILINE),
+        re.compile(rf"(?<=[^\S\n])(?=\(?(\d{{1,2}}){closing}[^\S\n])"),
+    )
+    for closing in (r"[.)]+", r"\.?\)")
+}
+_SPEAKER = re.compile(r"(?:[^\W_a-z][\w.'’-]*[^\S\n]?){1,3}:")
+_LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
+
+
+def line_ends(text: str) -> list[int]:
+    """Offsets of the line breaks that end a sentence."""
+    found: list[int] = []
+    start = 0
+    after = -1
+    for match in BREAK.finditer(text):
+        if match.start() < after:
+            continue  # a further break of the same white space
+        after = past(SPACE, text, match.start())
+        breaks = BREAK.findall(text, match.start(), after)
+        if len(breaks) > 1 or not _runs_on(text, start, match.start(), after):
+            found.append(match.start())
+        start = after
+    return found
+
+
+def item_ends(text: str, language: str) -> Iterator[int]:
+    """Offsets at which an item ends in lists set in one line: "• a • b", "1) a 2) b"; "1. a 2. b" in English only.
+
+    Elsewhere a number with a full stop may be an ordinal.
+    """
+    for line in _INLINE_BULLETS.finditer(text):
+        yield from (item.start() for item in _INLINE_BULLET.finditer(text, line.start(), _line_end(text, line.end())))
+    lines, items = _INLINE_NUMBERS[r"[.)]+" if language == "en" else r"\.?\)"]
+    for line in lines.finditer(text):
+        number = 2
+        for item in items.finditer(text, line.start(), _line_end(text, line.end())):
+            if int(item[1]) == number:
+                number += 1
+                yield item.start()
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _runs_on(text: str, start: int, end: int, after: int) -> bool:
+    """Whether the line `text[start:end]` runs on into the line at `after`.
+
+    It does at a hard wrap within a sentence, and when it is a speaker's name alone ("Anna:").
+    """
+    first = past(OPENING, text, after)
+    if first >= len(text) or _BULLET.match(text, after):
+        return False
+    tail = text[max(start, end - 32) : end].rstrip()
+    last = tail.split()[-1].lower() if tail.split() else ""
+    if last in abbr.UNFINISHED or _SPEAKER.fullmatch(text[start:end].strip() if end - start < 48 else ""):
+        return True
+    if not tail or _LABEL.match(text, after) or tail.rstrip("\"'”’)]»")[-1:] in STOPS:
+        return False
+    return tail[-1] == "," or text[first].islower()
+
+
+def past(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where a pattern that may be empty ends when it begins at `at`."""
+    found = pattern.match(text, at)
+    return found.end() if found else at
