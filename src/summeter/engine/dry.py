@@ -55,33 +55,34 @@ def tokens(text: str) -> int:
     return round((len(text) - dense) / CHARACTERS_A_TOKEN + dense)
 
 
-def example(schema: dict[str, Any]) -> Any:
-    """A value that fits a JSON schema (of the kinds used in forms).
+def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:
+    """A value that fits a JSON schema (of the kinds used in forms); `defs` are those of the whole schema.
 
     >>> example({"type": "object", "properties": {"a": {"enum": ["yes", "no"]}, "b": {"type": "integer"}}})
     {'a': 'yes', 'b': 1}
     """
-    if "const" in schema:
-        return schema["const"]
-    if "enum" in schema:
-        return schema["enum"][0]
+    defs = schema.get("$defs", {}) if defs is None else defs
+    if "$ref" in schema:
+        return example(defs[schema["$ref"].removeprefix("#/$defs/")], defs)
+    if "const" in schema or "enum" in schema:
+        return schema.get("const", schema.get("enum", [None])[0])
     if "anyOf" in schema:
-        return example(schema["anyOf"][0])
+        return example(schema["anyOf"][0], defs)
     kind = schema.get("type", "object")
     if kind == "object":
-        return {name: example(inner) for name, inner in schema.get("properties", {}).items()}
+        return {name: example(inner, defs) for name, inner in schema.get("properties", {}).items()}
     if kind == "array":
-        return _array(schema)
+        return _array(schema, defs)
     plain: dict[str, Any] = {"string": _WORDS, "integer": 1, "number": 1, "boolean": True}
     return plain.get(kind)
 
 
-def _array(schema: dict[str, Any]) -> list[Any]:
+def _array(schema: dict[str, Any], defs: dict[str, Any]) -> list[Any]:
     if "prefixItems" in schema:
-        return [example(inner) for inner in schema["prefixItems"]]
+        return [example(inner, defs) for inner in schema["prefixItems"]]
     least, most = schema.get("minItems", 1), schema.get("maxItems", _LIST)
     inner = schema.get("items", {"type": "string"})
-    number = max(least, min(most, _LIST)) if inner.get("type") in {"string", "object"} else max(least, 1)
-    values = [example(inner) for _ in range(number)]
+    number = max(least, 1 if inner.get("type") == "integer" else min(most, _LIST))
+    values = [example(inner, defs) for _ in range(number)]
     # Lists of texts are read as sets by some forms: number them.
     return [f"{value} {place}" if isinstance(value, str) else value for place, value in enumerate(values, 1)]

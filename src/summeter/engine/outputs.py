@@ -216,11 +216,16 @@ class _Judge:
     def __init__(self, data: Dataset, rows: Sequence[Raw], parser: Parser) -> None:
         self.data, self.rows, self.parser = data, rows, parser
         first = rows[0]
-        self.aspects = tuple(dict.fromkeys(row.aspect for row in rows))
         raw = first.output is not None
-        known = find(first.evaluator) if first.evaluator in names() else None
+        known = find(first.evaluator) if raw else None
+        asked = tuple(dict.fromkeys(row.aspect for row in rows))
+        # Made before anything is written: an aspect that the evaluator does not know ends the import.
+        self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in asked} if raw else {}
+        # What a raw reply is about is the evaluator's to say; a bare value is about what its row says.
+        measured = (aspect for one in self.evaluators.values() for aspect in one.measured)
+        self.aspects = tuple(dict.fromkeys(measured)) if raw else asked
         parts: dict[str, object] = {"judge": first.model, "source": "import"}
-        if raw and known:
+        if known:
             split = splitter(data) if known.reads_sentences else None
             parts |= {"parser": parser, "split": split, "v": known.version}
         self.signature = signature(first.evaluator, parts)
@@ -229,9 +234,6 @@ class _Judge:
             reduce=known.reduce if known else "share", file=f"{first.evaluator}.{digest(self.signature, 6)}",
             imported=True,
         )  # fmt: skip
-        # Made before anything is written: an aspect that the evaluator does not know ends the import.
-        reads = self.aspects if raw else ()
-        self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in reads}
 
     def write(self, journal: Journal, store: CallStore, repeated: Mapping[Any, int]) -> Imported:
         """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
@@ -268,7 +270,6 @@ class _Judge:
         store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
         judgments = self.evaluators[row.aspect].read(row.output, row.item, self.parser, self.signature)
         return [one.model_copy(update={"model": row.model, "calls": (key,)}) for one in judgments]
-
 
     def _valued(self, row: Raw) -> Judgment:
         binary = row.unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}

@@ -78,6 +78,9 @@ class Worker:
             return
         prepared = await self._attempt(job, fit, self._prepare(job, document, tools))
         if prepared is not None:
+            if job.evaluator.prepares_only and prepared.status != "ok":
+                # No judgment will say so: the failure is noted once, at the document's first summary.
+                self.sink.failed(failure(job.entry, item_key(fit[0]), prepared.status, prepared.reason or "", ()))
             async with asyncio.TaskGroup() as group:
                 for one in fit:
                     group.create_task(self._judge(job, one, prepared, tools))
