@@ -141,9 +141,9 @@ def win_probability(first: float, second: float) -> float:
 def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:
     """Return wins as clusters x systems x systems, the number of games used and the number dropped."""
     (result,), kept = complete(games.points)
-    first, second = np.asarray(games.first)[kept], np.asarray(games.second)[kept]
     if len(games.first) != len(kept) or len(games.second) != len(kept):
         raise ValueError("first, second and points must have the same length")
+    first, second = np.asarray(games.first)[kept], np.asarray(games.second)[kept]
     if (first == second).any() or ((result < 0) | (result > 1)).any():
         raise ValueError("a game needs two different systems and points between 0 and 1")
     labels = np.arange(len(kept)) if games.clusters is None else codes(games.clusters)

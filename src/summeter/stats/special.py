@@ -35,7 +35,7 @@ def t_two_sided(t: float, df: float) -> float:
 def t_quantile(level: float, df: float) -> float:
     """Return t with P(|T| <= t) = ``level``: the half-width of a two-sided interval in standard errors.
 
-    By bisection on the two-sided tail. ``df`` of infinity gives the normal quantile.
+    Newton's method on the two-sided tail, kept within a bracket. ``df`` of infinity gives the normal quantile.
 
     >>> round(t_quantile(0.95, 10), 6)
     2.228139
@@ -45,12 +45,16 @@ def t_quantile(level: float, df: float) -> float:
     low, high = 0.0, 2.0
     while t_two_sided(high, df) > 1 - level:
         low, high = high, 2 * high
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
+    t = (low + high) / 2
+    for _ in range(100):
+        gap = t_two_sided(t, df) - (1 - level)
+        low, high = (t, high) if gap > 0 else (low, t)
+        step = t + gap / (2 * _t_density(t, df))
+        step = step if low < step < high else (low + high) / 2
+        if abs(step - t) <= 1e-15 * t:
             break
-        low, high = (middle, high) if t_two_sided(middle, df) > 1 - level else (low, middle)
-    return (low + high) / 2
+        t = step
+    return t
 
 
 def correlation_p(r: float, df: float) -> float:
@@ -100,6 +104,10 @@ def kendall_exact_p(n: int, concordant: int) -> float:
         sums = list(accumulate(ways))
         ways = [sums[k] - (sums[k - size] if k >= size else 0) for k in range(rare + 1)]
     return min(1.0, 2 * sum(ways) / math.factorial(n))
+
+
+def _t_density(t: float, df: float) -> float:
+    return math.exp(-_log_beta(df / 2, 0.5) - (df + 1) / 2 * math.log1p(t * t / df)) / math.sqrt(df)
 
 
 def _log(x: float, rest: float) -> float:

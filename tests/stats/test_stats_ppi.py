@@ -1,0 +1,152 @@
+"""Prediction-powered means: by hand, by formula, and by the coverage they promise."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from summeter.stats import Status, labels_needed, ppi_mean, sample_size
+
+
+def test_by_hand() -> None:
+    # Machine 2 4 where people say 1 3, and 3 5 elsewhere: 4 - 1 = 3. Differences are all 1, so only the machine
+    # varies: se^2 = s^2(3, 5) / 2 = 1; one degree of freedom.
+    got = ppi_mean([1, 3, None, None, 2], [2, 4, 3, 5, None], tuned=False)
+    assert (got.value, got.bias, got.human, got.weight) == (3.0, 1.0, 2.0, 1.0)
+    assert (got.n, got.unlabelled, got.missing) == (2, 2, 1)
+    assert got.standard_error == pytest.approx(1.0)
+    assert got.high - got.value == pytest.approx(scipy.stats.t.ppf(0.975, 1))
+    # People alone: s^2 / n = 2 / 2.
+    assert got.human_high - got.human == pytest.approx(scipy.stats.t.ppf(0.975, 1))
+
+
+def test_formula_of_the_papers() -> None:
+    rng = np.random.default_rng(0)
+    y, extra = rng.normal(3, 1, 40), rng.normal(3.5, 1.1, 400)
+    f = y + rng.normal(0.5, 0.5, 40)
+    got = ppi_mean([*y, *[None] * 400], [*f, *extra])
+    # PPI++ for a mean: lambda = cov(y, f) / ((1 + n / N) var(f)), var over all 440 machine values.
+    weight = np.mean((y - y.mean()) * (f - f.mean())) / ((1 + 40 / 400) * np.var([*f, *extra], ddof=1))
+    value = weight * extra.mean() + (y - weight * f).mean()
+    error = math.sqrt(np.var(y - weight * f, ddof=1) / 40 + weight**2 * np.var(extra, ddof=1) / 400)
+    assert got.weight == pytest.approx(weight, abs=1e-12)
+    assert got.value == pytest.approx(value, abs=1e-12)
+    assert got.standard_error == pytest.approx(error, abs=1e-12)
+    assert got.high == pytest.approx(value + scipy.stats.t.ppf(0.975, 39) * error, abs=1e-7)
+
+
+def test_a_useless_machine_is_ignored_and_a_perfect_one_believed() -> None:
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=300)
+    labelled = [*y[:30], *[None] * 270]
+    constant = ppi_mean(labelled, [1.0] * 300)
+    assert (constant.weight, constant.value) == (0.0, pytest.approx(y[:30].mean()))
+    assert constant.low == pytest.approx(constant.human_low)
+    contrary = ppi_mean(labelled, -y)
+    assert contrary.weight == 0.0
+    perfect = ppi_mean(labelled, y, tuned=False)
+    assert perfect.standard_error == pytest.approx(y[30:].std(ddof=1) / math.sqrt(270))
+
+
+def test_everything_labelled_is_the_plain_mean() -> None:
+    got = ppi_mean([1, 2, 3], [3, 3, 5])
+    assert (got.value, got.low, got.reason) == (2.0, got.human_low, "fewer than 2 unlabelled rows: human labels alone")
+    assert got.standard_error == pytest.approx(1 / math.sqrt(3))
+
+
+def test_what_has_no_answer_says_so() -> None:
+    assert ppi_mean([None, None], [1, 2]).status is Status.UNDEFINED
+    assert ppi_mean([], []).value is None
+    one = ppi_mean([1, None, None], [1, 2, 3])
+    assert (one.low, one.status) == (None, Status.NO_INTERVAL)
+    together = ppi_mean([1, 2, None, None], [1, 2, 3, 4], ["a", "a", "b", "c"])
+    assert together.reason == "fewer than 2 labelled clusters: no interval"
+    with pytest.raises(ValueError, match="lengths"):
+        ppi_mean([1], [1, 2])
+    with pytest.raises(ValueError, match="cluster labels"):
+        ppi_mean([1], [1], ["a", "b"])
+    with pytest.raises(ValueError, match="level"):
+        ppi_mean([1], [1], level=95)
+
+
+def coverage(trials: int, n: int, clusters: int | None, *, tuned: bool = True) -> tuple[float, float, float]:
+    """Return the share of intervals that hold the truth, their mean width, and that of the human ones.
+
+    The machine is lenient (+.6) and noisy; the truth is a mean of 3.
+    """
+    rng = np.random.default_rng(n)
+    hits, width, alone = 0, 0.0, 0.0
+    size = clusters or 1
+    for _ in range(trials):
+        documents = np.repeat(rng.normal(0, 0.7, 400 // size), size)
+        y = 3 + documents + rng.normal(0, 0.7, 400)
+        f = y + 0.6 + rng.normal(0, 0.5, 400)
+        labels = None if clusters is None else np.arange(400) // size
+        got = ppi_mean(np.where(np.arange(400) < n, y, np.nan), f, labels, tuned=tuned)
+        hits += got.low <= 3 <= got.high
+        width += got.high - got.low
+        alone += got.human_high - got.human_low
+    return hits / trials, width / trials, alone / trials
+
+
+@pytest.mark.parametrize("n", [10, 40, 120])
+@pytest.mark.parametrize("tuned", [True, False])
+def test_intervals_cover_at_the_stated_rate(n: int, tuned: bool) -> None:
+    share, width, alone = coverage(500, n, None, tuned=tuned)
+    # The binomial standard deviation of 500 intervals at 95 % is 1 point; three of them either way.
+    assert 0.92 <= share <= 0.98
+    assert width < alone
+
+
+def test_clustered_intervals_cover_too() -> None:
+    share, width, alone = coverage(400, 80, 4)
+    assert 0.91 <= share <= 0.99
+    assert width < alone
+
+
+def test_sample_size_by_hand() -> None:
+    # (1.959964 * .5 / .1)^2 = 96.04.
+    assert sample_size(0.5, 0.1) == 97
+    assert sample_size(0.0, 0.1) == 1
+    with pytest.raises(ValueError, match="positive"):
+        sample_size(1, 0)
+
+
+def test_labels_needed_keep_their_promise() -> None:
+    rng = np.random.default_rng(4)
+    y = rng.normal(0, 1, 2000)
+    f = y + rng.normal(0.3, 0.5, 2000)
+    plan = labels_needed([*y[:1000], *[None] * 1000], f, 0.1)
+    assert plan.status is Status.OK
+    assert plan.labels < plan.human_only
+    assert plan.human_only == sample_size(float(y[:1000].std(ddof=1)), 0.1)
+    # With that many labels the interval has about the width asked for; a third fewer would not do.
+    done = ppi_mean(np.where(np.arange(2000) < plan.labels, y, np.nan), f)
+    assert (done.high - done.low) / 2 == pytest.approx(0.1, rel=0.12)
+    fewer = ppi_mean(np.where(np.arange(2000) < plan.labels * 2 // 3, y, np.nan), f)
+    assert (fewer.high - fewer.low) / 2 > 0.105
+
+
+def test_labels_needed_formula() -> None:
+    # s_y^2 = 2 (people 1 3), machine 1 3 1 3: s_f^2 = 4/3, c = 2: weight cut at 1; at m = 2 of 4:
+    # 4/3 / 2 + (2 - 4 + 4/3) / 2 = 1/3. Half-width 2 at 95 % allows (2 / 1.96)^2 = 1.04.
+    plan = labels_needed([1, 3, None, None], [1, 3, 1, 3], 2.0)
+    assert (plan.labels, plan.human_only, plan.pool) == (2, 2, 4)
+    assert labels_needed([1, 3, None, None], [1, 3, 1, 3], 0.1).reason == "not even labelling all 4 rows reaches it"
+    assert labels_needed([1, None], [1, 2], 0.1).reason == "fewer than 2 labels in the pilot"
+    flat = labels_needed([1, 3, 2, None], [1, 1, 1, 1], 1.2)
+    assert flat.labels == flat.human_only == 3
+    with pytest.raises(ValueError, match="half_width"):
+        labels_needed([1, 2], [1, 2], 0)
+
+
+def test_power_asks_for_more_labels() -> None:
+    rng = np.random.default_rng(7)
+    y = rng.normal(size=3000)
+    f = y + rng.normal(size=3000)
+    human = [*y[:200], *[None] * 2800]
+    plain, strong = labels_needed(human, f, 0.15), labels_needed(human, f, 0.15, power=0.8)
+    # (1.96 + .84)^2 / 1.96^2 = 2.04 times as many with people alone.
+    assert strong.human_only / plain.human_only == pytest.approx(2.04, rel=0.03)
+    assert strong.labels > plain.labels

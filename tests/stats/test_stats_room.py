@@ -1,0 +1,100 @@
+"""The room as a whole: its examples run, its names hold together, and no NaN ever comes out."""
+
+import doctest
+import importlib
+import math
+import pkgutil
+from typing import Any
+
+import numpy as np
+import pytest
+
+import summeter.stats as room
+from summeter import stats
+
+MODULES = [f"summeter.stats.{found.name}" for found in pkgutil.iter_modules(room.__path__)]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_the_documentation_run(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.failed == 0
+
+
+def test_every_public_name_exists_and_is_described() -> None:
+    assert len(set(stats.__all__)) == len(stats.__all__)
+    for name in stats.__all__:
+        assert getattr(stats, name).__doc__
+
+
+def numbers(value: Any) -> list[float]:
+    if isinstance(value, float):
+        return [value]
+    if isinstance(value, dict):
+        return [x for inner in value.values() for x in numbers(inner)]
+    if isinstance(value, (list, tuple)):
+        return [x for inner in value for x in numbers(inner)]
+    return []
+
+
+ODD = [
+    ([], []),
+    ([None], [None]),
+    ([1], [1]),
+    ([None, None], [1, 0]),
+    ([1, 1, 1], [0, 1, 1]),
+    ([1, 1], [1, 1]),
+    ([0, 0, 1], [0.5, 0.5, 0.5]),
+    ([0, 1, None], [0, None, 1]),
+    ([0, 1], [0, 1]),
+]
+
+
+@pytest.mark.parametrize(("x", "y"), ODD)
+def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[float | None]) -> None:
+    same = ["a"] * len(x)
+    results: list[Any] = [
+        stats.bootstrap_mean(x),
+        stats.bootstrap_mean(y, method="bca", resamples=50),
+        stats.paired_bootstrap(x, y, resamples=50),
+        stats.paired_permutation(x, y, same),
+        stats.mean_correlation(x, y, same),
+        stats.auroc(x, y),
+        stats.tune_threshold(x, y),
+        stats.bootstrap_deviation(x, y, 0.5, 50),
+        stats.brier(x, y),
+        stats.expected_calibration_error(x, y),
+        stats.reliability_bins(x, y),
+        stats.pairwise_accuracy(x, y),
+        stats.calibrate_ties(x, y, average="group"),
+        stats.williams(x, y, y),
+        stats.permute_correlations(x, y, x, resamples=20),
+        stats.ppi_mean(x, y),
+        stats.ppi_mean(x, y, tuned=False),
+        stats.labels_needed(x, y, 0.1),
+    ]
+    results += [stats.correlate(x, y, c) for c in stats.Coefficient]
+    results += [stats.correlation_interval(x, y, c, resamples=20) for c in stats.Coefficient]
+    if not any(v == 0.5 for v in y):
+        results += [stats.classify(x, y), stats.classification_interval(x, y, resamples=20), stats.order_effect(x, y)]
+    if x:
+        matrix = [x, y]
+        results += [stats.krippendorff_alpha(matrix, level) for level in stats.Level]
+        results += [stats.icc(matrix, model) for model in stats.Model]
+        results += [stats.gwet_ac2(matrix, weights) for weights in stats.Weights]
+        results += [stats.cohen_kappa(matrix), stats.mean_cohen_kappa(matrix), stats.fleiss_kappa(matrix)]
+        results += [stats.mean_pairwise(matrix), stats.rater_deviation(matrix)]
+        results += [stats.win_rates(matrix), stats.best_rates(matrix), stats.correct_preferences(matrix, matrix)]
+        results += [stats.paired_permutations(matrix), stats.bradley_terry(stats.games_from_scores(matrix), 2)]
+        results += [stats.agreement_interval(stats.gwet_ac1, matrix, resamples=20)]
+    for result in results:
+        assert not [v for v in numbers(result) if math.isnan(v) or math.isinf(v)], result
+
+
+def test_numpy_input_is_not_changed() -> None:
+    x = np.array([3.0, np.nan, 1.0, 2.0])
+    before = x.copy()
+    stats.bootstrap_mean(x)
+    stats.spearman(x, x)
+    stats.calibrate_ties(x, x)
+    np.testing.assert_array_equal(x, before)
