@@ -1,4 +1,14 @@
-"""The aspects summaries are judged on, by the field's names."""
+"""The aspects summaries are judged on, by the field's names; and what a rating judge is told of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from summeter.records import Fault, InputError, Record, digest
 
 ASPECTS: dict[str, str] = {
     "faithfulness": "share of summary sentences that the document supports (FineSurE)",
@@ -10,5 +20,212 @@ ASPECTS: dict[str, str] = {
     "rouge2": "word pairs shared with the reference (Lin, 2004)",
     "rougeL": "longest common subsequence with the reference (Lin, 2004)",
     "rougeLsum": "longest common subsequences, line by line (Lin, 2004)",
+    "coherence": "how well the sentences hold together as one text (SummEval; rated 1 to 5)",
+    "consistency": "agreement of what is said with the document (SummEval; rated 1 to 5)",
+    "fluency": "quality of the single sentences (SummEval; rated 1 to 5)",
+    "relevance": "choice of the important content (SummEval; rated 1 to 5)",
+    "coverage": "how much of the important content is there (rated 1 to 5)",
+    "overall": "the summary all in all (rated 1 to 5)",
 }
-"""Aspect -> what it measures. All are in [0, 1]; higher is more of it."""
+"""Aspect -> what it measures. Higher is more of it. In [0, 1], or in [1, 5] where a rating judge gives it."""
+
+
+class AspectDef(Record):
+    """What a rating judge is told of an aspect.
+
+    The texts are parts of sentences, without a full stop: `definition` completes "the aspect is ...";
+    `lowest` and `highest` say what a summary at the ends of the scale is like, `between` what one at the
+    second, third and fourth step is like (a scale without them says how far it is to the ends). `brief` is
+    the definition for the shorter prompts.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
+    definition: str = Field(min_length=1)
+    lowest: str = Field(min_length=1)
+    highest: str = Field(min_length=1)
+    between: tuple[str, str, str] | None = None
+    brief: str | None = None
+
+    @property
+    def short(self) -> str:
+        """The brief definition, or the only one."""
+        return self.brief or self.definition
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """Five descriptions, worst first."""
+        between = self.between or (
+            "closer to the first description than to the last",
+            "about halfway between the first description and the last",
+            "closer to the last description than to the first",
+        )
+        return (self.lowest, *between, self.highest)
+
+    @property
+    def hash(self) -> str:
+        """Six hex digits that change with any wording."""
+        return digest(self.model_dump(mode="json"), 6)
+
+
+_RATED = (
+    AspectDef(
+        name="coherence",
+        definition="how well the summary holds together: its sentences follow from one another and make one text, "
+        "without leaps and without statements that stand alone",
+        brief="how well the sentences hold together as one text",
+        lowest="no sentence has to do with the others",
+        between=(
+            "most sentences do not follow from what goes before",
+            "some sentences follow from what goes before, others stand alone",
+            "most sentences follow from what goes before",
+        ),
+        highest="every sentence follows from what goes before",
+    ),
+    AspectDef(
+        name="consistency",
+        definition="how far the facts of the summary agree with the document: nothing contradicts it, nothing "
+        "puts it in a false light, nothing is made up",
+        brief="how far the facts agree with those of the document",
+        lowest="nothing it says agrees with the document",
+        between=(
+            "most of what it says does not agree with the document",
+            "some of what it says agrees with the document, some does not",
+            "most of what it says agrees with the document",
+        ),
+        highest="everything it says agrees with the document",
+    ),
+    AspectDef(
+        name="fluency",
+        definition="how well each sentence is written, taken by itself: grammatical, natural and easy to read",
+        brief="how well each sentence is written",
+        lowest="no sentence can be read with ease",
+        between=(
+            "most sentences are badly formed or hard to read",
+            "some sentences are well written, some are not",
+            "most sentences are well written",
+        ),
+        highest="every sentence is well written",
+    ),
+    AspectDef(
+        name="relevance",
+        definition="how well the summary chooses: it gives the main points of the document and is not taken up "
+        "with details of little weight",
+        brief="how well it chooses what matters in the document",
+        lowest="nothing in it matters to the document",
+        between=(
+            "most of it is of little weight, and main points are absent",
+            "some of it is a main point, some is of little weight",
+            "most of it is a main point",
+        ),
+        highest="all of it matters, and the main points are there",
+    ),
+    AspectDef(
+        name="coverage",
+        definition="how much of what is important in the document can be found in the summary",
+        brief="how much of what is important is there",
+        lowest="none of the important points is there",
+        between=(
+            "most of the important points are absent",
+            "about half of the important points are there",
+            "most of the important points are there",
+        ),
+        highest="every important point is there",
+    ),
+    AspectDef(
+        name="completeness",
+        definition="how many of the key facts of the document, those that a reader would miss, the summary tells",
+        brief="how many of the key facts it tells",
+        lowest="it tells no key fact",
+        between=("it tells few of the key facts", "it tells about half of the key facts", "it tells most key facts"),
+        highest="it tells every key fact",
+    ),
+    AspectDef(
+        name="conciseness",
+        definition="how free the summary is of what does not belong in one: repetitions, asides and facts that "
+        "nobody would miss",
+        brief="how free it is of what nobody would miss",
+        lowest="nothing in it would be missed",
+        between=(
+            "most of it would not be missed",
+            "about half of it would not be missed",
+            "most of it is needed",
+        ),
+        highest="all of it is needed",
+    ),
+    AspectDef(
+        name="faithfulness",
+        definition="how far the document supports what the summary says: each statement is stated there or "
+        "follows from it",
+        brief="how far the document supports what it says",
+        lowest="none of its statements is supported",
+        between=(
+            "most of its statements are not supported",
+            "some of its statements are supported, some are not",
+            "most of its statements are supported",
+        ),
+        highest="all of its statements are supported",
+    ),
+    AspectDef(
+        name="overall",
+        definition="how good the summary is all in all: its facts, its choice of content and its writing together",
+        brief="how good it is all in all",
+        lowest="it is of no use",
+        between=("it is bad", "it is fair", "it is good"),
+        highest="it could not well be better",
+    ),
+)
+
+RATED: dict[str, AspectDef] = {one.name: one for one in _RATED}
+"""The aspects a rating judge knows without being told. A user's own come from a file: `read_aspects`."""
+
+
+def read_aspects(file: Path) -> dict[str, AspectDef]:
+    """Aspects defined in a YAML file: one mapping, or a list of them, with the fields of `AspectDef`.
+
+    Raises InputError that names each fault by file, line (where YAML knows it) and field.
+
+        name: tone
+        definition: how far the summary keeps the tone of the document
+        lowest: its tone is the opposite
+        highest: its tone is the same
+    """
+    value = _yaml(file)
+    rows: Sequence[Any] = value if isinstance(value, list) else [value]
+    found: dict[str, AspectDef] = {}
+    faults: list[Fault] = []
+    for place, row in enumerate(rows, 1):
+        where = f"aspect {place}: " if isinstance(value, list) else ""
+        try:
+            one = AspectDef.model_validate(row)
+        except ValidationError as error:
+            faults += [_fault(file, where, detail["loc"], detail["msg"]) for detail in error.errors()]
+            continue
+        if one.name in found:
+            faults.append(Fault(str(file), None, f"{where}name", f"{one.name!r} is defined twice"))
+        found[one.name] = one
+    if not rows:
+        faults.append(Fault(str(file), None, None, "defines no aspect"))
+    if faults:
+        raise InputError(faults)
+    return found
+
+
+def _fault(file: Path, where: str, place: tuple[int | str, ...], message: str) -> Fault:
+    if not place:
+        return Fault(str(file), None, where.rstrip(": ") or None, "must be a mapping of fields to texts")
+    return Fault(str(file), None, where + ".".join(map(str, place)), message)
+
+
+def _yaml(file: Path) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(file.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise InputError.at(file, None, None, "there is no such file of aspects") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(file, None, None, f"cannot be read: {error}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark is not None else None
+        raise InputError.at(file, line, None, f"is no YAML: {getattr(error, 'problem', None) or error}") from error

@@ -1,0 +1,140 @@
+"""What the rating judges share: one aspect, one question, one verdict an item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
+from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.finesure.blocks import fence_code
+from summeter.models.prompts import Prompt, Template
+from summeter.models.structured import Form
+from summeter.records import InputError, Item, Judgment, ReplyError, Unit, UsageError
+
+PACKAGE = "summeter.evaluators.rating"
+
+
+class Verdict(NamedTuple):
+    """What a reply says; `value` on the judge's scale."""
+
+    value: float
+    reason: str | None = None
+
+
+class AspectJudge(Evaluator):
+    """A judge of one aspect. `aspect` is one of `RATED`, or one of the user's own.
+
+    `aspect_file`: a YAML file that defines the aspect (see `read_aspects`); it is read once, when the
+    evaluator is made, and what it says is kept in `definition`, so that a run needs no file to be resumed.
+    `prompts`: a folder whose template of this judge's name replaces the shipped one.
+
+    Writes one judgment an item. A reply that cannot be used gives a judgment without a value.
+    """
+
+    aspects: ClassVar[tuple[str, ...]] = tuple(RATED)
+    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    reads_sentences: ClassVar[bool] = False
+    unit: ClassVar[Unit] = "summary"
+    schema_: ClassVar[dict[str, Any]]
+
+    aspect: str = "coherence"
+    aspect_file: Path | None = Field(default=None, exclude=True)
+    definition: AspectDef | None = None
+    prompts: Path | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_file(cls, fields: Any) -> Any:
+        if not isinstance(fields, dict) or fields.get("aspect_file") is None:
+            return fields
+        if fields.get("definition") is not None:
+            raise ValueError("give an `aspect_file` or a `definition`, not both")
+        file = Path(fields["aspect_file"])
+        known = read_aspects(file)
+        name = fields.get("aspect") or next(iter(known))
+        if name not in known or (len(known) > 1 and not fields.get("aspect")):
+            raise InputError.at(file, None, "name", f"defines {', '.join(known)}; choose one with aspect=NAME")
+        return {**fields, "aspect": name, "definition": known[name]}
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.definition is None and self.aspect not in RATED:
+            raise ValueError(
+                f"the aspect {self.aspect!r} is not known (known: {', '.join(RATED)}); define it in a YAML file "
+                "and give that as aspect_file"
+            )
+        if self.definition is not None and self.definition.name != self.aspect:
+            raise ValueError(f"the definition is of {self.definition.name!r}, not of {self.aspect!r}")
+        return self
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The one aspect it is set to."""
+        return (self.aspect,)
+
+    @property
+    def about(self) -> AspectDef:
+        """What the judge is told of the aspect."""
+        return self.definition or RATED[self.aspect]
+
+    def traits(self) -> Mapping[str, object]:
+        """The aspect always; the wording of a user's own; the prompt."""
+        own = self.definition.hash if self.definition is not None else None
+        return {"aspect": self.aspect, "def": own, "prompt": self._template().hash}
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One call, one judgment."""
+        del prepared
+        pen = Pen(self, item, tools.signature)
+        if why := self.unfit(item):
+            return [pen.failed(self.aspect, "skipped", why, self.unit)]
+        llm = tools.llm("judge")
+        answer = await llm.ask(self.prompt(item), self.form())
+        pen = Pen(self, item, tools.signature, model=llm.id, calls=answer.calls)
+        if answer.data is None:
+            return [pen.failed(self.aspect, answer.status, answer.reason or "no usable reply", self.unit)]
+        return [self._written(pen, answer.data)]
+
+    def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
+        """The judgment in a stored reply: in this judge's form or the published one, or by the released parser."""
+        pen = Pen(self, item, signature)
+        if why := self.unfit(item):
+            return [pen.failed(self.aspect, "skipped", why, self.unit)]
+        try:
+            return [self._written(pen, self.released(output) if parser == "legacy" else self.strict(output))]
+        except ReplyError as error:
+            return [pen.failed(self.aspect, error.kind, str(error), self.unit)]
+
+    def prompt(self, item: Item) -> Prompt:
+        """The document first: the same beginning for all summaries of a document, so that a provider's
+        prefix cache can serve it."""
+        document, summary = item.document.text, item.summary.text
+        rival = item.rival.text if item.rival else None
+        return self._template().fill(
+            aspect=self.about, document=document, document_code=fence_code(document),
+            summary=summary, rival=rival, summary_code=fence_code(document, summary, rival or ""),
+        )  # fmt: skip
+
+    def form(self) -> Form[Verdict]:
+        """The schema of a reply, and the strict reader of one."""
+        return Form(self.name, self.schema_, self.strict)
+
+    def strict(self, text: str) -> Verdict:
+        """The verdict in a reply, or ReplyError: never a guess."""
+        raise NotImplementedError
+
+    def released(self, text: str) -> Verdict:
+        """The verdict as the released code took it. Default: as `strict`, where there is none of its own."""
+        return self.strict(text)
+
+    def _written(self, pen: Pen, verdict: Verdict) -> Judgment:
+        return pen.ok(self.aspect, self.unit, value=verdict.value, reason=verdict.reason)
+
+    def _template(self) -> Template:
+        if self.prompts is not None and not self.prompts.is_dir():
+            raise UsageError(f"the prompt folder {self.prompts} does not exist (or is not a folder)")
+        return Template.load(PACKAGE, self.name, self.prompts)
