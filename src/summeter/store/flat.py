@@ -98,7 +98,7 @@ class Gatherer:
             for problem in error.errors():
                 self._faults.add(entry.line, "sentences", f"do not fit the summary: {problem['msg']}")
         except ValueError as error:
-            self._faults.add(entry.line, "sentences", f"{error}; sentences must stand in the summary, in order")
+            self._faults.add(entry.line, "sentences", str(error))
         return None
 
     def _sentences(self, entry: Entry) -> Iterable[tuple[int, int]]:
@@ -106,17 +106,31 @@ class Gatherer:
             return split(entry.summary, self._language)
         if not entry.sentences and entry.summary.strip():
             raise ValueError("is an empty list for a summary that is not empty; leave it out to have it split")
-        try:
-            return locate(entry.summary, entry.sentences)
-        except ValueError:
-            exact = _exact_places(entry.summary, entry.sentences)
-            if exact is None:
-                raise
-            return exact
+        return _places(entry.summary, [sentence.strip() for sentence in entry.sentences])
+
+
+def _places(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
+    """Where given sentences stand: letter by letter if they do, else as `locate` reads them.
+
+    Sentences of released data may be cut within a word, which `locate` refuses; so letters count more than words.
+    """
+    found: Iterable[tuple[int, int]] | None = None
+    problem: ValueError | None = None
+    try:
+        found = locate(text, sentences)
+        if [text[start:end] for start, end in found] == sentences:
+            return found
+    except ValueError as error:
+        problem = error
+    exact = _exact_places(text, sentences)
+    if exact is not None:
+        return exact
+    if found is None:
+        raise ValueError(f"{problem}; sentences must stand in the summary, in order") from problem
+    return found
 
 
 def _exact_places(text: str, sentences: Iterable[str]) -> list[tuple[int, int]] | None:
-    """Where the sentences stand, letter by letter and in order: released data holds sentences cut within a word."""
     places: list[tuple[int, int]] = []
     end = 0
     for sentence in sentences:

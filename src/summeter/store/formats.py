@@ -95,7 +95,7 @@ def parse_json(text: str) -> Any:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} column {error.colno}"
-        raise NotJSON(f"is not JSON: {error.msg} at {place}") from None
+        raise NotJSON(f"is not JSON: {error.msg} at {place}") from error
     except RecursionError:
         raise NotJSON("is nested too deeply") from None
     except NotJSON:
@@ -159,7 +159,7 @@ def _jsonl(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         if line is None or not line.strip():
             continue
         try:
-            value = parse_json(line)
+            value = parse_json(line.rstrip("\r\n"))
         except NotJSON as error:
             faults.add(number, None, str(error))
             continue
@@ -199,7 +199,8 @@ def _is_lines(content: bytes) -> bool:
 def _elements(text: str, faults: Faults) -> Iterator[Row]:
     """Walk a JSON list (or the list under "rows") element by element, to know each row's line."""
     start = _skip(text, 0)
-    if text[start : start + 1] == "{":
+    inside = text[start : start + 1] == "{"
+    if inside:
         found = _find_rows(text, start, faults)
         if found is None:
             return
@@ -208,7 +209,7 @@ def _elements(text: str, faults: Faults) -> Iterator[Row]:
         faults.add(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
         return
     line, counted = 1, 0
-    for value, begin in _walk(text, start, faults):
+    for value, begin in _walk(text, start, faults, inside=inside):
         line, counted = line + text.count("\n", counted, begin), begin
         if isinstance(value, dict):
             yield Row(line, value)
@@ -216,7 +217,8 @@ def _elements(text: str, faults: Faults) -> Iterator[Row]:
             faults.add(line, None, f"is {describe(value)}, not an object; each row is one JSON object {{...}}")
 
 
-def _walk(text: str, start: int, faults: Faults) -> Iterator[tuple[Any, int]]:
+def _walk(text: str, start: int, faults: Faults, *, inside: bool) -> Iterator[tuple[Any, int]]:
+    """Each value of the list at `start` and where it begins; `inside` an object, which must then end well too."""
     place = _skip(text, start + 1)
     while text[place : place + 1] != "]":
         value, end = _decode(text, place, faults)
@@ -226,8 +228,26 @@ def _walk(text: str, start: int, faults: Faults) -> Iterator[tuple[Any, int]]:
         place = _skip(text, end)
         if text[place : place + 1] == ",":
             place = _skip(text, place + 1)
+            if text[place : place + 1] == "]":
+                raise json.JSONDecodeError("Expecting value", text, place)
         elif text[place : place + 1] != "]":
             raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
+    _check_end(text, place + 1, faults, inside=inside)
+
+
+def _check_end(text: str, place: int, faults: Faults, *, inside: bool) -> None:
+    if not inside:
+        if _skip(text, place) < len(text):
+            raise json.JSONDecodeError("Extra data", text, _skip(text, place))
+        return
+    stub = '{"rows":0'  # what stands after the list must complete an object
+    try:
+        parse_json(stub + text[place:])
+    except NotJSON as error:
+        cause = error.__cause__
+        if isinstance(cause, json.JSONDecodeError):
+            raise json.JSONDecodeError(cause.msg, text, max(place, cause.pos - len(stub) + place)) from None
+        faults.add(text.count("\n", 0, place) + 1, None, str(error))
 
 
 def _find_rows(text: str, start: int, faults: Faults) -> int | None:

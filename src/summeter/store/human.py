@@ -150,8 +150,8 @@ def _check_span(field: str, span: Any, length: int, fault: Complain) -> None:
         fault(field, f"runs from {start} to {end}; give 0 <= start < end <= {length}, code points of the summary")
     if who is not None and (not isinstance(who, str) or not who.strip()):
         fault(f"{field}.annotator", f"is {describe(who)}; give an annotator's id")
-    if problem := _label_fault(span.get("label")):
-        fault(f"{field}.label", problem.replace(", or null", ""))
+    if _label_fault(span.get("label")):
+        fault(f"{field}.label", f"is {describe(span.get('label'))}; give an error type, 1 (supported) or 0 (error)")
 
 
 def _check_agreement(block: Mapping[str, Any], subject: Subject, fault: Complain, warn: Complain) -> None:

@@ -1,0 +1,121 @@
+"""Files and folders appear whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from summeter.store.atomic import building, write_lines, write_text
+
+
+def broken() -> Iterator[str]:
+    yield "first"
+    raise RuntimeError("the disk is full")
+
+
+def test_text_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.txt"
+    write_text(path, "one\r\n")
+    write_text(path, "zwei 🙂\n")
+    assert path.read_bytes() == "zwei 🙂\n".encode()
+    assert [one.name for one in path.parent.iterdir()] == ["a.txt"]
+
+
+def test_lines_and_count(tmp_path: Path) -> None:
+    assert write_lines(tmp_path / "a", ["x", "y\u2028z"]) == 2
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "x\ny\u2028z\n"
+
+
+def test_gzip_holds_no_time(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.gz", ["x"])
+    write_lines(tmp_path / "b.gz", ["x"])
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"x\n"
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz"])
+def test_a_failure_leaves_the_old_file(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("old")
+    with pytest.raises(RuntimeError, match="full"):
+        write_lines(path, broken())
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_text_that_is_no_utf8_leaves_the_old_file(tmp_path: Path) -> None:
+    write_text(tmp_path / "a", "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(tmp_path / "a", "\ud800")
+    assert (tmp_path / "a").read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.write_text("old")
+    (tmp_path / "link").symlink_to(real)
+    write_text(tmp_path / "link", "new")
+    assert real.read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_devices_are_written_to() -> None:
+    write_text(os.devnull, "gone")
+    assert not Path(os.devnull).is_file()
+
+
+def test_folder_appears_at_the_end(tmp_path: Path) -> None:
+    target = tmp_path / "deep" / "set"
+    with building(target) as fresh:
+        (fresh / "a").write_text("x")
+        assert not target.exists()
+    assert (target / "a").read_text() == "x"
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    target = tmp_path / "set"
+    target.mkdir()
+    (target / "old").write_text("x")
+    with building(target) as fresh:
+        (fresh / "new").write_text("y")
+    assert [one.name for one in target.iterdir()] == ["new"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
+    target = tmp_path / "set"
+    target.mkdir()
+    (target / "old").write_text("x")
+    def fail() -> None:
+        with building(target) as fresh:
+            (fresh / "new").write_text("y")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert [one.name for one in target.iterdir()] == ["old"]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_failed_rename_puts_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "set"
+    target.mkdir()
+    (target / "old").write_text("x")
+    rename = Path.rename
+
+    def refuse(self: Path, to: Path) -> Path:
+        if self.name.endswith(".new"):
+            raise PermissionError("no")
+        return rename(self, to)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(PermissionError), building(target) as fresh:
+        (fresh / "new").write_text("y")
+    assert [one.name for one in target.iterdir()] == ["old"]
+    assert list(tmp_path.iterdir()) == [target]

@@ -1,0 +1,548 @@
+"""Datasets: flat rows in, every fault named, the folder whole and sealed, and the same rows out again."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from summeter.records import Document, InputError, Judgment, KeyFacts, UsageError, digest
+from summeter.store.dataset import Dataset, flat_rows, load, save
+from summeter.text.split import SPLITTER
+
+ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained."}
+SHARED = ("dialsummeval", "dialsummeval_amt", "finesure_samples", "qags_cnndm", "qags_xsum", "realsumm", "shen2023")
+
+
+def faults(rows: list[dict[str, Any]], **how: Any) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(rows, **how)
+    assert caught.value.exit_code == 2
+    return [str(one) for one in caught.value.faults]
+
+
+def warnings(data: Dataset) -> list[str]:
+    return [str(one) for one in data.warnings]
+
+
+class TestRows:
+    def test_the_smallest_row(self) -> None:
+        data = load([{"document": "It rained. We stayed.", "summary": "It rained."}])
+        (summary,) = data.summaries
+        # the id is the hash of the text as canonical JSON: '"It rained. We stayed."'
+        known = hashlib.sha256(b'"It rained. We stayed."').hexdigest()[:12]
+        assert (summary.document_id, summary.system) == (f"doc-{known}", "system")
+        assert summary.splitter == SPLITTER
+        assert data.documents[summary.document_id].sentence_texts == ("It rained.", "We stayed.")
+        assert data.warnings == ()
+
+    def test_every_field(self) -> None:
+        full = ONE | {"category": "small", "references": ["r1", "r2"], "key_facts": ["k"], "domain": "news",
+                      "split": "test", "note": {"deep": [1, None]}}  # fmt: skip
+        data = load([full])
+        assert data.documents["d1"].references == ("r1", "r2")
+        assert data.documents["d1"].domain == "news"
+        assert data.summaries[0].category == "small"
+        assert data.summaries[0].extra == {"note": {"deep": [1, None]}}
+        assert data.key_facts("d1") == KeyFacts.of(["k"], "given")
+        assert (data.systems, data.domains, len(data)) == (("s1",), ("news",), 1)
+
+    def test_numbers_as_names(self) -> None:
+        data = load([ONE | {"doc_id": 7, "system": 3}])
+        assert (data.summaries[0].document_id, data.summaries[0].system) == ("7", "3")
+
+    def test_empty_texts_are_valid_and_warned_about(self) -> None:
+        data = load([ONE | {"summary": " "}, ONE | {"doc_id": "d2", "document": ""}])
+        assert data.summaries[0].sentences == ()
+        assert warnings(data) == [
+            "rows:1: summary: is empty: valid, and judged `skipped`",
+            "rows:2: document: is empty: valid, and judged `skipped`",
+        ]
+
+    def test_given_sentences_win_and_are_located(self) -> None:
+        data = load([ONE | {"summary": "He saw  Dr. No. Left.", "sentences": ["He saw Dr.", "No. Left."]}])
+        (summary,) = data.summaries
+        assert summary.splitter == "given"
+        assert summary.sentence_texts == ("He saw  Dr.", "No. Left.")
+
+    def test_letters_count_more_than_words(self) -> None:
+        # "\u0301" alone is found letter by letter, before any reading that would join it to the blank
+        data = load([ONE | {"summary": "a \u0301", "sentences": ["a", "\u0301"]}])
+        assert data.summaries[0].sentence_texts == ("a", "\u0301")
+
+    def test_sentences_cut_within_a_word(self) -> None:
+        data = load([ONE | {"summary": "cost 69 -lrb- 65 .", "sentences": ["cost 69 -lr", "b- 65 ."]}])
+        assert data.summaries[0].sentence_texts == ("cost 69 -lr", "b- 65 .")
+
+    def test_rows_may_leave_out_what_another_row_says(self) -> None:
+        rows = [ONE, ONE | {"system": "s2", "reference": "r", "key_facts": ["k"]},
+                ONE | {"system": "s3", "domain": None}]  # fmt: skip
+        document = load(rows).documents["d1"]
+        assert (document.references, document.key_facts, document.domain) == (("r",), ("k",), None)
+
+    def test_items_are_grouped_by_document(self) -> None:
+        rows = [ONE, ONE | {"doc_id": "d2", "document": "x"}, ONE | {"system": "s2"}]
+        grouped = [(document.id, [one.system for one in each]) for document, each in load(rows).items()]
+        assert grouped == [("d1", ["s1", "s2"]), ("d2", ["s1"])]
+
+    def test_language_is_part_of_the_splitter(self) -> None:
+        assert load([ONE], language="de").summaries[0].splitter == f"{SPLITTER}:de"
+
+    def test_reference_among_references(self) -> None:
+        assert load([ONE | {"reference": "b", "references": ["a", "b"]}]).documents["d1"].references == ("a", "b")
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"summary": None}, "rows:1: summary: is null; give a text (it may be empty)"),
+            ({"document": 5}, "rows:1: document: is the number 5; give a text"),
+            ({"doc_id": ["x"]}, "rows:1: doc_id: is a list; give a text"),
+            ({"doc_id": 1.5}, "rows:1: doc_id: is the number 1.5; give a text"),
+            ({"system": True}, "rows:1: system: is true; give a text"),
+            ({"system": ""}, "rows:1: system: is empty; give a name, or leave it out"),
+            ({"domain": {}}, "rows:1: domain: is an object; give a text"),
+            ({"reference": ["a"]},
+             "rows:1: reference: is a list; give a text (a list of texts goes into `references`)"),
+            ({"reference": "a", "references": ["b"]},
+             "rows:1: reference: is not among `references`; give one of the two"),
+            ({"references": "a"}, "rows:1: references: is a text; give a list of texts"),
+            ({"key_facts": ["a", None]}, "rows:1: key_facts[1]: is null; give a text"),
+            ({"key_facts": ["a", " "]}, "rows:1: key_facts[1]: is empty; leave it out"),
+            ({"sentences": []}, ("rows:1: sentences: is an empty list for a summary that is not empty; leave it out "
+                                "to have it split")),
+            ({"note": float("nan")}, ("rows:1: note: cannot be stored as JSON (Out of range float values are not JSON "
+                                     "compliant: nan); give texts, numbers, lists or objects")),
+            ({"note": {1, 2}}, ("rows:1: note: cannot be stored as JSON (Object of type set is not JSON serializable); "
+                               "give texts, numbers, lists or objects")),
+            ({"summary": "a\ud83d"},
+             "rows:1: summary: holds half a surrogate pair (U+D83D), which is no character; remove it"),
+        ],
+    )  # fmt: skip
+    def test_wrong_cells(self, change: dict[str, Any], message: str) -> None:
+        (found,) = faults([ONE | change])
+        assert found.replace(" compliant: nan)", " compliant)") == message.replace(" compliant: nan)", " compliant)")
+
+    def test_given_sentence_not_in_the_summary(self) -> None:
+        (found,) = faults([ONE | {"sentences": ["It rained.", "It snowed."]}])
+        assert found == (
+            "rows:1: sentences: sentence 1 does not occur in the text after the one before it: 'It snowed.'; "
+            "sentences must stand in the summary, in order"
+        )
+
+    def test_missing_columns_are_never_guessed(self) -> None:
+        assert faults([{"source": "a", "output": "b"}, {"x": 1}]) == [
+            ("rows:1: document: is missing; if the column 'source' holds it, say --map document=source, or name the "
+            "layout with --preset (the names of columns are never guessed)"),
+            ("rows:1: summary: is missing; if the column 'output' holds it, say --map summary=output, or name the "
+            "layout with --preset (the names of columns are never guessed)"),
+            ("rows:2: document: is missing; give each row a document, or name the column that holds it with "
+            "--map document=COLUMN"),
+            ("rows:2: summary: is missing; give each row a summary, or name the column that holds it with "
+            "--map summary=COLUMN"),
+        ]
+
+    def test_the_same_summary_twice(self) -> None:
+        assert faults([ONE, ONE | {"system": "s2"}, ONE]) == [
+            ("rows:3: is a second summary of doc_id 'd1' by system 's1', after line 1; "
+            "give each row its own doc_id and system")
+        ]
+
+    @pytest.mark.parametrize(
+        ("field", "one", "two"),
+        [("document", "x", "y"), ("reference", "x", "y"), ("key_facts", ["x"], ["y"]), ("domain", "x", "y"),
+         ("split", "x", "y")],
+    )  # fmt: skip
+    def test_rows_of_a_document_must_agree(self, field: str, one: Any, two: Any) -> None:
+        rows = [ONE | {field: one}, ONE | {"system": "s2"} | ({} if field != "document" else {"document": "x"}),
+                ONE | {"system": "s3", field: two}]  # fmt: skip
+        name = "references" if field == "reference" else field
+        assert faults(rows)[-1] == (
+            f"rows:3: {name}: differs from line 1, which has the same doc_id 'd1'; make them agree, or use two doc_ids"
+        )
+
+    def test_no_rows(self) -> None:
+        assert faults([]) == ["rows: holds no rows; give one row per summary"]
+
+    def test_all_faults_in_file_order(self) -> None:
+        rows = [ONE | {"human": {"ratings": {"x": "y"}}}, ONE | {"system": 2.5, "summary": None}, ONE | {"domain": []}]
+        assert [one.split(": ")[:2] for one in faults(rows)] == [
+            ["rows:1", "human.ratings.x"], ["rows:2", "summary"], ["rows:2", "system"], ["rows:3", "domain"],
+        ]  # fmt: skip
+
+    def test_a_near_miss_is_warned_about(self) -> None:
+        data = load([ONE | {"refernce": "x"}])
+        assert warnings(data) == [
+            ("rows: refernce: is kept as an unknown column; if it is 'reference' that is meant, "
+            "say --map reference=refernce")
+        ]
+        assert data.summaries[0].extra == {"refernce": "x"}
+
+
+ARTICLE = {"article": "It rained.", "output": "Rain.", "model": "m"}
+
+
+class TestMap:
+    def test_renames(self) -> None:
+        data = load([ARTICLE | {"id": 5}], map={"document": "article", "summary": "output", "system": "model"})
+        assert (data.summaries[0].text, data.summaries[0].system, data.summaries[0].extra) == ("Rain.", "m", {"id": 5})
+
+    def test_swaps(self) -> None:
+        row = {"document": "x", "summary": "gold", "output": "mine"}
+        data = load([row], map={"summary": "output", "reference": "summary"})
+        assert (data.summaries[0].text, data.documents[data.summaries[0].document_id].references) == ("mine", ("gold",))
+
+    def test_moves_a_column_out_of_the_way(self) -> None:
+        data = load([{"document": "x", "summary": "gold", "output": "mine"}],
+                    map={"summary": "output", "extra.gold": "summary"})  # fmt: skip
+        assert data.summaries[0].extra == {"gold": "gold"}
+
+    def test_never_hides_a_column(self) -> None:
+        assert faults([{"document": "x", "summary": "gold", "output": "mine"}], map={"summary": "output"}) == [
+            ("rows:1: summary: is named by --map summary=output, but there is also a column 'summary'; "
+            "keep that one as --map extra.old_summary=summary")
+        ]
+
+    def test_unknown_field(self) -> None:
+        with pytest.raises(UsageError) as caught:
+            load([ARTICLE], map={"docment": "article"})
+        assert str(caught.value) == (
+            "--map docment=article: unknown field 'docment'; did you mean 'document'?; fields are: doc_id, system, "
+            "category, document, summary, reference, references, key_facts, sentences, domain, split, human, "
+            "and extra.NAME for any other column"
+        )
+
+    def test_a_column_for_two_fields(self) -> None:
+        with pytest.raises(UsageError, match="--map: the column 'a' is mapped to two fields; map it to one"):
+            load([ARTICLE], map={"document": "a", "summary": "a"})
+
+    def test_missing_column(self) -> None:
+        assert faults([ONE], map={"category": "sistem"}) == [
+            ("rows: --map category=sistem: there is no column 'sistem'; did you mean 'system'?; "
+            "columns are: doc_id, system, document, summary")
+        ]
+
+    def test_preset_unknown(self) -> None:
+        with pytest.raises(UsageError, match=r"unknown preset 'finsure'; did you mean 'finesure'\?; presets are: "):
+            load([ONE], preset="finsure")
+
+
+class TestTables:
+    def test_csv_cells(self, tmp_path: Path) -> None:
+        path = tmp_path / "mine.csv"
+        with path.open("w", encoding="utf-8", newline="") as handle:
+            csv.writer(handle).writerows([
+                ["doc_id", "document", "summary", "key_facts", "human", "domain", "note"],
+                ["1", "It rained.", "Rain. Yes.", '["a", "b"]', '{"sentence_labels": [1, 0]}', "", ""],
+                ["2", "It rained.", "", "", "", "news", "n"],
+            ])  # fmt: skip
+        data = load(path)
+        assert data.card.name == "mine"
+        assert data.documents["1"].key_facts == ("a", "b")
+        assert data.documents["1"].domain is None
+        assert [one.extra for one in data.summaries] == [{"note": ""}, {"note": "n"}]
+        assert [one.label for one in data.judgments("human.raw")] == [1, 0]
+        assert warnings(data) == [f"{path}:3: summary: is empty: valid, and judged `skipped`"]
+
+    def test_broken_json_in_a_cell(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.tsv"
+        path.write_text("document\tsummary\tkey_facts\nx\ty\ta; b\n", encoding="utf-8")
+        with pytest.raises(InputError) as caught:
+            load(path)
+        assert str(caught.value) == (
+            f"{path}:2: key_facts: is not JSON: Expecting value at column 1; give a JSON list of texts"
+        )
+
+    def test_parquet(self, tmp_path: Path) -> None:
+        pa = pytest.importorskip("pyarrow")
+        pq = pytest.importorskip("pyarrow.parquet")
+        rows = [ONE | {"key_facts": ["k"], "doc_id": 1}, ONE | {"system": "s2", "doc_id": 1, "key_facts": None}]
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+        assert load(tmp_path / "a.parquet").hash == load(rows).hash
+
+
+class TestFolder:
+    def rows(self) -> list[dict[str, Any]]:
+        return [ONE | {"key_facts": ["k", "l"], "human": {"key_fact_labels": [1, {"a": 0}], "ratings": {"x": 3}}},
+                ONE | {"system": "s2", "summary": "", "note": None,
+                       "human": {"crowd_ratings": {"x": {"w": 1}}}}]  # fmt: skip
+
+    def test_files(self, tmp_path: Path) -> None:
+        card = save(load(self.rows()).with_card(name="mine", licence="MIT"), tmp_path / "set")
+        files = {str(one.relative_to(tmp_path / "set")) for one in (tmp_path / "set").rglob("*") if one.is_file()}
+        assert files == {"dataset.json", "documents.jsonl", "summaries.jsonl", "keyfacts.jsonl",
+                         "judgments/human.raw.jsonl", "judgments/crowd.raw.jsonl"}  # fmt: skip
+        assert card.counts == {"documents": 1, "summaries": 2, "keyfacts": 1, "judgments/human.raw": 3,
+                               "judgments/crowd.raw": 1}  # fmt: skip
+        assert json.loads((tmp_path / "set" / "dataset.json").read_text())["licence"] == "MIT"
+        assert [one.name for one in tmp_path.iterdir()] == ["set"]
+
+    def test_comes_back_the_same(self, tmp_path: Path) -> None:
+        data = load(self.rows())
+        card = save(data, tmp_path / "set")
+        again = load(tmp_path / "set")
+        assert again.card == card
+        assert again.hash == data.hash
+        assert again.summaries == data.summaries
+        assert again.documents == data.documents
+        assert set(again.judgment_sets) == {"human.raw", "crowd.raw"}
+        for name in again.judgment_sets:
+            assert again.judgments(name) == data.judgments(name)
+        assert warnings(again) == [f"{tmp_path / 'set'}:2: d1/s2: is empty: valid, and judged `skipped`"]
+
+    def test_equal_data_give_equal_files(self, tmp_path: Path) -> None:
+        cards = [save(load(self.rows()), tmp_path / name) for name in "ab"]
+        assert cards[0] == cards[1]
+
+    def test_hash_is_of_what_is_judged(self) -> None:
+        rows = self.rows()
+        base = load(rows).hash
+        assert load([{key: row[key] for key in reversed(row)} for row in rows]).hash == base
+        assert load([row | {"human": {}} for row in rows]).hash == base
+        assert load([row | {"summary": row["summary"] + "."} for row in rows]).hash != base
+        assert load(rows[::-1]).hash != base
+
+    def test_refuses_a_folder_that_is_no_dataset(self, tmp_path: Path) -> None:
+        (tmp_path / "set").mkdir()
+        (tmp_path / "set" / "thesis.tex").write_text("years of work")
+        for force in (False, True):
+            with pytest.raises(UsageError) as caught:
+                save(load([ONE]), tmp_path / "set", force=force)
+            assert str(caught.value) == (
+                f"{tmp_path / 'set'} exists and is not a dataset; nothing was written: choose another folder"
+            )
+        assert (tmp_path / "set" / "thesis.tex").read_text() == "years of work"
+
+    def test_replaces_a_dataset_by_force_only(self, tmp_path: Path) -> None:
+        save(load(self.rows()), tmp_path / "set")
+        with pytest.raises(UsageError) as caught:
+            save(load([ONE]), tmp_path / "set")
+        assert str(caught.value) == (
+            f"{tmp_path / 'set'} already holds a dataset; choose another folder, or add --force to replace it"
+        )
+        save(load([ONE]), tmp_path / "set", force=True)
+        assert len(load(tmp_path / "set")) == 1
+
+    def test_an_empty_folder_is_free(self, tmp_path: Path) -> None:
+        (tmp_path / "set").mkdir()
+        save(load([ONE]), tmp_path / "set")
+        assert len(load(tmp_path / "set")) == 1
+
+    def test_a_failure_writes_nothing(self, tmp_path: Path) -> None:
+        data = load([ONE])
+        broken = Dataset(data.documents, data.summaries, {"human.raw": lambda: iter([1 / 0])}, data.card)
+        with pytest.raises(ZeroDivisionError):
+            save(broken, tmp_path / "set")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "name", ["documents.jsonl", "summaries.jsonl", "keyfacts.jsonl", "judgments/human.raw.jsonl"]
+    )
+    def test_a_change_by_hand_is_noticed(self, tmp_path: Path, name: str) -> None:
+        folder = tmp_path / "set"
+        save(load(self.rows()), folder)
+        path = folder / name
+        path.write_text(path.read_text() + "\n")
+        with pytest.raises(InputError) as caught:
+            load(folder)
+        assert str(caught.value) == (
+            f"{folder}: {name}: was changed after import; to keep the change, check it and seal it: "
+            f"summeter data import {folder} -o {folder} --force"
+        )
+        save(load(folder, verify=False), folder, force=True)
+        assert len(load(folder)) == 2
+
+    def test_files_added_and_removed(self, tmp_path: Path) -> None:
+        folder = tmp_path / "set"
+        save(load(self.rows()), folder)
+        (folder / "judgments" / "mine.jsonl").write_text("")
+        (folder / "summaries.jsonl").unlink()
+        with pytest.raises(InputError) as caught:
+            load(folder)
+        assert [one.message.split(";")[0] for one in caught.value.faults] == [
+            "was removed after import", "was added after import",
+        ]  # fmt: skip
+        with pytest.raises(InputError, match=r"summaries.jsonl: is missing; import the data again"):
+            load(folder, verify=False)
+
+    @pytest.mark.parametrize(
+        ("name", "line", "message"),
+        [
+            ("documents.jsonl", '{"text": ""}', "documents.jsonl:2: id: Field required; import the data again"),
+            ("documents.jsonl", '{"id": "d1", "text": "x"}',
+             "documents.jsonl:2: id: is a second document 'd1'; import the data again"),
+            ("documents.jsonl", "no", "documents.jsonl:2: is not JSON: Expecting value at column 1"),
+            ("summaries.jsonl", '{"document_id": "d9", "system": "s", "text": "", "splitter": "x"}',
+             "summaries.jsonl:3: document_id: names 'd9', which is not in the dataset; import the data again"),
+            ("summaries.jsonl", '{"document_id": "d1", "system": "s1", "text": "", "splitter": "x"}',
+             "summaries.jsonl:3: system: is a second summary of 'd1' by 's1'; import the data again"),
+            ("keyfacts.jsonl", '{"document_id": "d9", "id": "x", "origin": "given", "facts": []}',
+             "keyfacts.jsonl: document_id: names 'd9', which is not in the dataset; import the data again"),
+            ("judgments/human.raw.jsonl",
+             '{"target": {"document_id": "d9", "system": "s"}, "aspect": "", "judge": "", "signature": "", "label": 1}',
+             "human.raw.jsonl:4: target: is about 'd9' by 's', which is not in the dataset; import the data again"),
+        ],
+    )  # fmt: skip
+    def test_bad_records(self, tmp_path: Path, name: str, line: str, message: str) -> None:
+        folder = tmp_path / "set"
+        save(load(self.rows()), folder)
+        with (folder / name).open("a") as handle:
+            handle.write(line + "\n")
+        with pytest.raises(InputError) as caught:
+            load(folder, verify=False).judgments("human.raw")
+        assert str(caught.value) == f"{(folder / name).parent / message}"
+
+    def test_a_broken_card(self, tmp_path: Path) -> None:
+        (tmp_path / "dataset.json").write_text('{"name": 3}')
+        with pytest.raises(InputError, match=r"dataset.json: name: Input should be a valid string"):
+            load(tmp_path)
+
+    def test_a_folder_without_a_dataset(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError) as caught:
+            load(tmp_path)
+        assert str(caught.value) == (
+            f"{tmp_path}: is a folder without dataset.json; "
+            "give a flat file, or a folder made by `summeter data import`"
+        )
+
+    def test_flat_options_do_not_fit_a_folder(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="is a folder; --map, --preset and --format are for flat files"):
+            load(tmp_path, preset="frank")
+
+
+class TestJudgmentSets:
+    def test_unknown(self) -> None:
+        data = load([ONE | {"human": {"ratings": {"x": 1}}}])
+        with pytest.raises(UsageError, match=r"no judgment set 'human.row'; did you mean 'human.raw'\?; it has: human"):
+            data.judgments("human.row")
+        with pytest.raises(UsageError, match="no judgment set 'x'; it has none"):
+            load([ONE]).judgments("x")
+
+    def test_added(self, tmp_path: Path) -> None:
+        data = load([ONE | {"human": {"ratings": {"x": 1}}}])
+        judgments = [one.model_copy(update={"judge": "team"}) for one in data.judgments("human.raw")]
+        more = data.with_judgments("human.adjudicated", judgments)
+        assert data.judgment_sets == ("human.raw",)
+        save(more, tmp_path / "set")
+        assert load(tmp_path / "set").judgments("human.adjudicated")[0].judge == "team"
+        assert next(flat_rows(more)) == next(flat_rows(data))
+
+    def test_names_and_targets_are_checked(self) -> None:
+        data = load([ONE | {"human": {"ratings": {"x": 1}}}])
+        with pytest.raises(UsageError, match=r"'../x' cannot name a judgment set"):
+            data.with_judgments("../x", [])
+        (one,) = data.judgments("human.raw")
+        target = one.target.model_copy(update={"system": "other"})
+        stray: Judgment = one.model_copy(update={"target": target})
+        with pytest.raises(UsageError, match="which is not in the dataset"):
+            data.with_judgments("mine", [stray])
+
+    def test_card_fields(self) -> None:
+        with pytest.raises(UsageError, match="a card has no 'license' to set"):
+            load([ONE]).with_card(license="MIT")
+
+
+# ------------------------------------------------------------------------------------------------ round trips
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+NAME = st.text(st.sampled_from("ab1é日🙂-_ "), min_size=1, max_size=6).filter(str.strip)
+SENTENCE = st.text(st.sampled_from("abc.!é日🙂\u0301 "), min_size=1, max_size=10).filter(lambda one: one == one.strip())
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+SCORE = st.none() | st.integers(-9, 9) | st.floats(-5, 5)
+
+
+def cells(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return values | st.dictionaries(NAME, values, min_size=1, max_size=3)
+
+
+@st.composite
+def blocks(draw: st.DrawFn, sentences: int, facts: int, length: int) -> dict[str, Any]:
+    block: dict[str, Any] = {}
+    for name in ("ratings", "crowd_ratings", "overall"):
+        if scores := draw(st.dictionaries(NAME, cells(SCORE), max_size=2)):
+            block[name] = scores
+    label = st.sampled_from([0, 1, None])
+    if sentences and draw(st.booleans()):
+        block["sentence_labels"] = draw(st.lists(cells(label), min_size=sentences, max_size=sentences))
+    if facts and draw(st.booleans()):
+        block["key_fact_labels"] = draw(st.lists(cells(label), min_size=facts, max_size=facts))
+    if facts and draw(st.booleans()):
+        places = st.lists(st.integers(0, sentences - 1), unique=True) if sentences else st.just([])
+        block["alignment"] = draw(st.lists(cells(st.none() | places), min_size=facts, max_size=facts))
+    if length and draw(st.booleans()):
+        start = draw(st.integers(0, length - 1))
+        end = draw(st.integers(start + 1, length))
+        label = draw(st.sampled_from([0, 1, "x"]))
+        block["spans"] = [{"annotator": draw(NAME), "start": start, "end": end, "label": label}]
+    return block
+
+
+@st.composite
+def datasets(draw: st.DrawFn) -> list[dict[str, Any]]:
+    rows = []
+    for doc_id in draw(st.lists(NAME, min_size=1, max_size=3, unique=True)):
+        facts = draw(st.lists(SENTENCE, max_size=2))
+        shared = {"doc_id": doc_id, "document": draw(TEXT)}
+        optional = {"reference": draw(st.none() | TEXT), "key_facts": facts or None, "domain": draw(st.none() | TEXT)}
+        shared |= {name: value for name, value in optional.items() if value is not None}
+        for system in draw(st.lists(NAME, min_size=1, max_size=2, unique=True)):
+            row = shared | {"system": system} | {f"x_{key}": value for key, value in draw(
+                st.dictionaries(TEXT, JSON, max_size=2)).items()}  # fmt: skip
+            given_sentences = draw(st.none() | st.lists(SENTENCE, max_size=3))
+            row["summary"] = draw(TEXT) if given_sentences is None else " ".join(given_sentences)
+            if given_sentences is not None:
+                row["sentences"] = given_sentences
+            count = len(load([row]).summaries[0].sentences)
+            if block := draw(blocks(count, len(facts), len(row["summary"]))):
+                row["human"] = block
+            rows.append(row)
+    return draw(st.permutations(rows))
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(rows=datasets())
+def test_flat_folder_flat(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("trip")
+    (folder / "a.jsonl").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    data = load(folder / "a.jsonl")
+    save(data, folder / "set")
+    again = load(folder / "set")
+    assert list(flat_rows(again)) == list(flat_rows(data)) == rows
+    assert again.hash == data.hash
+    assert all(again.judgments(name) == data.judgments(name) for name in data.judgment_sets)
+
+
+@given(TEXT)
+def test_ids_of_documents_without_one(text: str) -> None:
+    (document,) = load([{"document": text, "summary": "x"}]).documents.values()
+    assert isinstance(document, Document)
+    assert document.id == f"doc-{digest(text, 12)}"
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", SHARED)
+def test_real_data_come_back_as_they_were(shared: Path, tmp_path: Path, name: str) -> None:
+    path = shared / "data" / f"{name}.jsonl.gz"
+    save(load(path), tmp_path / "set")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line, row in zip(lines, flat_rows(load(tmp_path / "set")), strict=True):
+            assert row == json.loads(line)
+
+
+@pytest.mark.shared
+def test_real_votes_are_all_there(shared: Path) -> None:
+    data = load(shared / "data" / "realsumm.jsonl.gz")
+    labels = [one for one in data.iter_judgments("human.raw") if one.target.unit == "key_fact"]
+    units = {(one.target.item, one.target.index) for one in labels}
+    assert len(units) == 26_400  # as its README says

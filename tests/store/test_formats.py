@@ -1,0 +1,312 @@
+"""Reading flat files: every format, every fault with its exact place."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from summeter.records import InputError, InstallError, UsageError
+from summeter.store.faults import Faults
+from summeter.store.formats import Row, describe, file_name, format_of, parse_json, read_rows
+
+ROWS = [
+    {"doc_id": "d1", "document": "Füße 🦶. 日本語。", "summary": "kurz"},
+    {"doc_id": "d2", "document": "a\u2028b", "summary": ""},
+]
+
+
+def read(path: Path, kind: str | None = None) -> list[Row]:
+    faults = Faults("F")
+    rows = list(read_rows(path, faults, format_of(path, kind)))
+    faults.stop()
+    return rows
+
+
+def faults_of(path: Path, kind: str | None = None) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        read(path, kind)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+class TestFormatOf:
+    @pytest.mark.parametrize(
+        ("name", "expected"),
+        [("a.jsonl", "jsonl"), ("a.ndjson", "jsonl"), ("a.JSON", "json"), ("a.b.csv.gz", "csv"), ("a.tsv", "tsv"),
+         ("a.parquet", "parquet"), ("-", "jsonl")],
+    )  # fmt: skip
+    def test_by_suffix(self, name: str, expected: str) -> None:
+        assert format_of(name) == expected
+
+    def test_given_wins(self) -> None:
+        assert format_of("a.txt", "csv") == "csv"
+
+    def test_unknown_suffix(self) -> None:
+        with pytest.raises(UsageError) as caught:
+            format_of("a.txt")
+        assert str(caught.value) == (
+            "cannot tell the format of a.txt from its name; say --format jsonl|json|csv|tsv|parquet"
+        )
+
+    def test_unknown_format(self) -> None:
+        with pytest.raises(UsageError, match="unknown format 'xml'; formats are: jsonl, json, csv, tsv, parquet"):
+            format_of("a.txt", "xml")
+
+
+class TestJSONLines:
+    def lines(self, rows: list[dict[str, Any]]) -> str:
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+    def test_rows_with_lines_blank_lines_skipped(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.jsonl", "\n" + self.lines(ROWS[:1]) + "  \n" + self.lines(ROWS[1:]))
+        assert read(path) == [Row(2, ROWS[0]), Row(4, ROWS[1])]
+
+    def test_byte_order_mark_and_crlf(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.jsonl", b"\xef\xbb\xbf" + self.lines(ROWS).replace("\n", "\r\n").encode())
+        assert [row.cells for row in read(path)] == ROWS
+
+    def test_gzip_by_suffix(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.jsonl.gz", gzip.compress(self.lines(ROWS).encode()))
+        assert [row.cells for row in read(path)] == ROWS
+
+    def test_broken_gzip(self, tmp_path: Path) -> None:
+        packed = gzip.compress(self.lines(ROWS * 100).encode())
+        whole = "is not a whole gzip file"
+        assert whole in faults_of(put(tmp_path / "a.jsonl.gz", packed[: len(packed) // 2]))[0]
+        assert whole in faults_of(put(tmp_path / "b.jsonl.gz", b"{}\n"))[0]
+
+    def test_no_such_file(self, tmp_path: Path) -> None:
+        assert faults_of(tmp_path / "a.jsonl") == ["F: no such file"]
+
+    def test_folder(self, tmp_path: Path) -> None:
+        assert faults_of(tmp_path, "jsonl") == ["F: cannot be read: Is a directory"]
+
+    def test_every_fault_is_found(self, tmp_path: Path) -> None:
+        lines = [
+            b'{"a": 1}',
+            b'{"a": 1',
+            b'{"a": NaN}',
+            b'{"a": -Infinity}',
+            b'{"a": 1, "b": {"c": 1, "c": 2}}',
+            b"[1]",
+            b'"text"',
+            b'{"a": "caf\xe9"}',
+            b'{"a": 1e999}',
+            b'{"a": 1} {"b": 2}',
+            b"nonsense",
+        ]
+        assert faults_of(put(tmp_path / "a.jsonl", b"\n".join(lines))) == [
+            "F:2: is not JSON: Expecting ',' delimiter at column 8",
+            "F:3: holds NaN, which is not JSON; write null where there is no value",
+            "F:4: holds -Infinity, which is not JSON; write null where there is no value",
+            "F:5: has the key 'c' twice in one object; keep one",
+            "F:6: is a list, not an object; each line is one JSON object {...}",
+            "F:7: is a text, not an object; each line is one JSON object {...}",
+            "F:8: is not UTF-8: byte 0xe9 at byte 11 of the line; save the file as UTF-8",
+            "F:9: holds the number 1e999, which is out of range",
+            "F:10: is not JSON: Extra data at column 10",
+            "F:11: is not JSON: Expecting value at column 1",
+        ]
+
+    def test_utf16_is_recognised(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.jsonl", '{"a": 1}'.encode("utf-16"))
+        assert faults_of(path)[0] == (
+            "F:1: is not UTF-8: byte 0xff at byte 1 of the line; it looks like UTF-16; save the file as UTF-8"
+        )
+
+    def test_byte_is_counted_with_the_mark(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.jsonl", b"\xef\xbb\xbfab\xff\n")
+        assert "byte 0xff at byte 6 of the line" in faults_of(path)[0]
+
+    def test_deep_nesting(self, tmp_path: Path) -> None:
+        deep = "[" * 100_000 + "]" * 100_000
+        assert faults_of(put(tmp_path / "a.jsonl", f'{{"a": {deep}}}')) == ["F:1: is nested too deeply"]
+
+    def test_endless_integer(self, tmp_path: Path) -> None:
+        found = faults_of(put(tmp_path / "a.jsonl", f'{{"a": {"9" * 5000}}}'))
+        assert found[0].startswith("F:1: is not JSON that can be read: ")
+
+    def test_memory_is_bounded(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.jsonl", "x\n" * 3000)
+        found = faults_of(path)
+        assert len(found) == Faults.KEPT + 1
+        assert found[-1] == "F: and 2000 more faults, not listed"
+
+    def test_stdin(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(self.lines(ROWS).encode())))
+        assert [row.cells for row in read(Path("-"))] == ROWS
+        assert file_name("-") == "<stdin>"
+
+
+class TestJSON:
+    def test_list_with_lines(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.json", json.dumps(ROWS, indent=1, ensure_ascii=False))
+        rows = read(path)
+        assert [row.cells for row in rows] == ROWS
+        assert [row.line for row in rows] == [2, 7]  # "[", then five lines an object
+
+    def test_rows_object(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.json", json.dumps({"schema": "x", "more": [1], "rows": ROWS}, indent=1))
+        assert [row.cells for row in read(path)] == ROWS
+        assert [row.cells for row in read(put(tmp_path / "b.json", json.dumps({"rows": ROWS})))] == ROWS
+
+    def test_json_lines_by_the_name_of_json(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.json", "\n".join(json.dumps(row) for row in ROWS))
+        assert read(path) == [Row(1, ROWS[0]), Row(2, ROWS[1])]
+        assert read(put(tmp_path / "b.json", json.dumps(ROWS[0]))) == [Row(1, ROWS[0])]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ('[{"a": 1},\n {"a" 2}]', "F:2: is not JSON: Expecting ':' delimiter at column 7"),
+            ('[{"a": 1}\n {"a": 2}]', "F:2: is not JSON: Expecting ',' delimiter at column 2"),
+            ('[{"a": 1},\n', "F:2: is not JSON: Expecting value at column 1"),
+            ('[{"a": 1},\n]', "F:2: is not JSON: Expecting value at column 1"),
+            ('[{"a": 1}]\nx', "F:2: is not JSON: Extra data at column 1"),
+            ('{"rows": [{}],\n"b": 2', "F:2: is not JSON: Expecting ',' delimiter at column 7"),
+            ('{"rows": [{}]} 3', "F:1: is not JSON: Extra data at column 16"),
+            ('{"rows": [{}],\n"b": NaN}', "F:1: holds NaN, which is not JSON; write null where there is no value"),
+            ('[\n3]', "F:2: is the number 3, not an object; each row is one JSON object {...}"),
+            ('[{"a": 1},\n{"a": NaN}]', "F:2: holds NaN, which is not JSON; write null where there is no value"),
+            ('"x"', 'F:1: is neither a list of rows nor an object {"rows": [...]}'),
+            ('', 'F:1: is neither a list of rows nor an object {"rows": [...]}'),
+            ('{"a": 1,\n"b": 2}',
+             'F:1: is an object without a list "rows"; give a list of rows or {"rows": [...]}'),
+            ('{"a" 1,\n"b": 2}', "F:1: is not JSON: Expecting ':' delimiter at column 6"),
+            ('{\n"a": NaN}', "F:2: holds NaN, which is not JSON; write null where there is no value"),
+        ],
+    )  # fmt: skip
+    def test_faults(self, tmp_path: Path, text: str, message: str) -> None:
+        assert faults_of(put(tmp_path / "a.json", text)) == [message]
+
+    def test_not_utf8(self, tmp_path: Path) -> None:
+        assert faults_of(put(tmp_path / "a.json", b'[\n{"a": "\xff"}]')) == [
+            "F:2: is not UTF-8: byte 0xff at byte 8 of the line; save the file as UTF-8"
+        ]
+
+
+class TestTables:
+    def table(self, rows: list[list[str]], delimiter: str = ",") -> bytes:
+        out = io.StringIO()
+        csv.writer(out, delimiter=delimiter).writerows(rows)
+        return out.getvalue().encode()
+
+    def test_quotes_line_ends_and_lines(self, tmp_path: Path) -> None:
+        table = self.table([["document", "summary"], ['say "a",\nthen b', "x"], ["second", "🙂"]])
+        assert read(put(tmp_path / "a.csv", b"\xef\xbb\xbf" + table)) == [
+            Row(2, {"document": 'say "a",\nthen b', "summary": "x"}),
+            Row(4, {"document": "second", "summary": "🙂"}),
+        ]
+
+    def test_tabs(self, tmp_path: Path) -> None:
+        path = put(tmp_path / "a.tsv", self.table([["document", "summary"], ["a,b", "c"]], "\t"))
+        assert read(path) == [Row(2, {"document": "a,b", "summary": "c"})]
+
+    def test_long_cells_and_the_limit_is_put_back(self, tmp_path: Path) -> None:
+        before = csv.field_size_limit()
+        path = put(tmp_path / "a.csv", self.table([["document"], ["x" * 300_000]]))
+        assert len(read(path)[0].cells["document"]) == 300_000
+        assert csv.field_size_limit() == before
+
+    def test_blank_lines_and_empty_file(self, tmp_path: Path) -> None:
+        assert read(put(tmp_path / "a.csv", "a,b\n\n1,2\n\n")) == [Row(3, {"a": "1", "b": "2"})]
+        assert read(put(tmp_path / "b.csv", "")) == []
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("a,b\n1,2\n3\n",
+             "F:3: has 1 cells where the header has 2; quote cells that hold the separator or a line end"),
+            ("a,a\n1,2\n", "F:1: a: is the name of two columns; rename one"),
+            ('a,b\n1,"2\n', "F:2: is not a table that can be read: unexpected end of data"),
+            (b"a,b\n1,\xff\n", "F:2: is not UTF-8: byte 0xff at byte 3 of the line; save the file as UTF-8"),
+        ],
+    )  # fmt: skip
+    def test_faults(self, tmp_path: Path, content: str | bytes, message: str) -> None:
+        assert faults_of(put(tmp_path / "a.csv", content))[0] == message
+
+
+class TestParquet:
+    def test_rows(self, tmp_path: Path) -> None:
+        pa = pytest.importorskip("pyarrow")
+        pq = pytest.importorskip("pyarrow.parquet")
+        import datetime
+        import decimal
+
+        table = pa.table({
+            "document": ["a", "b"], "key_facts": [["f"], None], "score": [1.5, float("nan")],
+            "day": [datetime.date(2024, 1, 2), None], "price": [decimal.Decimal("1.50"), None],
+            "human": [{"ratings": {"x": 1.0}}, {"ratings": {"x": None}}],
+        })  # fmt: skip
+        pq.write_table(table, tmp_path / "a.parquet")
+        assert read(tmp_path / "a.parquet") == [
+            Row(1, {"document": "a", "key_facts": ["f"], "score": 1.5, "day": "2024-01-02", "price": "1.50",
+                    "human": {"ratings": {"x": 1.0}}}),
+            Row(2, {"document": "b", "key_facts": None, "score": None, "day": None, "price": None,
+                    "human": {"ratings": {"x": None}}}),
+        ]  # fmt: skip
+
+    def test_broken(self, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow")
+        assert faults_of(put(tmp_path / "a.parquet", b"PAR1 no"))[0].startswith(
+            "F: is not a Parquet file that can be read: "
+        )
+
+    def test_not_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(InstallError) as caught:
+            read(put(tmp_path / "a.parquet", b"PAR1"))
+        assert str(caught.value) == "pyarrow is not installed; add it with: pip install 'summeter[parquet]'"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(None, "null"), (True, "true"), (2, "the number 2"), ("x", "a text"), ([], "a list"), ({}, "an object"),
+     (b"", "a bytes")],
+)  # fmt: skip
+def test_describe(value: Any, expected: str) -> None:
+    assert describe(value) == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(JSON)
+def test_parse_json_reads_all_json(value: Any) -> None:
+    assert parse_json(json.dumps(value)) == value
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=st.lists(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), JSON, max_size=3)))
+def test_json_and_json_lines_agree(rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("agree")
+    lines = put(folder / "a.jsonl", "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
+    whole = put(folder / "a.json", json.dumps(rows, ensure_ascii=False, indent=2))
+    assert [row.cells for row in read(lines)] == [row.cells for row in read(whole)] == rows
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=2, max_size=2), max_size=4))
+def test_tables_come_back(rows: list[list[str]], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("table") / "a.csv"
+    with path.open("w", encoding="utf-8", newline="") as handle:
+        csv.writer(handle, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *rows])
+    assert [list(row.cells.values()) for row in read(path)] == rows

@@ -1,0 +1,223 @@
+"""The `human` block: what it may hold, which judgments it becomes, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from summeter.records import InputError, Judgment, KeyFacts, Span
+from summeter.store.dataset import Dataset, flat_rows, load
+
+SUMMARY = "It rained. We stayed."  # sentences at 0-10 and 11-21
+FACTS = ["It rained.", "They stayed in.", "It was cold."]
+
+
+def row(human: Any, **more: Any) -> dict[str, Any]:
+    return {"doc_id": "d", "system": "s", "document": "It rained all day. We stayed in.", "summary": SUMMARY,
+            "key_facts": FACTS, "human": human} | more  # fmt: skip
+
+
+def judged(human: dict[str, Any], name: str = "human.raw") -> list[Judgment]:
+    return list(load([row(human)]).judgments(name))
+
+
+def short(one: Judgment) -> tuple[Any, ...]:
+    return one.judge, one.aspect, one.target.unit, one.target.index, one.value, one.label, one.error_type, one.status
+
+
+def faults(human: Any, **more: Any) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load([row(human, **more)])
+    return [str(one) for one in caught.value.faults]
+
+
+def back(human: dict[str, Any]) -> Any:
+    return next(flat_rows(load([row(human)]))).get("human")
+
+
+class TestJudgments:
+    def test_ratings(self) -> None:
+        found = judged({"ratings": {"coherence": {"a": 4, "b": None}, "fluency": 4.5}})
+        assert [short(one) for one in found] == [
+            ("a", "coherence", "summary", None, 4.0, None, None, "ok"),
+            ("b", "coherence", "summary", None, None, None, None, "skipped"),
+            ("people", "fluency", "summary", None, 4.5, None, None, "ok"),
+        ]
+        assert {one.signature for one in found} == {"human.ratings|v:1"}
+        assert found[1].reason == "no vote"
+
+    def test_crowd_ratings_are_a_set_of_their_own(self) -> None:
+        data = load([row({"crowd_ratings": {"coherence": {"w0": 2}}})])
+        assert data.judgment_sets == ("crowd.raw",)
+        (one,) = data.judgments("crowd.raw")
+        assert (one.judge, one.value, one.signature) == ("w0", 2.0, "human.crowd_ratings|v:1")
+
+    def test_overall(self) -> None:
+        (one,) = judged({"overall": {"faithfulness": 1}})
+        assert (one.aspect, one.value, one.signature) == ("faithfulness", 1.0, "human.overall|v:1")
+
+    def test_sentence_labels_numbers_names_and_no_votes(self) -> None:
+        found = judged({"sentence_labels": [{"a": 1, "b": "entity error", "c": "NoE"}, None]})
+        assert [short(one) for one in found] == [
+            ("a", "faithfulness", "sentence", 0, 1.0, 1, None, "ok"),
+            ("b", "faithfulness", "sentence", 0, 0.0, 0, "entity error", "ok"),
+            ("c", "faithfulness", "sentence", 0, 1.0, 1, "NoE", "ok"),
+            ("people", "faithfulness", "sentence", 1, None, None, None, "skipped"),
+        ]
+        assert found[0].signature == "human.sentence_labels|v:1"
+
+    def test_error_types_apart(self) -> None:
+        found = judged({"sentence_labels": [{"a": 0, "b": 1}, 1], "sentence_error_types": [{"a": "EntE"}, "no error"]})
+        assert [(one.judge, one.label, one.error_type) for one in found] == [
+            ("a", 0, "EntE"), ("b", 1, None), ("people", 1, "no error"),
+        ]  # fmt: skip
+
+    def test_error_types_alone_decide(self) -> None:
+        found = judged({"sentence_error_types": ["OutE", "No Error"]})
+        assert [(one.label, one.error_type) for one in found] == [(0, "OutE"), (1, "No Error")]
+
+    def test_key_fact_labels_name_their_list(self) -> None:
+        found = judged({"key_fact_labels": [1, {"a": False, "b": True}, None]})
+        assert [(one.judge, one.target.index, one.label, one.status) for one in found] == [
+            ("people", 0, 1, "ok"), ("a", 1, 0, "ok"), ("b", 1, 1, "ok"), ("people", 2, None, "skipped"),
+        ]  # fmt: skip
+        assert {one.target.list_id for one in found} == {KeyFacts.of(FACTS, "given").id}
+        assert {one.aspect for one in found} == {"completeness"}
+
+    def test_alignment_gives_completeness_and_conciseness(self) -> None:
+        found = judged({"alignment": [[0], [0], []]})
+        assert [short(one)[1:6] for one in found] == [
+            ("completeness", "key_fact", 0, 1.0, 1),
+            ("completeness", "key_fact", 1, 1.0, 1),
+            ("completeness", "key_fact", 2, 0.0, 0),
+            ("conciseness", "sentence", 0, 1.0, 1),  # carries facts 0 and 1
+            ("conciseness", "sentence", 1, 0.0, 0),  # carries none
+        ]
+        assert found[0].evidence == (Span(of="summary", start=0, end=10),)
+        assert {one.signature for one in found} == {"human.alignment|v:1"}
+
+    def test_conciseness_is_open_where_a_fact_was_not_voted_on(self) -> None:
+        every = judged({"alignment": [{"a": [0]}, {"a": None}, {"a": []}]})
+        found = [one for one in every if one.aspect == "conciseness"]
+        assert [(one.target.index, one.label, one.reason) for one in found] == [
+            (0, 1, None), (1, None, "no vote on some key facts"),
+        ]  # fmt: skip
+
+    def test_spans(self) -> None:
+        (one, two) = judged({"spans": [{"annotator": "a", "start": 3, "end": 9, "label": "entity error"},
+                                       {"start": 0, "end": 2, "label": 1}]})  # fmt: skip
+        assert short(one) == ("a", "faithfulness", "span", 0, 0.0, 0, "entity error", "ok")
+        assert one.evidence[0].cut(SUMMARY) == "rained"
+        assert short(two) == ("people", "faithfulness", "span", 1, 1.0, 1, None, "ok")
+
+    def test_key_facts_may_come_with_a_later_row(self) -> None:
+        first = {"doc_id": "d", "system": "a", "document": "x", "summary": "y", "human": {"key_fact_labels": [1]}}
+        second = {"doc_id": "d", "system": "b", "document": "x", "summary": "z", "key_facts": ["f"]}
+        (one,) = load([first, second]).judgments("human.raw")
+        assert one.target.list_id == KeyFacts.of(["f"], "given").id
+
+    @pytest.mark.parametrize("human", [{}, None, {"ratings": None}, {"ratings": {}}, {"spans": []}])
+    def test_nothing_said_is_no_set(self, human: Any) -> None:
+        assert load([row(human)]).judgment_sets == ()
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("human", "message"),
+        [
+            ("x", "rows:1: human: is a text; give an object of people's judgments"),
+            ({"rating": {}}, ("rows:1: human.rating: is not known; did you mean 'ratings'?; a block holds: ratings, "
+             "crowd_ratings, overall, sentence_labels, sentence_error_types, key_fact_labels, alignment, spans")),
+            ({"ratings": [1]}, "rows:1: human.ratings: is a list; give an object {name: value}"),
+            ({"ratings": {"x": "4"}}, "rows:1: human.ratings.x: is a text; give a number, or null for no vote"),
+            ({"ratings": {"x": {"a": True}}}, "rows:1: human.ratings.x.a: is true; give a number, or null for no vote"),
+            ({"ratings": {"x": {"": 1}}},
+             "rows:1: human.ratings.x: names an annotator with no name; give each annotator an id"),
+            ({"overall": {"x": 10**400}},
+             f"rows:1: human.overall.x: is the number {10**400}; give a number, or null for no vote"),
+            ({"sentence_labels": 1}, "rows:1: human.sentence_labels: is the number 1; give a list"),
+            ({"sentence_labels": [1]},
+             "rows:1: human.sentence_labels: has 1 cells for 2 sentences; give one cell per sentence"),
+            ({"sentence_labels": [1, 0.5]}, ("rows:1: human.sentence_labels[1]: is the number 0.5; give 1 (supported), "
+             "0 (error), the name of an error type, or null")),
+            ({"sentence_labels": [1, {"a": ""}]}, ("rows:1: human.sentence_labels[1].a: is a text; give 1 (supported), "
+             "0 (error), the name of an error type, or null")),
+            ({"sentence_error_types": [0, None]},
+             "rows:1: human.sentence_error_types[0]: is the number 0; give an error type, or null"),
+            ({"sentence_labels": ["EntE", 1], "sentence_error_types": ["OutE", None]},
+             ("rows:1: human.sentence_error_types[0]: says 'OutE' where sentence_labels says 'EntE' (people); "
+             "give one of the two")),
+            ({"key_fact_labels": [1, 0]},
+             "rows:1: human.key_fact_labels: has 2 cells for 3 key facts; give one cell per key fact"),
+            ({"key_fact_labels": [1, 0, 2]},
+             "rows:1: human.key_fact_labels[2]: is the number 2; give 1 (present), 0 (absent) or null"),
+            ({"alignment": [[], [], 0]},
+             "rows:1: human.alignment[2]: is the number 0; give a list of sentence indexes (from 0), or null"),
+            ({"alignment": [[2], [], []]},
+             "rows:1: human.alignment[0]: holds 2, which is no sentence; the summary has 2, counted from 0"),
+            ({"alignment": [[0, 0], [], []]}, "rows:1: human.alignment[0]: names a sentence twice; name it once"),
+            ({"spans": ["x"]},
+             "rows:1: human.spans[0]: is a text; give an object with annotator, start, end and label"),
+            ({"spans": [{"start": 0, "end": 22, "label": 0}]},
+             "rows:1: human.spans[0]: runs from 0 to 22; give 0 <= start < end <= 21, code points of the summary"),
+            ({"spans": [{"start": 0, "label": 0}]}, "rows:1: human.spans[0]: needs start and end as whole numbers"),
+            ({"spans": [{"start": 0, "end": 1}]},
+             "rows:1: human.spans[0].label: is null; give an error type, 1 (supported) or 0 (error)"),
+            ({"spans": [{"start": 0, "end": 1, "label": 0, "annotator": 3}]},
+             "rows:1: human.spans[0].annotator: is the number 3; give an annotator's id"),
+            ({"spans": [{"start": 0, "end": 1, "labl": 0, "label": 0}]},
+             ("rows:1: human.spans[0].labl: is not known; did you mean 'label'?; "
+             "a span has: annotator, start, end, label")),
+        ],
+    )  # fmt: skip
+    def test_message(self, human: Any, message: str) -> None:
+        assert faults(human) == [message]
+
+    def test_all_of_them_at_once(self) -> None:
+        assert len(faults({"ratings": {"x": "a", "y": "b"}, "sentence_labels": [1], "spans": 3})) == 4
+
+    def test_a_label_beside_another_type_is_a_warning(self) -> None:
+        data = load([row({"sentence_labels": [0, 1], "sentence_error_types": ["no error", "EntE"]})])
+        assert [str(one) for one in data.warnings] == [
+            "rows:1: human.sentence_error_types[0]: says 'no error' beside the label 0 (people); both are kept",
+            "rows:1: human.sentence_error_types[1]: says 'EntE' beside the label 1 (people); both are kept",
+        ]
+        assert [one.label for one in data.judgments("human.raw")] == [0, 1]
+
+
+class TestBack:
+    @pytest.mark.parametrize(
+        "human",
+        [
+            {"ratings": {"x": {"a": 4, "b": None}, "y": 2.5}, "crowd_ratings": {"x": {"w": 1}}, "overall": {"z": None}},
+            {"sentence_labels": [{"a": 1, "b": 0}, None], "sentence_error_types": [{"b": "EntE"}, None]},
+            {"key_fact_labels": [1, {"a": 0, "b": None}, None]},
+            {"alignment": [[1, 0], {"a": [], "b": [0]}, None]},
+            {"spans": [{"annotator": "a", "start": 3, "end": 9, "label": "x"}, {"start": 0, "end": 2, "label": 0}]},
+        ],
+    )
+    def test_equal(self, human: dict[str, Any]) -> None:
+        assert back(human) == human
+
+    def test_documented_normal_forms(self) -> None:
+        assert back({"sentence_labels": ["EntE", "NoE"]}) == {
+            "sentence_labels": [0, 1], "sentence_error_types": ["EntE", "NoE"],
+        }  # fmt: skip
+        assert back({"ratings": {"x": {}}}) == {"ratings": {"x": None}}
+        assert back({"ratings": {"x": {"people": 3.0}}}) == {"ratings": {"x": 3}}
+        assert back({"key_fact_labels": [True, 1.0, False]}) == {"key_fact_labels": [1, 1, 0]}
+        assert back({"sentence_labels": [None, None], "sentence_error_types": [{"a": "EntE", "b": None}, {}]}) == {
+            "sentence_labels": [{"a": 0}, None], "sentence_error_types": [{"a": "EntE"}, None],
+        }  # fmt: skip
+
+    def test_normal_forms_are_stable(self) -> None:
+        once = back({"sentence_labels": [{"people": "EntE", "a": 1}, {}], "sentence_error_types": [{"b": "OutE"}, "x"]})
+        assert back(once) == once
+
+    def test_nothing_is_dropped_silently(self) -> None:
+        data: Dataset = load([row({"overall": {"x": 1}})])
+        (one,) = data.judgments("human.raw")
+        odd = one.model_copy(update={"signature": "human.overall|v:2"})
+        with pytest.raises(Exception, match="1 judgments of 'd' by 's' have no place in a flat row"):
+            list(flat_rows(data.with_judgments("human.raw", [odd])))
