@@ -14,6 +14,12 @@ from summeter.evaluators.catalog import CATALOG, find
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
+from summeter.evaluators.rating.h2h import HeadToHead
+from summeter.evaluators.rating.mcq import MultipleChoice
+from summeter.evaluators.rating.mcq2 import MultipleChoiceShort
+from summeter.evaluators.rating.rts import ReasonThenScore
+from summeter.evaluators.rating.rts2 import ReasonThenScoreShort
+from summeter.evaluators.rating.stareval import StarEval
 from summeter.models.base import Completion, Request
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Document, Item, Judgment, Span, Summary
@@ -31,6 +37,7 @@ def _item() -> Item:
     return Item(
         document=document,
         summary=Summary(document_id="d1", system="s1", text=TEXT, sentences=spans, splitter="given"),
+        rival=Summary(document_id="d1", system="s2", text="Ana moved to a mill.", splitter="given"),
     )
 
 
@@ -54,13 +61,28 @@ class Parrot:
 
 
 class Harness(NamedTuple):
-    """An evaluator, two good replies that differ, and how many judgments an item gives."""
+    """An evaluator, two good replies that differ, and how many judgments an item gives.
+
+    `plain` names cases that are good replies in the published form of this one.
+    """
 
     evaluator: Evaluator
     good: str
     other: str
     units: int
     counted: bool = True
+    plain: frozenset[str] = frozenset()
+
+
+RTS = Harness(
+    ReasonThenScore(),
+    json.dumps({"reason": 'It leaps [from the boat] } "so it\'s said" \\ { to a mill.', "score": 2}),
+    json.dumps({"reason": "It's one text.", "score": 5}),
+    units=1, counted=False,
+)  # fmt: skip
+MCQ = Harness(
+    MultipleChoice(), json.dumps({"answer": "B"}), json.dumps({"answer": "E"}), units=1, counted=False,
+)  # fmt: skip
 
 
 def _fact_check(labels: dict[str, str]) -> str:
@@ -96,6 +118,15 @@ HARNESSES = {
         json.dumps({"key_facts": ["Nothing happened."]}),
         units=0, counted=False,
     ),
+    "rts": RTS,
+    "rts2": RTS._replace(evaluator=ReasonThenScoreShort()),
+    "mcq": MCQ,
+    "mcq2": MCQ._replace(evaluator=MultipleChoiceShort()),
+    "h2h": MCQ._replace(evaluator=HeadToHead(), other=json.dumps({"answer": "A"})),
+    "stareval": Harness(
+        StarEval(), json.dumps({"stars": "4"}), json.dumps({"stars": "1"}),
+        units=1, counted=False, plain=frozenset({"a bare number"}),
+    ),
 }  # fmt: skip
 
 
@@ -121,7 +152,7 @@ def _pairs(cases: tuple[Case, ...]) -> list[Any]:
         pytest.param(harness, case, id=f"{name}-{case.name}")
         for name, harness in HARNESSES.items()
         for case in cases
-        if harness.counted or not case.counted
+        if (harness.counted or not case.counted) and case.name not in harness.plain
     ]
 
 

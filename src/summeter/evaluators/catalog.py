@@ -21,6 +21,12 @@ CATALOG: dict[str, str] = {
     "finesure.fact_check": "summeter.evaluators.finesure.fact_check:FactCheck",
     "finesure.key_facts": "summeter.evaluators.finesure.key_facts:KeyFactExtraction",
     "finesure.align": "summeter.evaluators.finesure.align:Align",
+    "rts": "summeter.evaluators.rating.rts:ReasonThenScore",
+    "rts2": "summeter.evaluators.rating.rts2:ReasonThenScoreShort",
+    "mcq": "summeter.evaluators.rating.mcq:MultipleChoice",
+    "mcq2": "summeter.evaluators.rating.mcq2:MultipleChoiceShort",
+    "stareval": "summeter.evaluators.rating.stareval:StarEval",
+    "h2h": "summeter.evaluators.rating.h2h:HeadToHead",
 }
 
 GROUP = "summeter.evaluators"
