@@ -13,6 +13,7 @@ from summeter.engine.plan import Job, Unit, item_key
 from summeter.evaluators.base import Pen, Prepared, Tools
 from summeter.records import (
     AccessError,
+    CapabilityError,
     Document,
     Item,
     Judgment,
@@ -31,7 +32,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 # Every later item would meet these too: the run stops and says why.
-FATAL = (UsageError, AccessError, ReplayMiss)
+FATAL = (UsageError, AccessError, CapabilityError, ReplayMiss)
 
 
 class Advance(Protocol):

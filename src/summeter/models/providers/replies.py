@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from summeter.models.base import Completion, Request
-from summeter.records import CapabilityError, ModelError, TransientError
+from summeter.records import AccessError, CapabilityError, ModelError, TransientError
 
 Clean = Callable[[str], str]
 
@@ -78,9 +78,11 @@ def failure(answer: Answer, request: Request, key_variable: str, clean: Clean) -
         return _refused(answer, head, said, request)
     if status in TRANSIENT or status >= 500:
         if status == 429 and _SPENT.search(said):
-            return ModelError(f"{head}. The account's budget is spent; add to it and resume")
+            return AccessError(f"{head}. The account's budget is spent; add to it and resume")
         return TransientError(head, retry_after=retry_after(answer.headers))
-    return ModelError(f"{head}. {_advice(status, key_variable)}")
+    # Turned away, unpaid, unknown or elsewhere: so would every other call be.
+    kind = AccessError if status in {401, 402, 403, 404} or 300 <= status < 400 else ModelError
+    return kind(f"{head}. {_advice(status, key_variable)}")
 
 
 def _refused(answer: Answer, head: str, said: str, request: Request) -> ModelError:
