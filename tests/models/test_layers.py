@@ -89,13 +89,14 @@ def test_a_failure_reaches_every_waiter_and_is_not_stored() -> None:
 def test_who_leaves_does_not_take_the_call_along(leave: list[bool]) -> None:
     """Waiters that are cancelled are cancelled; the others get the reply; with none left the call ends."""
     ended: list[str] = []
+    go = asyncio.Event()
 
     class Slow:
         id = "slow/one"
 
         async def complete(self, request: Request) -> Completion:
             try:
-                await asyncio.sleep(0.005)
+                await go.wait()
             except asyncio.CancelledError:
                 ended.append("cancelled")
                 raise
@@ -111,6 +112,8 @@ def test_who_leaves_does_not_take_the_call_along(leave: list[bool]) -> None:
         for task, leaves in zip(tasks, leave, strict=True):
             if leaves:
                 task.cancel()
+        await asyncio.sleep(0.001)
+        go.set()
         ends = await asyncio.gather(*tasks, return_exceptions=True)
         for end, leaves in zip(ends, leave, strict=True):
             assert isinstance(end, asyncio.CancelledError) if leaves else end.text == "hi"

@@ -6,13 +6,16 @@ A user overrides a template by putting a file of the same name into a folder of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.models.base import Message
-from summeter.records import UsageError, digest
+from summeter.records import InputError, UsageError, digest
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 class Prompt(NamedTuple):
@@ -34,29 +37,45 @@ class Template:
     @classmethod
     def load(cls, package: str, name: str, override: Path | None = None) -> Template:
         """`name`.txt from `override` where it has one, else from the package's prompts folder."""
-        if override is not None and (file := override / f"{name}.txt").is_file():
+        if override is None:
+            return _shipped(package, name)
+        if not override.is_dir():
+            raise UsageError(f"{override}: there is no such folder of prompt templates")
+        file = override / f"{name}.txt"
+        if not file.is_file():
+            return _shipped(package, name)
+        try:
             return cls(name, file.read_text("utf-8"))
-        return _shipped(package, name)
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError.at(file, None, None, f"cannot be read as UTF-8 text: {error}") from error
 
     def fill(self, **data: Any) -> Prompt:
         """The prompt with `data` in its holes. A hole without data is an error."""
         return Prompt(self.name, self.hash, tuple(self._turns(data)))
 
     def _turns(self, data: Mapping[str, Any]) -> list[Message]:
-        from jinja2 import StrictUndefined, TemplateError
-        from jinja2.sandbox import SandboxedEnvironment
+        from jinja2 import TemplateError
 
-        environment = SandboxedEnvironment(
-            undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
-        )
         turns: list[Message] = []
         for role, source in _parts(self.source):
             try:
-                text = environment.from_string(source).render(data).strip()
+                text = _compiled(source).render(data).strip()
             except TemplateError as error:
                 raise UsageError(f"prompt template {self.name!r}: {error}") from error
             turns.append(Message(role=role, content=text))
         return turns
+
+
+@lru_cache(maxsize=256)
+def _compiled(source: str) -> jinja2.Template:
+    """The template ready to fill. Compiling takes longer than a whole call's other work, so it is done once."""
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(
+        undefined=StrictUndefined, autoescape=False, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(source)
 
 
 def _parts(source: str) -> list[tuple[Any, str]]:

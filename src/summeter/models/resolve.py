@@ -59,13 +59,16 @@ def resolve(
     options = Options(base_url=base_url, timeout=timeout, max_connections=max_connections)
     if environ is not None:
         options = Options(base_url, timeout, max_connections, environ)
-    module, _, attribute = providers()[provider].partition(":")
+    # Looking for other packages' providers reads every installed package; it waits until it is needed.
+    module, _, attribute = (PROVIDERS.get(provider) or providers()[provider]).partition(":")
     factory: Callable[[str, Options], LLM] = getattr(import_module(module), attribute)
     return factory(name, options)
 
 
 def _split(model: str) -> tuple[str, str]:
     provider, slash, name = model.partition("/")
+    if provider in PROVIDERS and name.strip():
+        return provider, name
     known = providers()
     names = ", ".join(sorted(known))
     if not slash or not name.strip() or not provider:

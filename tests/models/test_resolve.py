@@ -1,0 +1,125 @@
+"""From strings to models: names, bindings, what roles share, what a replay needs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.models import resolve as room
+from summeter.models.base import Completion, Message, Request
+from summeter.models.providers.scripted import Scripted
+from summeter.models.resolve import CallSettings, bind, parse_binding, parse_bindings, providers, resolve, stack
+from summeter.records import ReplayMiss, UsageError
+from summeter.store.calls import CallStore
+
+
+@pytest.mark.parametrize("model", ["gpt-4o", "", "/", "openai/", "/gpt-4o", "openai/ "])
+def test_a_string_that_is_no_model_is_refused_with_an_example(model: str) -> None:
+    with pytest.raises(UsageError, match=r"PROVIDER/MODEL.*openai/gpt-4o.*scripted"):
+        resolve(model, environ={})
+
+
+def test_an_unknown_provider_is_refused_with_the_known_ones_and_a_guess() -> None:
+    with pytest.raises(UsageError, match=r"did you mean openai/gpt-4o.*ollama.*openai-api/NAME/MODEL"):
+        resolve("opnai/gpt-4o", environ={})
+    with pytest.raises(UsageError) as caught:
+        resolve("zzz/gpt-4o", environ={})
+    assert "did you mean" not in str(caught.value)
+
+
+def test_unknown_model_names_pass_through() -> None:
+    assert resolve("openai/whatever:next@2031", environ={"OPENAI_API_KEY": "k"}).id == "openai/whatever:next@2031"
+    assert resolve("openrouter/a/b-c", environ={"OPENROUTER_API_KEY": "k"}).id == "openrouter/a/b-c"
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("openai/gpt-4o", ("judge", "openai/gpt-4o")),
+        ("judge=openai/gpt-4o", ("judge", "openai/gpt-4o")),
+        (" extractor = nothing", ("judge", "extractor = nothing")),  # no role has a blank; resolve refuses it
+        ("second=openai-api/lab/m=4", ("second", "openai-api/lab/m=4")),
+        ("openai-api/lab/m=4", ("judge", "openai-api/lab/m=4")),
+    ],
+)
+def test_bindings(text: str, bound: tuple[str, str]) -> None:
+    assert parse_binding(text) == bound
+
+
+def test_faulty_bindings() -> None:
+    with pytest.raises(UsageError, match="binds no model"):
+        parse_binding("judge=")
+    with pytest.raises(UsageError, match="bound twice"):
+        parse_bindings(["judge=a/b", "a/c"])
+    assert parse_bindings(["a/b", "second=a/c", "judge=a/b"]) == {"judge": "a/b", "second": "a/c"}
+
+
+def test_other_packages_add_providers_but_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        EntryPoint("lab", "summeter.models.providers.scripted:scripted", "summeter.providers"),
+        EntryPoint("openai", "elsewhere:stolen", "summeter.providers"),
+    ]
+    monkeypatch.setattr(room, "entry_points", lambda group: points)
+    assert providers()["lab"] == "summeter.models.providers.scripted:scripted"
+    assert "elsewhere" not in providers()["openai"]
+
+
+def _rules(tmp_path: Path, *rules: dict[str, Any]) -> str:
+    path = tmp_path / "rules.jsonl"
+    path.write_text("".join(json.dumps(rule) + "\n" for rule in rules), "utf-8")
+    return f"scripted/{path}"
+
+
+def _ask(model: str, text: str) -> Request:
+    return Request(model=model, messages=(Message(role="user", content=text),))
+
+
+def test_roles_with_one_model_share_it(tmp_path: Path) -> None:
+    model = _rules(tmp_path, {"reply": "hi"})
+    bound = bind({"judge": model, "second": model}, CallStore())
+
+    async def main() -> None:
+        for role in ("judge", "second"):
+            assert (await bound.llms[role].llm.complete(_ask(model, "hello"))).text == "hi"
+        await bound.close()
+
+    asyncio.run(main())
+    assert list(bound.meters) == [model]
+    assert (bound.meters[model].usage.sent, bound.meters[model].usage.hits) == (1, 1)
+
+
+def test_models_at_one_address_share_their_limit() -> None:
+    settings = CallSettings(base_url="http://127.0.0.1:9/v1", max_connections=3)
+    bound = bind({"judge": "vllm/a", "second": "vllm/b"}, None, settings)
+    gates = {meter.llm.llm.llm._gate for meter in bound.meters.values()}  # type: ignore[attr-defined]
+    assert len(gates) == 1
+
+
+def test_a_replay_resolves_nothing() -> None:
+    store = CallStore()
+    request = _ask("openai/gpt-4o", "hello")
+    store.put(request.key, request.canonical, Completion(text="hi").model_dump_json(), "openai/gpt-4o")
+    # There is no key in the environment given, and none is asked for.
+    bound = bind({"judge": "openai/gpt-4o"}, store, CallSettings(replay=True))
+    llm = bound.llms["judge"].llm
+    assert asyncio.run(llm.complete(request)).text == "hi"
+    with pytest.raises(ReplayMiss):
+        asyncio.run(llm.complete(_ask("openai/gpt-4o", "other")))
+    with pytest.raises(UsageError, match="recorded calls"):
+        bind({"judge": "openai/gpt-4o"}, None, CallSettings(replay=True))
+
+
+def test_a_stack_without_a_store_still_flies_once() -> None:
+    llm = Scripted({"hello": "hi"}, latency=0.01)
+
+    async def main() -> None:
+        meter = stack(llm)
+        await asyncio.gather(*(meter.complete(_ask("scripted/rules", "hello")) for _ in range(4)))
+
+    asyncio.run(main())
+    assert llm.calls == 1
