@@ -1,0 +1,11 @@
+"""PAGES: runs for readers. `html` writes the report, `ranking` prints the table, `markdown` gives it as text.
+
+Nothing here asks a model: a page is a view of what runs hold. (`html` is the function; it hides the module
+of that name, whose contents nobody else needs.)
+"""
+
+from summeter.report.build import page
+from summeter.report.html import html, render
+from summeter.report.terminal import markdown, ranking
+
+__all__ = ["html", "markdown", "page", "ranking", "render"]

@@ -1,0 +1,364 @@
+"""The blocks a report is made of: frozen values, computed once from runs, drawn by whoever renders them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from summeter.report.words import Kind
+
+
+class Count(NamedTuple):
+    """How many judgments have a status, and their share of all."""
+
+    status: str
+    number: int
+    share: float
+
+
+class RunHead(NamedTuple):
+    """What a run judged, with what, when, and how far it came."""
+
+    letter: str
+    name: str
+    status: str
+    alarm: str | None
+    when: str
+    judges: tuple[str, ...]
+    data_name: str
+    documents: int
+    summaries: int
+    judged: int
+    systems: int
+    domains: int
+    counts: tuple[Count, ...]
+    wanted: int
+    coverage: float | None
+    verdict: str
+
+
+class Column(NamedTuple):
+    """One column of a ranking: an aspect as one source scores it, on an axis from `low` to `high`."""
+
+    title: str
+    source: str
+    signature: str
+    meaning: str
+    formula: str
+    low: float
+    high: float
+
+
+class Cell(NamedTuple):
+    """A system's mean in a column; `best` marks the highest value of the column."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    missing: int
+    best: bool
+    reason: str | None
+
+
+class RankRow(NamedTuple):
+    """A system with its place (None without a value in the leading column)."""
+
+    system: str
+    place: int | None
+    cells: tuple[Cell | None, ...]
+
+
+class RankTable(NamedTuple):
+    """Systems, best first by the column `lead`."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[RankRow, ...]
+    lead: int
+
+
+class Standing(NamedTuple):
+    """Where a system stands in a column among the `of` systems that have a value there. No place where more
+    is not better."""
+
+    title: str
+    source: str
+    cell: Cell
+    place: int | None
+    of: int
+
+
+class DomainMean(NamedTuple):
+    """A system's mean on one domain."""
+
+    domain: str
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+class ErrorCount(NamedTuple):
+    """How many sentences have an error of this type."""
+
+    type: str
+    number: int
+
+
+class Panel(NamedTuple):
+    """Strengths and weaknesses of one system; `unsupported` of `sentences` judged sentences are wrong."""
+
+    system: str
+    standings: tuple[Standing, ...]
+    aspect: str
+    strongest: DomainMean | None
+    weakest: DomainMean | None
+    errors: tuple[ErrorCount, ...]
+    unsupported: int
+    sentences: int
+    judge: str
+
+
+class HeatCell(NamedTuple):
+    """A mean with its n; `shade` from 0 (low) to 6 (high); `lowest` marks the system's weakest domain."""
+
+    value: float | None
+    n: int
+    missing: int
+    shade: int
+    lowest: bool
+
+
+class Heat(NamedTuple):
+    """Means by domain and system in one column. `by_system` says that systems are the rows."""
+
+    title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[HeatCell, ...], ...]
+    by_system: bool
+
+
+class ItemLink(NamedTuple):
+    """An item by its number in the deck, and its name."""
+
+    item: int
+    doc_id: str
+    system: str
+
+
+class FailureGroup(NamedTuple):
+    """Judgments that could not be had for one reason; `more` items are not listed."""
+
+    status: str
+    meaning: str
+    source: str
+    aspects: tuple[str, ...]
+    reason: str
+    judgments: int
+    items: int
+    listed: tuple[ItemLink, ...]
+    more: int
+
+
+class Difference(NamedTuple):
+    """Second run minus first, for a system in a column, over the items both judged."""
+
+    system: str
+    first: float | None
+    second: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    n: int
+    words: str
+
+
+class Contrast(NamedTuple):
+    """Two sources of two runs on one aspect, system by system."""
+
+    title: str
+    first: str
+    second: str
+    rows: tuple[Difference, ...]
+
+
+class Changed(NamedTuple):
+    """An item whose verdicts changed: `flips` of `compared`, and the largest change of a score."""
+
+    link: ItemLink
+    flips: int
+    compared: int
+    largest: float | None
+    aspect: str | None
+
+
+class Comparison(NamedTuple):
+    """One run against the first: what both judged, means, and the items that changed most."""
+
+    first: str
+    second: str
+    common: int
+    alone: tuple[int, int]
+    contrasts: tuple[Contrast, ...]
+    changed: tuple[Changed, ...]
+    changed_items: int
+    note: str | None
+
+
+class Signed(NamedTuple):
+    """A source with all that its numbers depend on."""
+
+    letter: str
+    label: str
+    judge: str
+    model: str | None
+    aspects: tuple[str, ...]
+    reduce: str
+    signature: str
+    imported: bool
+
+
+class Provenance(NamedTuple):
+    """How to make a run's numbers again."""
+
+    letter: str
+    name: str
+    data_name: str
+    data_hash: str
+    splitter: str
+    summeter: str
+    python: str
+    intervals: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+    replayed_from: str | None
+    replay: str | None
+    rebuild: str
+
+
+class Evidence(NamedTuple):
+    """A stretch of the document (`of` "d") or the summary ("s"), in code points."""
+
+    of: str
+    start: int
+    end: int
+
+
+class Verdict(NamedTuple):
+    """One judgment as a card shows it. `source` and `facts` count in the deck's lists."""
+
+    source: int
+    aspect: str
+    unit: str
+    index: int | None
+    facts: int | None
+    foreign: bool
+    kind: Kind
+    said: str
+    reason: str | None
+    evidence: tuple[Evidence, ...]
+
+
+class Vote(NamedTuple):
+    """What people decided about a sentence or key fact; `differs` where some judge decided otherwise."""
+
+    unit: str
+    aspect: str
+    index: int
+    facts: int | None
+    kind: Kind
+    said: str
+    differs: bool
+
+
+class CardScore(NamedTuple):
+    """A summary's score in a column of the deck."""
+
+    column: int
+    value: float | None
+    n: int
+    missing: int
+    status: str
+    reason: str | None
+
+
+class Card(NamedTuple):
+    """One summary beside its source."""
+
+    document: int
+    system: str
+    text: str
+    sentences: tuple[tuple[int, int], ...]
+    verdicts: tuple[Verdict, ...]
+    votes: tuple[Vote, ...]
+    scores: tuple[CardScore, ...]
+    order: float | None
+    wrong: bool
+    failed: bool
+    differs: bool
+    changed: int
+
+
+class DocumentCard(NamedTuple):
+    """A source text."""
+
+    id: str
+    text: str
+    domain: str | None
+    references: tuple[str, ...]
+
+
+class FactList(NamedTuple):
+    """A list of key facts and where it came from."""
+
+    origin: str
+    texts: tuple[str, ...]
+
+
+class DeckColumn(NamedTuple):
+    """A score a card may show."""
+
+    title: str
+    source: str
+    signature: str
+
+
+class Switch(NamedTuple):
+    """An aspect that several sources judged: the reader chooses whose verdicts are shown."""
+
+    aspect: str
+    sources: tuple[int, ...]
+
+
+class Deck(NamedTuple):
+    """Every item, worst first, with what the cards share."""
+
+    documents: tuple[DocumentCard, ...]
+    sources: tuple[str, ...]
+    signatures: tuple[str, ...]
+    columns: tuple[DeckColumn, ...]
+    facts: tuple[FactList, ...]
+    cards: tuple[Card, ...]
+    systems: tuple[str, ...]
+    domains: tuple[str, ...]
+    switches: tuple[Switch, ...]
+    aspects: tuple[str, ...]
+    people: bool
+    ordered_by: str | None
+
+
+class Page(NamedTuple):
+    """A whole report."""
+
+    title: str
+    summeter: str
+    heads: tuple[RunHead, ...]
+    tables: tuple[RankTable, ...]
+    panels: tuple[Panel, ...]
+    heats: tuple[Heat, ...]
+    failures: tuple[FailureGroup, ...]
+    deck: Deck
+    comparisons: tuple[Comparison, ...]
+    signed: tuple[Signed, ...]
+    provenance: tuple[Provenance, ...]
+    glossary: tuple[tuple[str, str, str], ...]

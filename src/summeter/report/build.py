@@ -1,0 +1,149 @@
+"""From runs to the blocks of a page. Everything a report states is computed here or below, nothing when drawing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import PurePath
+
+from summeter._version import __version__
+from summeter.records import UsageError
+from summeter.report.blocks import Count, Deck, Page, Provenance, RunHead, Signed
+from summeter.report.cards import DeckBuilder
+from summeter.report.compare import comparisons
+from summeter.report.failures import failures
+from summeter.report.standing import rank_tables, verdict
+from summeter.report.strengths import heats, panels
+from summeter.report.views import RunView, Source, sources, views
+from summeter.report.words import ALARM, gloss
+from summeter.store.manifest import JudgeEntry
+from summeter.store.run import RunFolder, counts, coverage
+
+# Names that say nothing: the name of the file or folder around them says more.
+_GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
+_STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
+
+
+def page(runs: Sequence[RunFolder], *, title: str | None = None) -> Page:
+    """The blocks of a report over one or several runs, the first of which is the one others are compared with.
+
+    Raises UsageError without a run.
+    """
+    if not runs:
+        raise UsageError("a report needs at least one run")
+    seen = views(runs)
+    found = sources(seen)
+    tables = rank_tables(seen, found)
+    builder = DeckBuilder(seen, found)
+    deck = builder.deck()
+    position = builder.position
+    on_page = {key: position[item] for key, item in builder.where.items()}
+    order = [row.system for row in tables[0].rows] if tables else []
+    return Page(
+        title=title or _title(seen), summeter=__version__,
+        heads=tuple(_head(view) for view in seen), tables=tables,
+        panels=panels(seen[0], found, tables[0]) if tables else (), heats=heats(seen[0], found, order),
+        failures=failures(seen, found, on_page), deck=deck,
+        comparisons=comparisons(seen, found, builder.where, position),
+        signed=tuple(_signed(seen[source.run], source) for source in found),
+        provenance=tuple(_provenance(view) for view in seen), glossary=_glossary(deck),
+    )  # fmt: skip
+
+
+def _title(seen: Sequence[RunView]) -> str:
+    names = dict.fromkeys(data_name(view) for view in seen)
+    return " and ".join(names)
+
+
+def data_name(view: RunView) -> str:
+    """What the data are called: the name on their card, else the file's own name."""
+    source = PurePath(view.manifest.data.source)
+    names = (view.data.card.name, source.name.partition(".")[0], source.parent.name)
+    return next((name for name in names if name and name not in _GENERIC), names[0])
+
+
+def _head(view: RunView) -> RunHead:
+    manifest, by_status = view.manifest, counts(view.judgments)
+    total = sum(by_status.values())
+    return RunHead(
+        letter=view.letter, name=view.name, status=manifest.status, alarm=ALARM.get(manifest.status),
+        when=_when(manifest.created, manifest.updated),
+        judges=tuple(_judge_words(judge) for judge in view.judges), data_name=data_name(view),
+        documents=len(view.data.documents), summaries=len(view.data.summaries),
+        judged=len({(one.target.document_id, one.target.system) for one in view.judgments}),
+        systems=len(view.data.systems), domains=len(view.data.domains),
+        counts=tuple(
+            Count(status, by_status[status], by_status[status] / total) for status in _STATUSES if status in by_status
+        ),
+        wanted=total - by_status.get("skipped", 0), coverage=coverage(by_status), verdict=verdict(view),
+    )  # fmt: skip
+
+
+def _when(start: str, end: str) -> str:
+    """`2026-11-21, 23:03 to 23:09 UTC`; stamps that are no times of the format runs write stay as they are."""
+    try:
+        first, last = datetime.fromisoformat(start).astimezone(UTC), datetime.fromisoformat(end).astimezone(UTC)
+    except ValueError:
+        return start
+    begun = f"{first:%Y-%m-%d, %H:%M}"
+    if f"{last:%Y-%m-%d, %H:%M}" == begun:
+        return f"{begun} UTC"
+    return f"{begun} to {last:%H:%M} UTC" if first.date() == last.date() else f"{begun} to {last:%Y-%m-%d, %H:%M} UTC"
+
+
+def _judge_words(judge: JudgeEntry) -> str:
+    name = f"{judge.name} ({judge.model})" if judge.model else judge.name
+    return f"{name}, imported" if judge.imported else name
+
+
+def _signed(view: RunView, source: Source) -> Signed:
+    judge = next(one for one in view.judges if (one.name, one.signature) == (source.judge, source.signature))
+    how = {"share": "share of units labelled 1", "mean": "mean of values"}[judge.reduce]
+    return Signed(
+        letter=view.letter, label=source.label, judge=judge.name, model=judge.model, aspects=judge.aspects, reduce=how,
+        signature=judge.signature, imported=judge.imported,
+    )  # fmt: skip
+
+
+def _provenance(view: RunView) -> Provenance:
+    manifest = view.manifest
+    return Provenance(
+        letter=view.letter, name=view.name, data_name=data_name(view), data_hash=manifest.data.hash,
+        splitter=manifest.data.splitter, summeter=manifest.summeter, python=manifest.python,
+        intervals=tuple(dict.fromkeys(row.interval for row in view.table.rows)),
+        options=tuple((name, str(value)) for name, value in sorted(manifest.options.items()) if value is not None),
+        replayed_from=PurePath(manifest.replayed_from).name if manifest.replayed_from else None,
+        replay=_replay(view), rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
+    )  # fmt: skip
+
+
+def _replay(view: RunView) -> str | None:
+    """The command that makes the run again without any model; None where judgments were imported."""
+    judges = view.manifest.judges
+    if not judges or any(judge.imported for judge in judges):
+        return None
+    parts = ["summeter", "score", f"{view.name}/data"]
+    for judge in judges:
+        parts += ["-e", _spec(judge)]
+    models = {role: model for judge in judges for role, model in judge.models.items()}
+    for role, model in models.items():
+        parts += ["-m", f"{role}={model}"]
+    options = view.manifest.options
+    for name in ("limit", "seed"):
+        if options.get(name) is not None:
+            parts += [f"--{name}", str(options[name])]
+    return shlex.join([*parts, "--replay", view.name, "-o", f"{view.name}-again"])
+
+
+def _spec(judge: JudgeEntry) -> str:
+    settings = ",".join(f"{name}={_plain(value)}" for name, value in judge.settings.items() if value is not None)
+    return f"{judge.name}[{settings}]" if settings else judge.name
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _glossary(deck: Deck) -> tuple[tuple[str, str, str], ...]:
+    return tuple(dict.fromkeys((one.title, one.meaning, one.formula) for one in map(gloss, deck.aspects)))

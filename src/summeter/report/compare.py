@@ -1,0 +1,171 @@
+"""One run against another: means over the items both judged, and the items whose verdicts changed most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from summeter.report.blocks import Changed, Comparison, Contrast, Difference, ItemLink
+from summeter.report.cards import unit_key
+from summeter.report.standing import Key, Place, label_of
+from summeter.report.views import RunView, Source
+from summeter.report.words import gloss
+from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
+from summeter.stats.resample import paired_bootstrap
+
+LISTED = 25
+Where = Mapping[tuple[int, str, str], int]
+Pair = tuple[Key, Key]
+
+
+def comparisons(
+    views: Sequence[RunView], sources: Sequence[Source], where: Where, position: Mapping[int, int]
+) -> tuple[Comparison, ...]:
+    """The first run against each later one. `where` gives an item's number, `position` its place on the page."""
+    return tuple(_compare(views[0], view, sources, where, position) for view in views[1:])
+
+
+def _compare(
+    first: RunView, second: RunView, sources: Sequence[Source], where: Where, position: Mapping[int, int]
+) -> Comparison:
+    mine, theirs = ({item for key, item in where.items() if key[0] == view.place} for view in (first, second))
+    common = mine & theirs
+    pairs = _pairs(first, second)
+    contrasts = tuple(_contrast(pair, first, second, sources, where) for pair in pairs)
+    changed = _changed(pairs, first, second, where, position)
+    return Comparison(
+        first=first.letter, second=second.letter, common=len(common),
+        alone=(len(mine - common), len(theirs - common)), contrasts=contrasts, changed=tuple(changed[:LISTED]),
+        changed_items=len(changed), note=_note(first, second, pairs),
+    )  # fmt: skip
+
+
+def _note(first: RunView, second: RunView, pairs: Sequence[Pair]) -> str | None:
+    if not pairs:
+        return "The two runs have no aspect in common."
+    if first.manifest.data.hash != second.manifest.data.hash:
+        return "The two runs judged different data; only summaries that are equal, with equal sources, are compared."
+    return None
+
+
+def _pairs(first: RunView, second: RunView) -> list[Pair]:
+    """Columns that answer each other: with one signature; else of one judge; else the only ones of an aspect."""
+    mine, theirs = first.table.columns(), second.table.columns()
+    made: list[Pair] = []
+    for same in (_identical, _same_judge, _same_aspect):
+        left = [key for key in mine if all(key != pair[0] for pair in made)]
+        right = [key for key in theirs if all(key != pair[1] for pair in made)]
+        for key in left:
+            answers = [other for other in right if same(key, other)]
+            rivals = [other for other in left if any(same(other, answer) for answer in answers)]
+            if len(answers) == 1 and len(rivals) == 1:
+                made.append((key, answers[0]))
+    return sorted(made, key=lambda pair: (FIRST.index(pair[0][2]) if pair[0][2] in FIRST else len(FIRST), pair[0]))
+
+
+def _identical(key: Key, other: Key) -> bool:
+    return key == other
+
+
+def _same_judge(key: Key, other: Key) -> bool:
+    return key[0] == other[0] and key[2] == other[2]
+
+
+def _same_aspect(key: Key, other: Key) -> bool:
+    return key[2] == other[2]
+
+
+def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, float]]:
+    """Item -> (document, system, value)."""
+    found = {}
+    for score in view.scores:
+        item = where.get((view.place, score.doc_id, score.system))
+        if (score.judge, score.signature, score.aspect) == key and score.value is not None and item is not None:
+            found[item] = (score.doc_id, score.system, score.value)
+    return found
+
+
+def _contrast(
+    pair: Pair, first: RunView, second: RunView, sources: Sequence[Source], where: Where
+) -> Contrast:
+    a, b = _values(first, pair[0], where), _values(second, pair[1], where)
+    common = [item for item in a if item in b]
+    systems = list(dict.fromkeys(system for _, system, _ in a.values()))
+    rows = tuple(
+        _difference(system, [(a[item], b[item]) for item in common if a[item][1] == system], first.seed)
+        for system in systems
+    )
+    before = label_of(Place(first.place, *pair[0]), first, sources)
+    after = label_of(Place(second.place, *pair[1]), second, sources)
+    return Contrast(gloss(pair[0][2]).title, before, after, rows)
+
+
+def _difference(
+    system: str, both: Sequence[tuple[tuple[str, str, float], tuple[str, str, float]]], seed: int
+) -> Difference:
+    if not both:
+        return Difference(system, None, None, None, None, None, 0, "no item in common")
+    before, after = [one[2] for one, _ in both], [one[2] for _, one in both]
+    got = paired_bootstrap(
+        after, before, clusters=[one[0] for one, _ in both], resamples=RESAMPLES, level=LEVEL, seed=seed
+    )
+    return Difference(
+        system, fmean(before), fmean(after), got.difference, got.low, got.high, got.n,
+        _words(got.difference, got.low, got.high),
+    )  # fmt: skip
+
+
+def _words(difference: float | None, low: float | None, high: float | None) -> str:
+    if difference is None or low is None or high is None:
+        return "too few documents for an interval"
+    if low == high == 0:
+        return "unchanged"
+    if low > 0 or high < 0:
+        return "higher" if difference > 0 else "lower"
+    return "not settled"
+
+
+def _changed(
+    pairs: Sequence[Pair], first: RunView, second: RunView, where: Where, position: Mapping[int, int]
+) -> list[Changed]:
+    """Items with a changed verdict or score, most flipped verdicts first, then the largest change of a score."""
+    gaps = _gaps(pairs, first, second, where)
+    joined = {(key[0], key[2]): (other[0], other[2]) for key, other in pairs}
+    before, after = _labels(first, set(joined), where), _labels(second, set(joined.values()), where)
+    found = []
+    for item, labels in before.items():
+        shared = {unit: label for unit, label in labels.items() if unit in after.get(item, {})}
+        flips = sum(after[item][unit] != label for unit, label in shared.items())
+        gap, aspect = gaps.get(item, (None, None))
+        if flips or gap:
+            doc_id, system = next(key[1:] for key, at in where.items() if at == item and key[0] == first.place)
+            link = ItemLink(position[item], doc_id, system)
+            found.append(Changed(link, flips, len(shared), gap, aspect))
+    return sorted(found, key=lambda one: (-one.flips, -abs(one.largest or 0.0), one.link.item))
+
+
+def _gaps(
+    pairs: Sequence[Pair], first: RunView, second: RunView, where: Where
+) -> dict[int, tuple[float, str]]:
+    largest: dict[int, tuple[float, str]] = {}
+    for pair in pairs:
+        a, b = _values(first, pair[0], where), _values(second, pair[1], where)
+        for item in a:
+            gap = b[item][2] - a[item][2] if item in b else 0.0
+            if abs(gap) > abs(largest.get(item, (0.0, ""))[0]):
+                largest[item] = (gap, gloss(pair[0][2]).title)
+    return largest
+
+
+def _labels(
+    view: RunView, wanted: set[tuple[str, str]], where: Where
+) -> dict[int, dict[tuple[str, str, int | None, str | None], int | str]]:
+    """Item -> unit -> label, of the judges that are compared."""
+    found: dict[int, dict[tuple[str, str, int | None, str | None], int | str]] = {}
+    for one in view.judgments:
+        item = where.get((view.place, one.target.document_id, one.target.system))
+        if item is not None and one.target.unit != "summary" and (one.judge, one.aspect) in wanted:
+            units = found.setdefault(item, {})
+            if one.label is not None:
+                units[unit_key(one)] = one.label
+    return found

@@ -1,0 +1,118 @@
+"""One self-contained HTML file from one or several runs. Draws blocks; computes nothing but where ink goes.
+
+Nothing on the page is fetched: style and script are inline and named by hash in a content security policy
+that forbids everything else. Every text is escaped by Jinja2 or stands in a JSON island the script reads; the
+script builds text nodes only. Equal runs give equal bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from summeter.report.blocks import Page
+from summeter.report.build import page
+from summeter.report.island import island
+from summeter.report.words import STATUS, count, interval, number, ordinal
+from summeter.store.atomic import write_text
+from summeter.store.run import RunFolder
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).parent / "templates"
+# Width of the little interval drawings, in their own units.
+DRAWN = 100.0
+# Control characters have no place in HTML, escaped or not.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def html(runs: Sequence[RunFolder], out: str | Path, *, title: str | None = None) -> Path:
+    """Write the report of `runs` to `out`, whole or not at all; returns its path.
+
+    With two or more runs the first is the one that the others are compared with. `title` stands in place
+    of the name of the data. No model is asked and nothing of the runs is changed.
+
+    Raises UsageError without a run, InputError where a run's files are damaged.
+    """
+    target = Path(out)
+    write_text(target, render(page(runs, title=title)))
+    return target
+
+
+def render(blocks: Page) -> str:
+    """The HTML of a page's blocks."""
+    style, script = _asset("report.css"), _asset("report.js")
+    text = _environment().get_template("report.html.j2").render(
+        page=blocks, style=style, script=script, policy=policy(style, script), island=island(blocks.deck)
+    )  # fmt: skip
+    return _CONTROL.sub("\ufffd", text)
+
+
+def policy(style: str, script: str) -> str:
+    """The content security policy: this style, this script, and nothing else from anywhere."""
+    return "; ".join(
+        [
+            "default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'", "img-src data:",
+            "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+        ]
+    )  # fmt: skip
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _asset(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    tools: dict[str, Any] = {
+        "number": number, "interval": interval, "count": count, "ordinal": ordinal, "across": across,
+        "percent": percent, "coverage_words": coverage_words,
+    }  # fmt: skip
+    made.globals |= {**tools, "own": Markup, "STATUS": STATUS}
+    return made
+
+
+def across(value: float, low: float, high: float) -> str:
+    """Where a value lies on a drawing of 100 units whose ends are `low` and `high`.
+
+    >>> across(3, 1, 5)
+    '50.0'
+    """
+    return f"{(value - low) / (high - low) * DRAWN:.1f}"
+
+
+def percent(share: float) -> str:
+    """A share for reading; what is not nothing and not everything never reads as if it were.
+
+    >>> percent(0.9996), percent(0.5), percent(1.0)
+    ('>99.9 %', '50 %', '100 %')
+    """
+    if 0.999 < share < 1:
+        return ">99.9 %"
+    if 0 < share < 0.001:
+        return "<0.1 %"
+    text = f"{share * 100:.1f}".removesuffix(".0")
+    return f"{text} %"
+
+
+def coverage_words(value: float | None) -> str:
+    """Coverage, or why there is none."""
+    return "nothing to judge" if value is None else percent(value)

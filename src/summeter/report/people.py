@@ -1,0 +1,68 @@
+"""What people decided, beside what judges decided."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from summeter.records import Judgment
+from summeter.report.blocks import Vote
+from summeter.report.words import Kind, said_of
+
+_ASPECTS = {("sentence", "faithfulness"), ("key_fact", "completeness"), ("sentence", "conciseness")}
+_Unit = tuple[str, str, int, str | None]
+
+
+class Votes:
+    """Votes on the sentences and key facts of one summary."""
+
+    def __init__(self) -> None:
+        self._labels: dict[_Unit, dict[str, int | str]] = {}
+        self._types: dict[_Unit, Counter[str]] = {}
+
+    def add(self, one: Judgment) -> None:
+        """Take a vote. Where one person answered twice (a label and an alignment), the first answer counts."""
+        target = one.target
+        if one.status != "ok" or one.label is None or target.index is None:
+            return
+        if (target.unit, one.aspect) not in _ASPECTS:
+            return
+        unit = (target.unit, one.aspect, target.index, target.list_id)
+        if one.judge in self._labels.setdefault(unit, {}):
+            return
+        self._labels[unit][one.judge] = one.label
+        if one.error_type and one.label != 1:
+            self._types.setdefault(unit, Counter())[one.error_type] += 1
+
+    def decided(self, judged: Iterable[tuple[int, Judgment]], facts: Mapping[str, int]) -> tuple[Vote, ...]:
+        """What the majority says of each unit, and whether some judge decided otherwise. A tie differs from nobody.
+
+        Votes on key facts count only where their list is known.
+        """
+        machine: dict[_Unit, set[int | str]] = {}
+        for _, one in judged:
+            if one.label is not None and one.target.index is not None:
+                unit = (one.target.unit, one.aspect, one.target.index, one.target.list_id)
+                machine.setdefault(unit, set()).add(one.label)
+        return tuple(
+            self._vote(unit, labels, machine.get(unit, set()), facts)
+            for unit, labels in self._labels.items()
+            if unit[3] is None or unit[3] in facts
+        )
+
+    def _vote(
+        self, unit: _Unit, labels: Mapping[str, int | str], machine: set[int | str], facts: Mapping[str, int]
+    ) -> Vote:
+        kind_of, aspect, index, list_id = unit
+        ayes, total = sum(label == 1 for label in labels.values()), len(labels)
+        label = None if ayes * 2 == total else int(ayes * 2 > total)
+        types = self._types.get(unit)
+        named = None if types is None else min(types, key=lambda name: (-types[name], name))
+        said = "tied" if label is None else said_of(aspect, label, named) or ""
+        if label == 0 and aspect == "faithfulness" and named is None:
+            said = "error"
+        if total > 1:
+            said += f" ({ayes} of {total} say {said_of(aspect, 1, None)})"
+        look: Kind = "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
+        differs = label is not None and any(other in (0, 1) and other != label for other in machine)
+        return Vote(kind_of, aspect, index, facts[list_id] if list_id is not None else None, look, said, differs)

@@ -1,0 +1,192 @@
+"""Who stands where: the ranking tables, and the verdict in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from summeter.report.blocks import Cell, Column, RankRow, RankTable
+from summeter.report.views import RunView, Source
+from summeter.report.words import NEUTRAL, count, gloss, number, with_interval
+from summeter.scoring import COMPOSED, COMPOSITE, Score, SystemScore
+from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
+from summeter.stats.resample import Comparison, paired_bootstrap
+
+Key = tuple[str, str, str]
+
+
+class Place(NamedTuple):
+    """A column of some run: where a mean is looked up."""
+
+    run: int
+    judge: str
+    signature: str
+    aspect: str
+
+    @property
+    def key(self) -> Key:
+        """The column as the run's own table knows it."""
+        return self.judge, self.signature, self.aspect
+
+
+def family(judge: str) -> str:
+    """`finesure.align` -> `finesure`."""
+    return judge.split(".")[0]
+
+
+def label_of(place: Place, view: RunView, sources: Sequence[Source]) -> str:
+    """The source of a column in a few words; composites of several judges go by their family."""
+    for source in sources:
+        if (source.run, source.judge, source.signature) == (place.run, place.judge, place.signature):
+            return source.label
+    return f"{view.letter} · {place.judge}" if view.letter else place.judge
+
+
+def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:
+    """One table a family that judges faithfulness, completeness or conciseness; other measures stand beside
+    the only one, or in a table of their own."""
+    places = [Place(view.place, *key) for view in views for key in view.table.columns()]
+    main = [name for name in _families(places) if any(one.aspect in COMPOSED for one in places if _is(one, name))]
+    others = [one for one in places if family(one.judge) not in main]
+    groups = [(name, [one for one in places if _is(one, name)]) for name in main]
+    if len(groups) == 1:
+        groups = [(groups[0][0], [*groups[0][1], *others])]
+    elif others:
+        groups.append(("other measures", others))
+    return tuple(_table(title, _ordered(group), views, sources) for title, group in groups)
+
+
+def _families(places: Sequence[Place]) -> list[str]:
+    return list(dict.fromkeys(family(place.judge) for place in places))
+
+
+def _is(place: Place, name: str) -> bool:
+    return family(place.judge) == name
+
+
+def _ordered(places: Sequence[Place]) -> list[Place]:
+    """By aspect, best known first, then by run: the same aspect of two runs stands side by side."""
+    seen = list(dict.fromkeys(place.aspect for place in places))
+
+    def order(place: Place) -> tuple[int, int, int]:
+        known = FIRST.index(place.aspect) if place.aspect in FIRST else len(FIRST)
+        return known, seen.index(place.aspect), place.run
+
+    return sorted(places, key=order)
+
+
+def _table(title: str, places: Sequence[Place], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
+    found = {place: _means(views[place.run], place) for place in places}
+    lead = next((place for place in places if place.aspect == COMPOSITE), places[0])
+    systems = list(dict.fromkeys(system for means in found.values() for system in means))
+    standing = places_of([mean.value if (mean := found[lead].get(system)) else None for system in systems])
+    order = sorted(range(len(systems)), key=lambda at: (standing[at] is None, standing[at] or 0, systems[at]))
+    best = {place: None if place.aspect in NEUTRAL else _best(means) for place, means in found.items()}
+    rows = tuple(
+        RankRow(
+            system=systems[at], place=standing[at],
+            cells=tuple(as_cell(found[place].get(systems[at]), best[place]) for place in places),
+        )
+        for at in order
+    )  # fmt: skip
+    columns = tuple(_column(place, found[place], label_of(place, views[place.run], sources)) for place in places)
+    return RankTable(title, columns, rows, places.index(lead))
+
+
+def _means(view: RunView, place: Place) -> dict[str, SystemScore]:
+    return {row.system: row for row in view.table.rows if (row.judge, row.signature, row.aspect) == place.key}
+
+
+def _best(means: Mapping[str, SystemScore]) -> float | None:
+    """The highest value, where there is something to be higher than."""
+    values = [mean.value for mean in means.values() if mean.value is not None]
+    return max(values) if len(values) > 1 else None
+
+
+def places_of(values: Sequence[float | None]) -> list[int | None]:
+    """Place of each value from the top; equal values share a place.
+
+    >>> places_of([0.5, None, 0.9, 0.5])
+    [2, None, 1, 2]
+    """
+    known = [value for value in values if value is not None]
+    return [None if value is None else 1 + sum(other > value for other in known) for value in values]
+
+
+def as_cell(mean: SystemScore | None, best: float | None) -> Cell | None:
+    """A mean as a cell."""
+    if mean is None:
+        return None
+    return Cell(
+        mean.value, mean.low, mean.high, mean.n, mean.missing, best is not None and mean.value == best, mean.reason
+    )
+
+
+def axis(means: Mapping[str, SystemScore]) -> tuple[float, float]:
+    """Ends of the axis: 0 to 1 where everything lies there, else what the values span."""
+    drawn = [one for mean in means.values() for one in (mean.value, mean.low, mean.high) if one is not None]
+    if all(0 <= value <= 1 for value in drawn):
+        return 0.0, 1.0
+    low, high = min(drawn), max(drawn)
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _column(place: Place, means: Mapping[str, SystemScore], source: str) -> Column:
+    about = gloss(place.aspect)
+    low, high = axis(means)
+    return Column(about.title, source, place.signature, about.meaning, about.formula, low, high)
+
+
+def verdict(view: RunView) -> str:
+    """Who leads and whether that is settled, in plain words.
+
+    The two best are compared on the documents both have, pair by pair: intervals of their own that overlap
+    say little where both rise and fall with the document.
+    """
+    columns = view.table.columns()
+    lead = next((column for column in columns if column[2] == COMPOSITE), columns[0] if columns else None)
+    if lead is None:
+        return "Nothing has been judged yet."
+    ranked = [cell for system in view.table.ranking() if (cell := view.table.cell(system, lead)) and cell.value is not None]
+    title = gloss(lead[2]).title
+    if not ranked:
+        return f"No summary has a score for {title} yet: see what could not be judged."
+    top = ranked[0]
+    said = with_interval(top.value, top.low, top.high)
+    if len(ranked) == 1:
+        return f"{top.system} has {title} {said} over {count(top.n, 'summary', 'summaries')}."
+    second = ranked[1]
+    got = _gap(view, lead, top.system, second.system)
+    return f"{top.system} leads on {title} with {said}; {_settled(got, second)}"
+
+
+def _settled(got: Comparison, second: SystemScore) -> str:
+    name, on = second.system, f"on the {count(got.n, 'document')} both have"
+    if got.difference is None:
+        return f"next is {name} with {number(second.value)}, but they share no document, so the order is not settled."
+    if got.difference == 0 and not got.low and not got.high:
+        return f"{name} is level with it {on}."
+    if got.low is None or got.high is None:
+        return f"{name} follows with {number(second.value)}; {on} that is too little to settle the order."
+    gap = with_interval(abs(got.difference), got.low, got.high)
+    if got.difference > 0 and got.low > 0:
+        return f"{on}, it is ahead of {name} by {gap}, more than chance explains."
+    gap = with_interval(got.difference, got.low, got.high)
+    return f"its distance to {name}, {gap} {on}, may be chance: the order of the two is not settled."
+
+
+def _gap(view: RunView, column: Key, first: str, second: str) -> Comparison:
+    a, b = (_by_document(view.scores, column, system) for system in (first, second))
+    common = [doc_id for doc_id in a if doc_id in b]
+    return paired_bootstrap(
+        [a[doc_id] for doc_id in common], [b[doc_id] for doc_id in common], clusters=common,
+        resamples=RESAMPLES, level=LEVEL, seed=view.seed,
+    )  # fmt: skip
+
+
+def _by_document(scores: Sequence[Score], column: Key, system: str) -> dict[str, float]:
+    return {
+        score.doc_id: score.value
+        for score in scores
+        if (score.judge, score.signature, score.aspect) == column and score.system == system and score.value is not None
+    }

@@ -1,0 +1,440 @@
+
+(() => {
+"use strict";
+const PAGE = 20;
+const byId = (id) => document.getElementById(id);
+
+// Text goes into the page as text nodes only: nothing judged can become markup.
+function el(tag, options, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(options || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "class") node.className = value;
+    else if (name === "text") node.textContent = value;
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children) if (child !== null && child !== undefined) node.append(child);
+  return node;
+}
+const bdi = (text) => el("bdi", { text });
+const show = (value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"));
+
+// ---- theme
+const THEMES = ["auto", "light", "dark"];
+function keep(name, value) {
+  try {
+    if (value === undefined) return localStorage.getItem(name);
+    localStorage.setItem(name, value);
+  } catch (error) { /* storage may be forbidden for files; the choice then lasts for the visit */ }
+  return null;
+}
+function paint(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  byId("theme-name").textContent = theme;
+}
+let theme = THEMES.includes(keep("summeter-theme")) ? keep("summeter-theme") : "auto";
+byId("theme").hidden = false;
+byId("theme").addEventListener("click", () => {
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  keep("summeter-theme", theme);
+  paint(theme);
+});
+paint(theme);
+
+// ---- sortable tables
+for (const table of document.querySelectorAll("table[data-sortable]")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, at) => {
+    const button = head.querySelector("button[data-sort]");
+    if (!button) return;
+    button.addEventListener("click", () => {
+      const numeric = button.dataset.sort === "number";
+      const first = numeric ? "descending" : "ascending";
+      const other = numeric ? "ascending" : "descending";
+      const order = head.getAttribute("aria-sort") === first ? other : first;
+      heads.forEach((one) => one.hasAttribute("aria-sort") && one.setAttribute("aria-sort", "none"));
+      head.setAttribute("aria-sort", order);
+      const sign = order === "ascending" ? 1 : -1;
+      const key = (row) => (numeric ? row.cells[at].dataset.value : row.cells[at].textContent.trim());
+      const rows = [...table.tBodies[0].rows];
+      rows.sort((a, b) => {
+        const left = key(a), right = key(b);
+        if (!numeric) return sign * left.localeCompare(right);
+        if (left === "" || right === "") return (left === "") - (right === "");
+        return sign * (Number(left) - Number(right));
+      });
+      table.tBodies[0].append(...rows);
+    });
+  });
+}
+
+// ---- one heat table at a time
+const pick = byId("heat-pick");
+if (pick) {
+  const heats = [...document.querySelectorAll("[data-heat]")];
+  const choose = () => heats.forEach((one) => { one.hidden = one.dataset.heat !== pick.value; });
+  heats.forEach((one) => { one.querySelector("h4").className = "sr"; });
+  pick.closest("label").hidden = false;
+  pick.addEventListener("change", choose);
+  choose();
+}
+
+// ---- the deck
+const deck = JSON.parse(byId("deck").textContent);
+const string = (at) => (at < 0 ? null : deck.strings[at]);
+const cards = deck.cards.map((raw, id) => ({
+  id, raw, doc: deck.documents[raw.d], system: deck.systems[raw.y],
+  verdicts: raw.v.map(([source, aspect, unit, index, facts, kind, said, reason, evidence, foreign]) => ({
+    source, aspect: string(aspect), unit: string(unit), index, facts, kind, said: string(said),
+    reason: string(reason), evidence, foreign: foreign === 1,
+  })),
+  votes: raw.p.map(([unit, aspect, index, facts, kind, said, differs]) => ({
+    unit: string(unit), aspect: string(aspect), index, facts, kind, said: string(said), differs: differs === 1,
+  })),
+}));
+const form = byId("filters");
+const list = byId("cards");
+const pagers = [...document.querySelectorAll("[data-pager]")];
+const chosen = new Map(deck.switches.map(([aspect, sources]) => [aspect, sources[0]]));
+let view = [];
+let start = 0;
+
+const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.get(verdict.aspect) === verdict.source;
+const many = deck.sources.length > 1;
+const by = (verdict) => (many ? ` by ${deck.sources[verdict.source]}` : "");
+
+// Cuts a text at the ends of spans; a stretch under two spans is marked once, as such.
+function marked(text, spans) {
+  const cuts = [...new Set([0, text.length, ...spans.flatMap(([, from, to]) => [from, to])])]
+    .filter((at) => at >= 0 && at <= text.length).sort((a, b) => a - b);
+  const parts = document.createDocumentFragment();
+  for (let at = 0; at + 1 < cuts.length; at += 1) {
+    const [from, to] = [cuts[at], cuts[at + 1]];
+    const cover = spans.filter(([, left, right]) => left <= from && to <= right).length;
+    const piece = text.slice(from, to);
+    parts.append(cover ? el("mark", { class: cover > 1 ? "twice" : null, text: piece }) : piece);
+  }
+  return parts;
+}
+
+function chip(kind, text, title) {
+  return el("span", { class: `chip ${kind === "plain" ? "plain-value" : kind}`, text, title, dir: "auto" });
+}
+function peopleChip(vote) {
+  return el("span", { class: `chip people${vote.differs ? " differs" : ""}`, dir: "auto" },
+    `people: ${vote.said}${vote.differs ? " (judge differs)" : ""}`);
+}
+
+function sentenceNumbers(card, spans) {
+  const found = [];
+  card.raw.s.forEach(([from, to], at) => {
+    if (spans.some(([side, left, right]) => side === "s" && left < to && right > from)) found.push(at);
+  });
+  return found;
+}
+
+function why(card, verdict) {
+  const said = verdict.aspect === "faithfulness" ? "" : `${verdict.aspect}: `;
+  const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${said}${verdict.said}` }),
+    el("span", { class: "muted", title: deck.signatures[verdict.source], text: ` by ${deck.sources[verdict.source]}` })));
+  if (verdict.reason) box.append(el("p", { dir: "auto", text: verdict.reason }));
+  for (const [side, from, to] of verdict.evidence) {
+    if (side !== "d") continue;
+    box.append(el("button", { type: "button", class: "quote", dir: "auto", "data-from": from, "data-to": to,
+      "aria-label": "Evidence, show it in the source", text: card.doc.text.slice(from, to) }));
+  }
+  return box;
+}
+
+function sentence(card, at) {
+  const [from, to] = card.raw.s[at];
+  const mine = card.verdicts.filter((one) => one.unit === "sentence" && one.index === at && !one.foreign && shown(card, one));
+  const main = mine.find((one) => one.aspect === "faithfulness");
+  const chips = el("span", { class: "chips" });
+  for (const one of mine) {
+    // A sentence that carries a key fact is the rule; only its absence is worth a label.
+    if (one.aspect === "conciseness" && one.kind === "good") continue;
+    const text = one.aspect === "conciseness" && one.kind === "pad" ? "padding: carries no key fact"
+      : one.aspect === "faithfulness" ? one.said : `${one.aspect}: ${one.said}`;
+    chips.append(chip(one.kind, text, deck.signatures[one.source]));
+  }
+  for (const vote of card.votes) {
+    if (vote.unit !== "sentence" || vote.index !== at) continue;
+    if (vote.aspect === "faithfulness" || vote.differs) chips.append(peopleChip(vote));
+  }
+  const id = `c${card.id}-w${at}`;
+  return el("li", { class: `sent${main ? ` k-${main.kind}` : ""}`, "data-at": at },
+    el("div", { class: "hit", role: "button", tabindex: "0", "aria-expanded": "false", "aria-controls": id },
+      el("span", { class: "num", text: at + 1 }),
+      el("span", { class: "said", dir: "auto", text: card.raw.t.slice(from, to) }), chips),
+    el("div", { class: "why", id, hidden: true }));
+}
+
+function summaryBox(card) {
+  const items = el("ol", { class: "sentences" });
+  let last = 0;
+  const loose = (from, to) => {
+    const text = card.raw.t.slice(from, to);
+    if (text.trim()) items.append(el("li", { class: "loose", dir: "auto", text: text.trim() }));
+  };
+  card.raw.s.forEach(([from, to], at) => {
+    loose(last, from);
+    items.append(sentence(card, at));
+    last = to;
+  });
+  loose(last, card.raw.t.length);
+  if (!card.raw.t.trim()) items.append(el("li", { class: "loose", text: "(the summary is empty)" }));
+  return items;
+}
+
+function factBoxes(card) {
+  const lists = new Map();
+  for (const one of card.verdicts) {
+    if (one.unit === "key_fact" && one.facts >= 0 && shown(card, one)) {
+      const key = `${one.source} ${one.facts}`;
+      if (!lists.has(key)) lists.set(key, { facts: one.facts, source: one.source, found: [] });
+      lists.get(key).found.push(one);
+    }
+  }
+  return [...lists.values()].map(({ facts, source, found }) => {
+    const [origin, texts] = deck.facts[facts];
+    const covered = found.filter((one) => one.kind === "good").length;
+    const origins = { given: "given with the data", reference: "drawn from the reference", document: "drawn from the source" };
+    const box = el("ul", { class: "keyfacts" });
+    found.sort((a, b) => a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
+    return el("div", {}, el("h4", { text: `Key facts: ${covered} of ${found.length} covered (${origins[origin]}${many ? `, ${deck.sources[source]}` : ""})` }), box);
+  });
+}
+
+function fact(card, one, texts) {
+  const extra = el("span", { class: "chips" });
+  if (one.kind === "good") {
+    for (const at of sentenceNumbers(card, one.evidence)) {
+      extra.append(el("button", { type: "button", class: "ref", "data-ref": at, text: `sentence ${at + 1}` }));
+    }
+  }
+  const vote = card.votes.find((v) => v.unit === "key_fact" && v.index === one.index && v.facts === one.facts);
+  if (vote && vote.differs) extra.append(peopleChip(vote));
+  else if (vote) extra.append(el("span", { class: "small", text: `people: ${vote.said}` }));
+  if (one.reason) extra.append(el("span", { class: "muted", dir: "auto", text: one.reason }));
+  return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.said, deck.signatures[one.source])),
+    el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null));
+}
+
+// Whatever has no sentence or key fact of ours to stand at.
+function others(card) {
+  const rest = card.verdicts.filter((one) => !placed(card, one) && one.kind !== "none" && (one.reason || one.unit !== "summary"));
+  if (!rest.length) return null;
+  return el("details", { class: "others" }, el("summary", { text: `Other verdicts (${rest.length})` }),
+    el("ul", {}, ...rest.map((one) => el("li", { dir: "auto" },
+      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index < 0 ? "" : ` ${one.index + 1}`})`}: ${one.said}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`))));
+}
+function placed(card, one) {
+  if (one.foreign) return false;
+  return one.unit === "sentence" || (one.unit === "key_fact" && one.facts >= 0);
+}
+
+function alerts(card) {
+  const seen = new Map();
+  for (const one of card.verdicts) {
+    if (one.kind !== "none") continue;
+    const key = `${one.source} ${one.said} ${one.reason}`;
+    if (!seen.has(key)) seen.set(key, { one, aspects: new Set() });
+    seen.get(key).aspects.add(one.aspect);
+  }
+  if (!seen.size) return null;
+  return el("ul", { class: "alerts" }, ...[...seen.values()].map(({ one, aspects }) => el("li", { dir: "auto" },
+    el("strong", { text: `${[...aspects].join(", ")} ${one.said}` }), `${by(one)} — ${one.reason}`)));
+}
+
+function scoreLine(card) {
+  const line = el("ul", { class: "scores" });
+  for (const [column, value, n, missing, status, reason] of card.raw.c) {
+    const [title, source, signature] = deck.columns[column];
+    const many = deck.columns.some(([other], at) => other === title && at !== column);
+    const tail = value === null ? ` ${string(status)}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
+    line.append(el("li", { title: `${signature}${reason >= 0 ? ` — ${string(reason)}` : ""}` },
+      el("span", { class: "muted", text: many ? `${title} (${source}) ` : `${title} ` }), el("strong", { text: show(value) }), tail));
+  }
+  return line;
+}
+
+function build(card) {
+  const pane = el("div", { class: "pane", tabindex: "0", role: "region", "aria-label": "Source text", dir: "auto", text: card.doc.text });
+  const source = el("div", { class: "sourcebox" }, el("h4", { text: "Source" }), pane);
+  card.doc.references.forEach((text) => source.append(el("details", { class: "reference" },
+    el("summary", { text: "Reference summary" }), el("p", { dir: "auto", text }))));
+  const node = el("article", { class: "card", id: `item-${card.id}`, tabindex: "-1", "data-card": card.id },
+    el("header", { class: "card-head" },
+      el("h3", {}, bdi(card.system), el("span", { class: "muted", text: " on " }), bdi(card.doc.id)),
+      card.doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: card.doc.domain }),
+      el("a", { class: "small", href: `#item-${card.id}`, text: "link" })),
+    scoreLine(card), alerts(card),
+    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), others(card)), source));
+  return node;
+}
+
+function highlight(node, card, spans, scroll) {
+  const pane = node.querySelector(".pane");
+  pane.replaceChildren(marked(card.doc.text, spans));
+  const first = pane.querySelector("mark");
+  if (!first) return;
+  const place = first.getBoundingClientRect().top - pane.getBoundingClientRect().top + pane.scrollTop;
+  pane.scrollTop = place - pane.clientHeight / 3;
+  if (scroll) {
+    const box = first.getBoundingClientRect();
+    if (box.top < 60 || box.bottom > window.innerHeight) pane.scrollIntoView({ block: "center" });
+  }
+}
+
+function select(node, card, item, force) {
+  const open = !item.classList.contains("on") || force;
+  for (const other of node.querySelectorAll(".sent")) {
+    other.classList.remove("on", "flash");
+    other.querySelector(".hit").setAttribute("aria-expanded", "false");
+    other.querySelector(".why").hidden = true;
+  }
+  if (!open) { highlight(node, card, [], false); return; }
+  const at = Number(item.dataset.at);
+  const mine = card.verdicts.filter((one) => one.unit === "sentence" && one.index === at && !one.foreign);
+  // The chosen judge's first, the others beneath: a reader of one verdict wants to know of the rest.
+  mine.sort((a, b) => (a.aspect !== "faithfulness") - (b.aspect !== "faithfulness") || shown(card, b) - shown(card, a));
+  const box = item.querySelector(".why");
+  const told = mine.filter((one) => one.reason || one.evidence.length || one.aspect === "faithfulness" || one.kind === "pad");
+  box.replaceChildren(...told.map((one) => why(card, one)));
+  const carried = card.verdicts.filter((one) => one.unit === "key_fact" && one.kind === "good" && one.facts >= 0 && shown(card, one)
+    && sentenceNumbers(card, one.evidence).includes(at));
+  if (carried.length) box.append(el("div", {}, el("p", { class: "muted", text: "Carries:" }),
+    ...carried.map((one) => el("p", { dir: "auto", text: deck.facts[one.facts][1][one.index] ?? "" }))));
+  if (!box.childNodes.length) box.append(el("p", { class: "muted", text: "No reason and no evidence was given." }));
+  item.classList.add("on");
+  item.querySelector(".hit").setAttribute("aria-expanded", "true");
+  box.hidden = false;
+  const lead = mine.filter((one) => shown(card, one));
+  highlight(node, card, lead.flatMap((one) => one.evidence).filter(([side]) => side === "d"), false);
+}
+
+list.addEventListener("click", (event) => {
+  const node = event.target.closest(".card");
+  if (!node) return;
+  const card = cards[Number(node.dataset.card)];
+  const quote = event.target.closest(".quote");
+  if (quote) return highlight(node, card, [["d", Number(quote.dataset.from), Number(quote.dataset.to)]], true);
+  const ref = event.target.closest(".ref");
+  if (ref) {
+    const item = node.querySelector(`.sent[data-at="${Number(ref.dataset.ref)}"]`);
+    select(node, card, item, true);
+    item.classList.add("flash");
+    item.querySelector(".hit").focus({ preventScroll: true });
+    item.scrollIntoView({ block: "nearest" });
+    return undefined;
+  }
+  const hit = event.target.closest(".hit");
+  if (hit && !String(window.getSelection())) select(node, card, hit.parentElement, false);
+  return undefined;
+});
+list.addEventListener("keydown", (event) => {
+  if (!event.target.classList.contains("hit") || (event.key !== "Enter" && event.key !== " ")) return;
+  event.preventDefault();
+  const node = event.target.closest(".card");
+  select(node, cards[Number(node.dataset.card)], event.target.parentElement, false);
+});
+
+// ---- filter, order, pages
+function fill(control, names) {
+  names.forEach((name, at) => control.append(el("option", { value: at, text: name })));
+}
+fill(form.elements.system, deck.systems);
+fill(form.elements.domain, deck.domains);
+form.querySelector("[data-domains]").hidden = deck.domains.length === 0;
+deck.columns.forEach(([title, source], at) => form.elements.order.append(
+  el("option", { value: at, text: `lowest ${title}${many ? ` (${source})` : ""}` })));
+form.elements.order.append(el("option", { value: "data", text: "by source text" }));
+
+function apply() {
+  const { system, domain, show: kind, order, text } = form.elements;
+  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
+  view = cards.filter((card) => {
+    if (system.value !== "" && card.raw.y !== Number(system.value)) return false;
+    if (domain.value !== "" && card.doc.domain !== deck.domains[Number(domain.value)]) return false;
+    if (kind.value !== "" && !card.raw.f.includes(kind.value)) return false;
+    if (!words.length) return true;
+    card.words ??= `${card.system} ${card.doc.id} ${card.raw.t}`.toLowerCase();
+    card.doc.words ??= card.doc.text.toLowerCase();
+    return words.every((word) => card.words.includes(word) || card.doc.words.includes(word));
+  });
+  if (order.value === "data") view.sort((a, b) => a.raw.d - b.raw.d || a.raw.y - b.raw.y);
+  else if (order.value !== "") {
+    const value = (card) => (card.raw.c.find(([column]) => column === Number(order.value)) || [0, null])[1];
+    view.sort((a, b) => {
+      const left = value(a), right = value(b);
+      if (left === null || right === null) return (left === null) - (right === null);
+      return left - right || a.id - b.id;
+    });
+  }
+  start = 0;
+  draw();
+}
+
+function draw() {
+  list.replaceChildren(...view.slice(start, start + PAGE).map(build));
+  if (!view.length) list.append(el("p", { class: "empty", text: "No summary fits these choices." }));
+  const last = Math.min(start + PAGE, view.length);
+  pagers.forEach((pager, place) => {
+    pager.hidden = false;
+    const count = el("span", { text: view.length ? `${start + 1}–${last} of ${view.length}${view.length === cards.length ? "" : ` (${cards.length} in all)`}` : `0 of ${cards.length}` });
+    if (place === 0) count.setAttribute("aria-live", "polite");
+    const step = (label, by) => {
+      const button = el("button", { type: "button", text: label });
+      button.disabled = start + by < 0 || start + by >= view.length;
+      button.addEventListener("click", () => {
+        start += by;
+        draw();
+        byId("items").scrollIntoView();
+      });
+      return button;
+    };
+    pager.replaceChildren(...(view.length > PAGE ? [step("Previous", -PAGE), count, step("Next", PAGE)] : [count]));
+  });
+}
+
+function go(id) {
+  const card = cards[id];
+  if (!card) return;
+  if (!view.includes(card)) {
+    form.reset();
+    [...form.querySelectorAll("[name=by]")].forEach((one) => { one.value = chosen.get(one.dataset.aspect); });
+    apply();
+  }
+  start = Math.floor(view.indexOf(card) / PAGE) * PAGE;
+  draw();
+  const node = byId(`item-${id}`);
+  node.focus({ preventScroll: true });
+  node.scrollIntoView({ block: "start" });
+}
+function fromHash() {
+  const found = /^#item-(\d+)$/.exec(location.hash);
+  if (found) go(Number(found[1]));
+}
+document.addEventListener("click", (event) => {
+  const jump = event.target.closest(".jump");
+  if (jump) go(Number(jump.dataset.item));
+});
+window.addEventListener("hashchange", fromHash);
+
+form.hidden = false;
+form.addEventListener("submit", (event) => event.preventDefault());
+let waiting = 0;
+form.addEventListener("input", (event) => {
+  if (event.target.name === "by") {
+    chosen.set(event.target.dataset.aspect, Number(event.target.value));
+    draw();
+    return;
+  }
+  clearTimeout(waiting);
+  waiting = setTimeout(apply, event.target.name === "text" ? 150 : 0);
+});
+apply();
+fromHash();
+})();

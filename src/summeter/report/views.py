@@ -1,0 +1,153 @@
+"""What a report reads of each run, read once: data, judgments, scores, table, sources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from string import ascii_uppercase
+
+from summeter.records import InputError, Judgment, KeyFacts
+from summeter.scoring import Score, SystemTable, summary_scores, system_scores
+from summeter.store.dataset import Dataset
+from summeter.store.manifest import JudgeEntry, Manifest
+from summeter.store.run import RunFolder
+
+
+@dataclass(frozen=True)
+class Source:
+    """One judge with one signature in one run: where verdicts come from."""
+
+    run: int
+    judge: str
+    signature: str
+    model: str | None
+    label: str
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run as a report reads it. `letter` tells runs apart where there are several, else it is empty."""
+
+    place: int
+    letter: str
+    folder: RunFolder
+
+    @property
+    def manifest(self) -> Manifest:
+        """The run's manifest."""
+        return self.folder.manifest
+
+    @property
+    def name(self) -> str:
+        """The folder's own name: where it lies is nobody's business but the owner's."""
+        return self.folder.folder.resolve().name
+
+    @property
+    def seed(self) -> int:
+        """The seed of every interval of this run."""
+        return int(self.manifest.options.get("seed") or 0)
+
+    @cached_property
+    def data(self) -> Dataset:
+        """The run's own copy of the data."""
+        return self.folder.data
+
+    @cached_property
+    def judgments(self) -> list[Judgment]:
+        """One judgment a question."""
+        return self.folder.judgments()
+
+    @cached_property
+    def scores(self) -> list[Score]:
+        """One score a summary, judge and aspect."""
+        return summary_scores(self.judgments, self.folder.reduce)
+
+    @cached_property
+    def table(self) -> SystemTable:
+        """Means of systems, as in the run's summary.json."""
+        domains = {document.id: document.domain for document in self.data.documents.values()}
+        return SystemTable(system_scores(self.scores, domains, seed=self.seed))
+
+    @cached_property
+    def people(self) -> list[Judgment]:
+        """What people said of the same summaries, where the data hold it."""
+        return list(self.data.judgments("human.raw")) if "human.raw" in self.data.judgment_sets else []
+
+    @cached_property
+    def key_facts(self) -> dict[str, KeyFacts]:
+        """Every list of key facts a judgment may name, by id."""
+        lists = [KeyFacts.of(one.key_facts, "given") for one in self.data.documents.values() if one.key_facts]
+        for judge in self.manifest.judges:
+            lists.extend(_prepared_lists(self.folder, judge))
+        # The list given with the data wins over an equal one from elsewhere.
+        return {one.id: one for one in reversed(lists)}
+
+    @cached_property
+    def judges(self) -> list[JudgeEntry]:
+        """The evaluators that judge (not those that only prepare)."""
+        return [judge for judge in self.manifest.judges if not judge.prepares_only]
+
+
+def views(runs: Sequence[RunFolder]) -> list[RunView]:
+    """One view a run; letters where there is more than one."""
+    many = len(runs) > 1
+    return [RunView(place, _letter(place) if many else "", run) for place, run in enumerate(runs)]
+
+
+def _letter(place: int) -> str:
+    rounds, index = divmod(place, len(ascii_uppercase))
+    return ascii_uppercase[index] + (str(rounds) if rounds else "")
+
+
+def sources(views: Sequence[RunView]) -> list[Source]:
+    """Every source, in the order of the runs and their judges, with a label that tells it from the others."""
+    found = [
+        (view, judge) for view in views for judge in view.judges
+    ]  # fmt: skip
+    names = [(view.place, judge.name) for view, judge in found]
+    made = []
+    for (view, judge), name in zip(found, names, strict=True):
+        label = f"{view.letter} · {judge.name}" if view.letter else judge.name
+        if names.count(name) > 1:
+            label += f" ({_difference(judge, [other for (v, other), n in zip(found, names, strict=True) if n == name])})"
+        made.append(Source(view.place, judge.name, judge.signature, judge.model, label))
+    return made
+
+
+def _difference(judge: JudgeEntry, rivals: Sequence[JudgeEntry]) -> str:
+    """What tells a judge from its namesakes in the run: its model, else the parts of its signature."""
+    models = [rival.model for rival in rivals]
+    if judge.model is not None and models.count(judge.model) == 1:
+        return judge.model
+    shared = set.intersection(*(set(rival.signature.split("|")) for rival in rivals))
+    own = [part for part in judge.signature.split("|") if part not in shared]
+    return ", ".join(own) or "defaults"
+
+
+def _prepared_lists(run: RunFolder, judge: JudgeEntry) -> list[KeyFacts]:
+    """Key-fact lists an evaluator derived: prepared data that hold `key_facts` (texts) and their `origin`."""
+    file = run.folder / "prepared" / f"{judge.file}.jsonl"
+    if not file.exists():
+        return []
+    found = []
+    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            data = json.loads(line)["data"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError.at(file, number, None, "damaged: not a row of prepared data") from error
+        if (facts := _facts(data)) is not None:
+            found.append(facts)
+    return found
+
+
+def _facts(data: object) -> KeyFacts | None:
+    if not isinstance(data, Mapping):
+        return None
+    texts, origin = data.get("key_facts"), data.get("origin")
+    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
+        return None
+    return KeyFacts.of(texts, origin if origin in ("given", "reference", "document") else "document")

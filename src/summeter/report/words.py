@@ -1,0 +1,160 @@
+"""Plain words for aspects, statuses and verdicts, so that every page says the same thing the same way."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from summeter.records import Judgment
+
+Kind = Literal["good", "bad", "pad", "none", "plain"]
+
+_ROUGE = re.compile(r"rouge[-_ ]?(?P<kind>\d+|lsum|l)(?:[-_. ](?P<side>precision|recall|f1|f|p|r))?", re.IGNORECASE)
+_NO_ERROR = "no error"
+
+
+class Gloss(NamedTuple):
+    """What an aspect is: a heading, one sentence for readers, and the formula."""
+
+    title: str
+    meaning: str
+    formula: str
+
+
+_GLOSSES = {
+    "faithfulness": Gloss(
+        "faithfulness",
+        "How much of the summary the source supports. 1 means that no sentence is wrong or made up.",
+        "supported sentences ÷ sentences (for judges that split a summary into claims: the mean over claims)",
+    ),
+    "completeness": Gloss(
+        "completeness",
+        "How many of the key facts a good summary should hold are in this one.",
+        "key facts present ÷ key facts",
+    ),
+    "conciseness": Gloss(
+        "conciseness",
+        "How much of the summary carries key facts. Sentences that carry none are padding.",
+        "sentences that carry some key fact ÷ sentences",
+    ),
+    "composite": Gloss(
+        "composite",
+        "The three together; it exists only where all three could be judged.",
+        "(faithfulness + completeness + conciseness) ÷ 3",
+    ),
+    "abstractiveness": Gloss(
+        "abstractiveness",
+        "How far the summary uses wording of its own. Neither high nor low is good in itself.",
+        "mean share of 1-, 3- and 5-grams of the summary that the source does not hold",
+    ),
+}
+
+
+def gloss(aspect: str) -> Gloss:
+    """What an aspect is; an unknown one keeps its name.
+
+    >>> gloss("rouge2").title
+    'ROUGE-2'
+    """
+    if aspect in _GLOSSES:
+        return _GLOSSES[aspect]
+    if found := _ROUGE.fullmatch(aspect):
+        kind = found["kind"].upper().replace("LSUM", "Lsum")
+        side = f" {found['side']}" if found["side"] else ""
+        what = f"{kind}-grams" if kind.isdigit() else "longest common subsequences of words"
+        meaning = f"Overlap of {what} with the reference summary. It sees words, not meaning."
+        return Gloss(f"ROUGE-{kind}{side}", meaning, f"{what} shared with the reference (Lin, 2004)")
+    return Gloss(aspect, f"The judge's score for {aspect}.", "mean over summaries")
+
+
+NEUTRAL = frozenset({"abstractiveness"})
+"""Aspects where more is not better."""
+
+STATUS = {
+    "ok": "judged",
+    "unparsed": "the reply could not be read",
+    "refused": "the judge refused to answer",
+    "skipped": "there was nothing to judge",
+    "error": "the judge could not be asked",
+}
+
+ALARM = {
+    "running": "This run has not finished (or was killed): what follows covers only what was judged so far.",
+    "interrupted": "This run was interrupted: what follows covers only what was judged before. "
+    "The same summeter score command carries it on.",
+    "failed": "This run failed before its end: what follows covers only what was judged before. "
+    "The same summeter score command carries it on.",
+}
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number for reading; a dash where there is none, and a real minus sign.
+
+    >>> number(-0.126), number(None)
+    ('−0.13', '–')
+    """
+    if value is None:
+        return "–"
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.removeprefix("-")
+    return text.replace("-", "−")
+
+
+def interval(low: float | None, high: float | None, digits: int = 2) -> str:
+    """`[0.88, 0.94]`, or nothing where there is no interval."""
+    return "" if low is None or high is None else f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """`0.91 [0.88, 0.94]`."""
+    return f"{number(value)} {interval(low, high)}".rstrip()
+
+
+def count(many: int, one: str, more: str | None = None) -> str:
+    """`1 document`, `1,204 documents`."""
+    return f"{many:,} {one if many == 1 else more or one + 's'}"
+
+
+def ordinal(place: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    end = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
+    return f"{place}{end}"
+
+
+def kind(judgment: Judgment) -> Kind:
+    """The look of a verdict: good, bad, padding, not judged, or a plain number without a side."""
+    if judgment.status != "ok":
+        return "none"
+    if judgment.label is None:
+        return "plain"
+    good = judgment.label.strip().casefold() == _NO_ERROR if isinstance(judgment.label, str) else judgment.label == 1
+    if good:
+        return "good"
+    return "pad" if judgment.aspect == "conciseness" else "bad"
+
+
+def verdict(judgment: Judgment) -> str:
+    """A verdict in words: `supported 0.97`, `entity error`, `missing`, `not judged: unparsed`."""
+    if judgment.status != "ok":
+        return f"not judged: {judgment.status}"
+    said = said_of(judgment.aspect, judgment.label, judgment.error_type)
+    value = judgment.value
+    if said is None:
+        return number(value)
+    # A bare 0 or 1 beside the decision says nothing new.
+    return said if value is None or value in (0, 1) else f"{said} {number(value)}"
+
+
+def said_of(aspect: str, label: int | str | None, error_type: str | None) -> str | None:
+    """A decision in words; None where nothing was decided."""
+    if label is None or isinstance(label, str):
+        return label
+    if aspect == "completeness":
+        return "covered" if label == 1 else "missing"
+    if aspect == "conciseness":
+        return "carries a key fact" if label == 1 else "padding"
+    if label == 1:
+        return "supported"
+    named = error_type and error_type.strip().casefold() not in {_NO_ERROR, "noe", "no-error", "no_error"}
+    return error_type if named else "unsupported"
