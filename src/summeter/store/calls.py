@@ -139,6 +139,11 @@ class CallStore:
         with self._lock:
             self._connection.close()
 
+    def __del__(self) -> None:
+        # One that never opened has no connection.
+        if (connection := getattr(self, "_connection", None)) is not None:
+            connection.close()
+
     def __enter__(self) -> Self:
         return self
 

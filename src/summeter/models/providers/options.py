@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-TIMEOUT = 180.0
-MAX_CONNECTIONS = 32
+TIMEOUT = 120.0
+MAX_CONNECTIONS = 16
 
 
 @dataclass(frozen=True)

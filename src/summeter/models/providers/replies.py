@@ -23,7 +23,7 @@ _FORMAT = re.compile(r"response_format|json_schema|json_object|grammar", re.IGNO
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance", re.IGNORECASE)
 _PARAMETERS = ("temperature", "seed", "max_completion_tokens", "max_tokens")
 _MEND = {
-    "temperature": "run with --temperature none to leave it to the model (the signature will say so)",
+    "temperature": "run with --temperature none to leave it to the model",
     "seed": "run without --seed",
     "max_tokens": "run without a limit on new tokens",
 }

@@ -1,0 +1,50 @@
+"""The page on models keeps its word: its Python runs, its rules answer, its table of providers is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+from summeter.models.base import Message, Request
+from summeter.models.resolve import PROVIDERS, resolve
+from summeter.records import ModelError, TransientError
+
+
+@pytest.fixture
+def page(root: Path) -> str:
+    return (root / "docs" / "models.md").read_text("utf-8")
+
+
+def test_its_python_runs(page: str) -> None:
+    test = doctest.DocTestParser().get_doctest(page, {}, "models.md", "docs/models.md", 0)
+    found: list[str] = []
+    doctest.DocTestRunner().run(test, out=found.append)
+    assert found == []
+    assert len(test.examples) > 8
+
+
+def test_its_rules_answer(page: str, tmp_path: Path) -> None:
+    rules = re.search(r"```json\n(.*?)```", page, re.DOTALL)
+    assert rules is not None
+    (tmp_path / "rules.jsonl").write_text(rules[1], "utf-8")
+    llm = resolve(f"scripted/{tmp_path / 'rules.jsonl'}")
+
+    def ask(text: str) -> str:
+        request = Request(model=llm.id, messages=(Message(role="user", content=text),))
+        return asyncio.run(llm.complete(request)).text
+
+    assert ask("facts about Ana") == '{"key_facts": ["Ana sold a boat."]}'
+    assert ask("Sentence 1") == "half a repl"
+    with pytest.raises(TransientError):
+        ask("the bus")
+    with pytest.raises(ModelError):
+        ask("the bus")
+    assert ask("the bus") == "anything else"
+
+
+def test_its_table_names_every_provider(page: str) -> None:
+    assert set(re.findall(r"^\| `([a-z-]+)/", page, re.MULTILINE)) == set(PROVIDERS)
