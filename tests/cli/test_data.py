@@ -1,0 +1,227 @@
+"""`summeter data`: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from summeter.cli.data import app
+from summeter.records import InputError, UsageError
+from summeter.store.dataset import load
+from summeter.text.split import SPLITTER
+
+ROWS: list[dict[str, Any]] = [
+    {"doc_id": "d1", "system": "good", "document": "It rained. We stayed.", "summary": "It rained.", "domain": "news",
+     "key_facts": ["It rained.", "They stayed."], "reference": "Rain.", "category": "small",
+     "human": {"sentence_labels": [{"a": 1, "b": "entity error"}], "key_fact_labels": [1, None],
+               "ratings": {"coherence": {"a": 4, "b": None}},
+               "spans": [{"annotator": "b", "start": 3, "end": 9, "label": "x"}]}},
+    {"doc_id": "d1", "system": "bad", "document": "It rained. We stayed.", "summary": ""},
+]  # fmt: skip
+
+
+def run(*arguments: str | Path, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments], input=stdin)
+
+
+@pytest.fixture
+def flat(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def faulty(tmp_path: Path) -> Path:
+    path = tmp_path / "bad.jsonl"
+    path.write_text('{"document": null, "summary": "x"}\nno\n{"document": "x", "summary": 3}\n', encoding="utf-8")
+    return path
+
+
+class TestValidate:
+    def test_fine(self, flat: Path) -> None:
+        result = run("validate", flat)
+        assert result.exit_code == 0
+        assert result.stdout.splitlines() == [
+            f"{flat}:2: summary: is empty: valid, and judged `skipped` (warning)",
+            f"mine  (hash {load(flat).hash[:12]})",
+            f"1 documents, 2 summaries, 1 sentences (0 summaries with given sentences, else {SPLITTER})",
+            "2 key facts for 1 documents, references for 1; 1 empty summaries",
+            "systems: good (1), bad (1)",
+            "domains: news (1)",
+            "judgment sets: human.raw (7)",
+            "no faults, 1 warning",
+        ]
+
+    def test_every_fault_and_exit_code_2(self, faulty: Path) -> None:
+        result = run("validate", faulty)
+        assert result.exit_code == 2
+        assert result.stdout.splitlines() == [
+            f"{faulty}:1: document: is null; give a text (it may be empty)",
+            f"{faulty}:2: is not JSON: Expecting value at column 1",
+            f"{faulty}:3: summary: is the number 3; give a text",
+            "3 faults",
+        ]
+
+    def test_more_faults_than_an_error_message_shows(self, tmp_path: Path) -> None:
+        path = tmp_path / "bad.jsonl"
+        path.write_text("no\n" * 50, encoding="utf-8")
+        assert len(run("validate", path).stdout.splitlines()) == 51
+
+    def test_json(self, faulty: Path, flat: Path) -> None:
+        result = run("validate", faulty, "--json")
+        assert result.exit_code == 2
+        found = json.loads(result.stdout)
+        assert found["valid"] is False
+        assert found["rows"][0] == {
+            "severity": "error", "file": str(faulty), "line": 1, "field": "document",
+            "message": "is null; give a text (it may be empty)",
+        }  # fmt: skip
+        fine = json.loads(run("validate", flat, "--json").stdout)
+        assert (fine["valid"], [one["severity"] for one in fine["rows"]]) == (True, ["warning"])
+
+    def test_stdin(self, flat: Path) -> None:
+        assert run("validate", "-", stdin=flat.read_text()).exit_code == 0
+
+    def test_format_map_and_preset(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.txt"
+        path.write_text("article,text\nIt rained.,Rain.\n", encoding="utf-8")
+        result = run("validate", path, "--format", "csv", "--map", "document=article", "--map", "summary=text")
+        assert result.exit_code == 0
+        path.write_text(json.dumps({"doc": "It rained.", "claim": "Rain.", "label": 1}), encoding="utf-8")
+        assert run("validate", path, "--format", "jsonl", "--preset", "minicheck").exit_code == 0
+
+    def test_judgments_of_a_folder_are_checked_too(self, flat: Path, tmp_path: Path) -> None:
+        folder = tmp_path / "set"
+        run("import", flat, "-o", folder)
+        path = folder / "judgments" / "human.raw.jsonl"
+        path.write_text("{}\n", encoding="utf-8")
+        result = run("validate", folder)
+        assert result.exit_code == 2
+        assert "was changed after import" in result.stdout
+
+
+class TestImport:
+    def test_whole(self, flat: Path, tmp_path: Path) -> None:
+        folder = tmp_path / "set"
+        result = run("import", flat, "-o", folder, "--name", "rain", "--version", "1", "--licence", "MIT",
+                     "--citation", "A (2024)")  # fmt: skip
+        assert result.exit_code == 0
+        assert result.stdout.splitlines()[0].startswith("rain 1  (hash ")
+        assert result.stdout.splitlines()[-1] == f"written to {folder}"
+        assert result.stderr == f"warning: {flat}:2: summary: is empty: valid, and judged `skipped`\n"
+        card = load(folder).card
+        assert (card.name, card.version, card.licence, card.citation) == ("rain", "1", "MIT", "A (2024)")
+
+    def test_nothing_half_written(self, faulty: Path, tmp_path: Path) -> None:
+        result = run("import", faulty, "-o", tmp_path / "set")
+        assert isinstance(result.exception, InputError)
+        assert result.exception.exit_code == 2
+        assert [one.name for one in tmp_path.iterdir()] == ["bad.jsonl"]
+
+    def test_needs_force_to_replace(self, flat: Path, tmp_path: Path) -> None:
+        folder = tmp_path / "set"
+        run("import", flat, "-o", folder)
+        again = run("import", flat, "-o", folder)
+        assert isinstance(again.exception, UsageError)
+        assert "already holds a dataset" in str(again.exception)
+        assert run("import", flat, "-o", folder, "--force").exit_code == 0
+
+    def test_a_change_by_hand_is_sealed_by_importing_again(self, flat: Path, tmp_path: Path) -> None:
+        folder = tmp_path / "set"
+        run("import", flat, "-o", folder, "--licence", "MIT")
+        path = folder / "summaries.jsonl"
+        path.write_text(path.read_text().replace("good", "best"), encoding="utf-8")
+        judged = folder / "judgments" / "human.raw.jsonl"
+        judged.write_text(judged.read_text().replace("good", "best"), encoding="utf-8")
+        assert isinstance(run("show", folder).exception, InputError)
+        assert run("import", folder, "-o", folder, "--force").exit_code == 0
+        assert load(folder).systems == ("best", "bad")
+        assert load(folder).card.licence == "MIT"
+
+    def test_many_warnings_are_cut_short(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_text("".join(json.dumps({"document": str(n), "summary": ""}) + "\n" for n in range(30)))
+        result = run("import", path, "-o", tmp_path / "set")
+        assert result.stderr.splitlines()[-1] == "... and 10 more warnings"
+
+
+class TestShow:
+    def test_counts(self, flat: Path) -> None:
+        (row,) = json.loads(run("show", flat, "--json").stdout)["rows"]
+        assert (row["documents"], row["summaries"], row["systems"]) == (1, 2, {"good": 1, "bad": 1})
+        assert "judgment sets: human.raw (7)" in run("show", flat).stdout
+
+    def test_one_item(self, flat: Path) -> None:
+        assert run("show", flat, "--doc", "d1", "--system", "good").stdout.splitlines() == [
+            "document d1 (news)",
+            "It rained. We stayed.",
+            "reference: Rain.",
+            "key fact 0: It rained.",
+            "key fact 1: They stayed.",
+            "",
+            "summary by good (small)",
+            "  [0] It rained.  <faithfulness a=1; faithfulness b=0 entity error>",
+            "  key fact 0:  <completeness people=1>",
+            "  key fact 1:  <completeness people=->",
+            "  coherence by a: 4",
+            "  coherence by b: no vote",
+            "  marked by b: 'rained' (x)",
+        ]
+        assert "summary by bad\n  (empty)" in run("show", flat, "--doc", "d1").stdout
+
+    def test_one_item_as_json(self, flat: Path) -> None:
+        (row,) = json.loads(run("show", flat, "--system", "good", "--json").stdout)["rows"]
+        assert row["document"]["id"] == "d1"
+        assert [one["system"] for one in row["summaries"]] == ["good"]
+
+    @pytest.mark.parametrize(
+        ("option", "name", "message"),
+        [("--doc", "d11", "there is no document 'd11'; did you mean 'd1'?"),
+         ("--system", "goood", "there is no system 'goood'; did you mean 'good'?")],
+    )  # fmt: skip
+    def test_unknown(self, flat: Path, option: str, name: str, message: str) -> None:
+        assert str(run("show", flat, option, name).exception) == message
+
+
+class TestExport:
+    def test_round_trip(self, flat: Path, tmp_path: Path) -> None:
+        run("import", flat, "-o", tmp_path / "set")
+        result = run("export", tmp_path / "set", "-o", tmp_path / "out.jsonl.gz")
+        assert result.stderr == f"2 rows written to {tmp_path / 'out.jsonl.gz'}\n"
+        rows = [json.loads(line) for line in gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).splitlines()]
+        # what one row says of a document, all its rows say afterwards
+        shared = {name: ROWS[0][name] for name in ("domain", "key_facts", "reference")}
+        first = json.loads(json.dumps(ROWS[0]))
+        first["human"] |= {"sentence_labels": [{"a": 1, "b": 0}], "sentence_error_types": [{"b": "entity error"}]}
+        assert rows == [first, ROWS[1] | shared]
+
+    def test_stdout_and_what_is_left_out(self, flat: Path, tmp_path: Path) -> None:
+        from summeter.store.dataset import save
+
+        data = load(flat)
+        save(data.with_judgments("human.adjudicated", data.judgments("human.raw")), tmp_path / "set")
+        result = run("export", tmp_path / "set", "-o", "-")
+        assert len(result.stdout.splitlines()) == 2
+        assert result.stderr == "flat rows hold human.raw and crowd.raw only; left out: human.adjudicated\n"
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = "import sys, summeter.cli.data; print('summeter.store.dataset' in sys.modules, 'pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+@pytest.mark.shared
+def test_real_data_are_fine(shared: Path) -> None:
+    result = run("validate", shared / "data" / "qags_xsum.jsonl.gz")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-1] == "no faults"

@@ -1,0 +1,188 @@
+"""Presets on rows of our own invention in each public layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from summeter.records import InputError
+from summeter.store.dataset import Dataset, flat_rows, load
+from summeter.store.presets import PRESETS
+
+
+def turned(preset: str, row: dict[str, Any], **how: Any) -> dict[str, Any]:
+    data: Dataset = load([row], preset=preset, **how)
+    (found,) = flat_rows(data)
+    return found
+
+
+def fault(preset: str, row: dict[str, Any]) -> str:
+    with pytest.raises(InputError) as caught:
+        load([row], preset=preset)
+    return str(caught.value)
+
+
+def test_each_has_a_name_and_a_line_about_it() -> None:
+    assert list(PRESETS) == [
+        "finesure", "unisumeval", "summeval", "frank", "qags", "aggrefact", "summac", "minicheck",
+    ]  # fmt: skip
+    assert all(preset.about and len(preset.about) < 90 for preset in PRESETS.values())
+
+
+class TestFineSurE:
+    ROW: dict[str, Any] = {  # noqa: RUF012 - a row to read
+        "doc_id": "n1", "source": "cnndm", "split": "test", "model": "tiny", "transcript": "It rained. We stayed.",
+        "reference": "Rain.", "sentences": ["It rained.", "We left."],
+    }  # fmt: skip
+
+    def test_factuality_is_turned_round(self) -> None:
+        votes = {
+            "annotator_0": {"factuality_labels": [0, 1], "factuality_types": ["NoE", "RelE"]},
+            "annotator_1": {"factuality_labels": [0, None], "factuality_types": ["NoE", None]},
+        }
+        assert turned("finesure", self.ROW | {"raw_annotations": votes}) == {
+            "doc_id": "n1", "system": "tiny", "document": "It rained. We stayed.", "summary": "It rained. We left.",
+            "reference": "Rain.", "sentences": ["It rained.", "We left."], "domain": "cnndm", "split": "test",
+            "human": {
+                "sentence_labels": [{"annotator_0": 1, "annotator_1": 1}, {"annotator_0": 0, "annotator_1": None}],
+                "sentence_error_types": [{"annotator_0": "NoE", "annotator_1": "NoE"}, {"annotator_0": "RelE"}],
+            },
+        }  # fmt: skip
+
+    def test_key_fact_labels_need_the_key_facts(self) -> None:
+        votes = {"0": {"key_fact_labels": [1, 0], "sentence_labels": [1, 0]}}
+        row = self.ROW | {"raw_annotations": votes}
+        without = turned("finesure", row)
+        assert "human" not in without
+        assert without["raw_annotations"] == votes
+        joined = turned("finesure", row | {"key_facts": ["It rained.", "We stayed."]})
+        assert joined["human"] == {"key_fact_labels": [{"0": 1}, {"0": 0}]}
+
+    def test_without_annotations(self) -> None:
+        assert "human" not in turned("finesure", self.ROW)
+
+    def test_misfits(self) -> None:
+        assert fault("finesure", {"doc_id": "x", "model": "m", "transcript": "t"}) == (
+            "rows:1: sentences: is missing, and this layout has it; check the preset (preset finesure)"
+        )
+        votes = {"a": {"factuality_labels": [0, 2]}}
+        assert fault("finesure", self.ROW | {"raw_annotations": votes}) == (
+            "rows:1: raw_annotations.factuality_labels: holds 2 where this layout has 0 or 1; check the preset "
+            "(preset finesure)"
+        )
+        uneven = {"a": {"factuality_labels": [0, 0]}, "b": {"factuality_labels": [0]}}
+        assert fault("finesure", self.ROW | {"raw_annotations": uneven}) == (
+            "rows:1: raw_annotations.factuality_labels: has annotators with different numbers of labels "
+            "(preset finesure)"
+        )
+        assert "is not an object of annotators" in fault("finesure", self.ROW | {"raw_annotations": [1]})
+
+
+def test_unisumeval() -> None:
+    row = {
+        "uid": "X_1", "doc_id": "n1", "source": "SetA", "domain": "news", "length": "short", "model": "tiny",
+        "input_text": "It rained. We stayed.", "summary": "It rained. We left.",
+        "sentences": ["It rained.", "We left."], "fact_verification_label": [0, 1],
+        "fact_verification_error_type": ["no error", "relation error"], "faithfulness_score": 0.5,
+        "keyfact": ["It rained.", "They stayed."], "keyfact_label": [1, 0], "completeness": 0.5,
+    }  # fmt: skip
+    found = turned("unisumeval", row, map={"document": "input_text"})
+    assert found["human"] == {
+        "overall": {"faithfulness": 0.5, "completeness": 0.5}, "sentence_labels": [1, 0],
+        "sentence_error_types": ["no error", "relation error"], "key_fact_labels": [1, 0],
+    }  # fmt: skip
+    assert (found["system"], found["key_facts"], found["source"]) == ("tiny", ["It rained.", "They stayed."], "SetA")
+    assert "document: is missing" in fault("unisumeval", row)
+    assert "fact_verification_label: holds [0]" in fault("unisumeval", row | {"fact_verification_label": [[0], [1]]})
+    assert "is not a list with one label per key fact" in fault("unisumeval", row | {"keyfact_label": 1})
+    assert "is not a list of texts" in fault("unisumeval", row | {"fact_verification_error_type": [None, "x"]})
+
+
+def test_summeval() -> None:
+    row = {
+        "id": "dm-test-1", "model_id": "M0", "filepath": "x", "text": "It rained.", "decoded": "Rain.",
+        "references": ["a", "b"], "expert_annotations": [{"coherence": 4, "fluency": 5}, {"coherence": 3}],
+        "turker_annotations": [{"coherence": 1, "fluency": 2}],
+    }  # fmt: skip
+    assert turned("summeval", row) == {
+        "doc_id": "dm-test-1", "system": "M0", "document": "It rained.", "summary": "Rain.", "references": ["a", "b"],
+        "filepath": "x", "human": {
+            "ratings": {"coherence": {"expert0": 4, "expert1": 3}, "fluency": {"expert0": 5, "expert1": None}},
+            "crowd_ratings": {"coherence": {"worker0": 1}, "fluency": {"worker0": 2}},
+        },
+    }  # fmt: skip
+    assert "is not a list of ratings" in fault("summeval", row | {"expert_annotations": {}})
+    assert "is not a list of objects" in fault("summeval", row | {"expert_annotations": [1]})
+    assert "human" not in turned("summeval", {"id": "x", "model_id": "M", "text": "a", "decoded": "b"})
+
+
+def test_frank() -> None:
+    row = {
+        "hash": "h1", "model_name": "bart", "split": "test", "article": "It rained.", "reference": "Rain.",
+        "summary": "It rained. We left.", "summary_sentences": ["It rained.", "We left."],
+        "summary_sentences_annotations": [
+            {"annotator_0": ["NoE"], "annotator_1": ["NoE"]}, {"annotator_0": ["EntE", "OutE"], "annotator_1": []},
+        ],
+    }  # fmt: skip
+    assert turned("frank", row)["human"] == {
+        "sentence_labels": [{"annotator_0": 1, "annotator_1": 1}, {"annotator_0": 0, "annotator_1": None}],
+        "sentence_error_types": [{"annotator_0": "NoE", "annotator_1": "NoE"}, {"annotator_0": "EntE+OutE"}],
+    }
+    bare = {name: value for name, value in row.items() if not name.startswith("summary_")}
+    assert turned("frank", bare)["system"] == "bart"
+    broken = row | {"summary_sentences_annotations": [{"annotator_0": "NoE"}, {}]}
+    assert "is not a list of {annotator: [categories]}" in fault("frank", broken)
+
+
+def test_qags() -> None:
+    def vote(who: int, answer: str) -> dict[str, Any]:
+        return {"worker_id": who, "response": answer}
+
+    sentences = [
+        {"sentence": "It rained.", "responses": [vote(0, "yes"), vote(4, "no")]},
+        {"sentence": "We left.", "responses": [vote(0, "no")]},
+    ]
+    row = {"article": "It rained all day.", "summary_sentences": sentences}
+    found = turned("qags", row)
+    assert (found["summary"], found["sentences"]) == ("It rained. We left.", ["It rained.", "We left."])
+    assert found["human"] == {"sentence_labels": [{"w0": 1, "w4": 0}, {"w0": 0}]}
+    twice = {"sentence": "x", "responses": [vote(0, "yes"), vote(0, "no")]}
+    found_fault = fault("qags", row | {"summary_sentences": [twice]})
+    assert "has the response 'no' by w0; give one yes or no per worker" in found_fault
+    for odd in ([{"sentence": "x", "responses": ["yes"]}], [{"sentence": "x"}], ["x"]):
+        assert "is not a list of {sentence, responses}" in fault("qags", row | {"summary_sentences": odd})
+
+
+def test_aggrefact() -> None:
+    row = {"dataset": "SetA", "origin": "cnndm", "id": "7", "doc": "It rained.", "summary": "Rain.",
+           "model_name": "bart", "label": "1", "cut": "val", "some_score": "0.3"}  # fmt: skip
+    assert turned("aggrefact", row) == {
+        "doc_id": "SetA/7", "system": "bart", "document": "It rained.", "summary": "Rain.", "domain": "cnndm",
+        "human": {"overall": {"faithfulness": 1}}, "dataset": "SetA", "origin": "cnndm", "id": "7", "cut": "val",
+        "some_score": "0.3",
+    }  # fmt: skip
+    assert fault("aggrefact", row | {"label": "yes"}) == (
+        "rows:1: label: holds 'yes' where this layout has 0 or 1; check the preset (preset aggrefact)"
+    )
+
+
+def test_summac() -> None:
+    row = {"document": "It rained.", "claim": "Rain.", "label": 0, "cnndm_id": "7", "model_name": "m", "cut": "val",
+           "dataset": "seta", "origin": "cnndm", "annotations": [0]}  # fmt: skip
+    found = turned("summac", row)
+    assert (found["doc_id"], found["system"], found["summary"]) == ("seta/7", "m", "Rain.")
+    assert found["human"] == {"overall": {"faithfulness": 0}}
+    assert found["annotations"] == [0]
+
+
+def test_minicheck() -> None:
+    rows = [{"dataset": "SetA", "doc": "It rained.", "claim": claim, "label": label, "contamination_identifier": "x"}
+            for claim, label in (("Rain.", 1), ("Snow.", 0))]  # fmt: skip
+    data = load(rows, preset="minicheck")
+    assert [one.text for one in data.summaries] == ["Rain.", "Snow."]
+    assert len(set(data.systems)) == 2
+    assert all(system.startswith("claim-") for system in data.systems)
+    assert len(data.documents) == 1
+    assert [one.value for one in data.judgments("human.raw")] == [1.0, 0.0]
+    assert data.domains == ("SetA",)
