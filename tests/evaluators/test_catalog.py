@@ -1,0 +1,170 @@
+"""The contract every evaluator of the catalog keeps, and one defined result for every edge case."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from summeter.engine.dry import dry
+from summeter.engine.executor import LocalExecutor
+from summeter.engine.plan import jobs, splitter, units
+from summeter.engine.worker import Worker
+from summeter.evaluators.aspects import ASPECTS
+from summeter.evaluators.base import Evaluator, Tools
+from summeter.evaluators.catalog import CATALOG, build, find
+from summeter.records import Judgment, UsageError
+from summeter.store.dataset import load
+from summeter.store.journal import ItemKey
+from summeter.store.manifest import JudgeEntry
+from summeter.store.run import Failure
+
+NAMES = list(CATALOG)
+DOCUMENT = "The bridge opened in 1998. It is 14 metres wide. Ms. Ode, who built it, lives in the U.S. now."
+SUMMARY = "The bridge is 14 metres wide. Ms. Ode built it."
+
+
+class Collected:
+    """A sink that keeps all."""
+
+    def __init__(self) -> None:
+        self.judgments: list[Judgment] = []
+        self.failures: list[Failure] = []
+
+    def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
+        self.judgments += judgments
+
+    def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None: ...
+
+    def failed(self, failure: Failure) -> None:
+        self.failures.append(failure)
+
+
+def row(system: str = "a", **fields: Any) -> dict[str, Any]:
+    """A flat row with nothing missing."""
+    facts = ["The bridge is 14 metres wide.", "Ms. Ode built the bridge."]
+    whole = {"doc_id": "d", "system": system, "document": DOCUMENT, "summary": SUMMARY,
+             "reference": "A bridge 14 metres wide.", "key_facts": facts}  # fmt: skip
+    return {key: value for key, value in {**whole, **fields}.items() if value is not None}
+
+
+def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
+    """All judgments of one evaluator; models answer with a valid example of the schema asked for."""
+    evaluator = build(name)
+    data = load(rows)
+    roles = {role: "dry/model" for part in evaluator.parts() for role in part.roles}
+    work = jobs([evaluator], roles, splitter(data), {"t": 0.0})
+    sink = Collected()
+    llms = {role: dry(model, Counter()) for role, model in roles.items()}
+    worker = Worker(work, sink, lambda job: Tools(job.signature, llms), {}, lambda *, ok: None)
+
+    async def run() -> None:
+        async for _ in LocalExecutor(1).map(worker, units(data, work, (), None)):
+            pass
+
+    asyncio.run(run())
+    return sink
+
+
+def pair(name: str, **fields: Any) -> list[dict[str, Any]]:
+    """The row under test, and a second system's where the evaluator compares two."""
+    return [row(**fields), *([row("b", **{k: v for k, v in fields.items() if k in {"document", "reference", "key_facts"}})]
+                             if find(name).pairs else [])]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+class TestContract:
+    def test_it_says_what_it_is(self, name: str) -> None:
+        found = find(name)
+        assert found.name == name
+        assert found.version
+        assert found.summary
+        assert found.__doc__
+        assert set(found.aspects) <= set(ASPECTS)
+        assert found.model_config["frozen"]
+
+    def test_every_judgment_is_signed_addressed_and_explained(self, name: str) -> None:
+        found = judge(name, pair(name))
+        assert found.failures == []
+        parts = {part.name: part for part in build(name).parts()}
+        for one in found.judgments:
+            assert one.judge in parts
+            assert one.signature.startswith(f"{one.judge}|")
+            assert "|v:" in one.signature
+            assert one.aspect in parts[one.judge].measured
+            assert (one.target.document_id, one.target.system in {"a", "b"}) == ("d", True)
+            for span in one.evidence:
+                text = DOCUMENT if span.of == "document" else SUMMARY
+                assert span.cut(text).strip()
+        if not all(part.prepares_only for part in parts.values()):
+            assert found.judgments
+
+    def test_settings_are_in_the_signature_and_rebuild_it(self, name: str) -> None:
+        for part in build(name).parts():
+            again = type(part)(**part.model_dump(mode="json", exclude_defaults=True))
+            assert again.sign({}, "rules-1") == part.sign({}, "rules-1")
+
+    def test_an_unknown_setting_is_a_usage_error(self, name: str) -> None:
+        with pytest.raises(UsageError, match="no_such_setting"):
+            build(f"{name}[no_such_setting=1]")
+
+    def test_it_is_deterministic(self, name: str) -> None:
+        one, two = judge(name, pair(name)).judgments, judge(name, pair(name)).judgments
+        assert sorted(one, key=lambda j: str(j.key)) == sorted(two, key=lambda j: str(j.key))
+
+
+OK, SKIPPED = {"ok"}, {"skipped"}
+
+# What becomes of an item: statuses of its judgments, by edge case. Evaluators not named give OK.
+EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
+    "empty document": ({"document": ""}, dict.fromkeys(NAMES, SKIPPED)),
+    "blank document": ({"document": " \n "}, dict.fromkeys(NAMES, SKIPPED)),
+    "empty summary": ({"summary": ""}, dict.fromkeys(NAMES, SKIPPED)),
+    "blank summary": ({"summary": "\t \n"}, dict.fromkeys(NAMES, SKIPPED)),
+    "one sentence": ({"summary": "The bridge is 14 metres wide."}, {}),
+    "no key facts": ({"key_facts": None}, {}),
+    "no key facts, no reference": ({"key_facts": None, "reference": None}, {"rouge": SKIPPED}),
+    "missing reference": ({"reference": None}, {"rouge": SKIPPED}),
+    "blank reference": ({"reference": " ", "key_facts": None}, {"rouge": SKIPPED}),
+    "identical text": ({"summary": DOCUMENT}, {}),
+    "summary longer than source": ({"summary": " ".join([DOCUMENT] * 5)}, {}),
+    "one word": ({"document": "Rain.", "summary": "Rain.", "reference": "Rain.", "key_facts": ["Rain."]}, {}),
+    "CJK": ({"document": "桥长十四米。它很新。", "summary": "桥长十四米。", "reference": "桥长十四米。", "key_facts": ["桥长十四米"]}, {}),
+    "a very long sentence": ({"summary": "The bridge is wide and " * 500 + "old."}, {}),
+    # Nothing in it is a word: the overlap judges and the embedded one have nothing to compare.
+    "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, "abstractiveness": SKIPPED}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("edge", EDGES)
+def test_edge_cases_have_one_defined_result(name: str, edge: str) -> None:
+    fields, expected = EDGES[edge]
+    found = judge(name, pair(name, **fields))
+    mine = [one for one in found.judgments if "a" in (one.target.system, one.target.rival)]
+    assert found.failures == []
+    assert {one.status for one in mine} <= expected.get(name, OK)
+    assert all(one.value is None and one.reason for one in mine if one.status != "ok")
+    if not build(name).parts()[0].prepares_only:
+        assert mine
+
+
+def test_identical_text_is_fully_faithful_to_the_embedded_evaluator() -> None:
+    found = judge("support", [row(summary=DOCUMENT)]).judgments
+    assert {one.label for one in found if one.aspect == "faithfulness"} == {1}
+
+
+def test_an_evaluator_that_cannot_be_built_is_named() -> None:
+    with pytest.raises(UsageError, match="no evaluator 'rogue'"):
+        build("rogue")
+    with pytest.raises(UsageError, match="closing"):
+        build("rouge[stemmer=true")
+    with pytest.raises(UsageError, match="KEY=VALUE"):
+        build("rouge[stemmer]")
+
+
+def test_third_parties_subclass_evaluator() -> None:
+    assert all(issubclass(find(name), Evaluator) for name in NAMES)
