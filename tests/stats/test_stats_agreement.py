@@ -124,6 +124,9 @@ def test_alpha_of_names_and_of_negative_ratios() -> None:
     names = [["a", "b", None, "c"], ["a", "b", "b", "a"]]
     numbers = [[1, 2, None, 3], [1, 2, 2, 1]]
     assert krippendorff_alpha(names).value == krippendorff_alpha(numbers).value
+    # NaN among strings is no vote, not a name.
+    assert krippendorff_alpha([["a", "b", math.nan], ["a", "a", "b"]]).missing == 1
+    assert gwet_ac1([["a", 1, 2], ["a", 1, 1]], scale=["a", 1, 2]).n == 3
     with pytest.raises(ValueError, match="negative"):
         krippendorff_alpha([[-1, 2], [1, 2]], "ratio")
     with pytest.raises(ValueError, match="raters x items"):

@@ -26,6 +26,7 @@ from summeter.stats import (
     spearman,
 )
 from summeter.stats import correlation as module
+from summeter.stats import correlation_draws as draws
 
 SCIPY = {
     Coefficient.PEARSON: scipy.stats.pearsonr,
@@ -216,3 +217,48 @@ def test_interval_surrounds_the_value_and_counts_constant_draws() -> None:
     few = correlation_interval([1, 2, 3], [1, 3, 2], "pearson", resamples=200)
     assert few.reason is not None
     assert few.resamples < 200
+
+
+@pytest.mark.parametrize("coefficient", list(Coefficient))
+@given(pairs=pairs, seed=st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_weighted_draws_are_the_drawn_rows(coefficient: Coefficient, pairs: list[tuple[int, int]], seed: int) -> None:
+    x, y = (np.array(column) / 3 for column in zip(*pairs, strict=True))
+    rng = np.random.default_rng(seed)
+    labels = np.unique(rng.integers(0, 5, len(x)), return_inverse=True)[1]
+    units = labels.max() + 1
+    times = rng.multinomial(units, np.full(units, 1 / units), 8)
+    drawn = draws.weighted_correlations(x, y, times, labels, coefficient)
+    for row, got in zip(times, drawn, strict=True):
+        want = correlate(np.repeat(x, row[labels]), np.repeat(y, row[labels]), coefficient).value
+        assert np.isnan(got) if want is None else got == pytest.approx(want, abs=1e-9)
+
+
+def test_weighted_draws_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 9, (2, 60)).astype(float)
+    want = correlation_interval(x, y, "kendall_b", resamples=50)
+    monkeypatch.setattr(draws, "_PAIRWISE", 10)
+    monkeypatch.setattr(draws, "_BLOCK", 600)
+    got = correlation_interval(x, y, "kendall_b", resamples=50)
+    assert got.low == pytest.approx(want.low)
+    assert got.high == pytest.approx(want.high)
+
+
+def test_interval_says_why_not() -> None:
+    assert correlation_interval([1, 1], [1, 2]).reason == "constant input"
+    assert correlation_interval([1], [1]).reason == "fewer than 2 pairs"
+    assert correlation_interval([1, 2], [1, 2], clusters=["a", "a"]).reason == "fewer than 2 clusters: no interval"
+    # Of two clusters, one constant: a draw has a correlation only when it takes both, or the other twice.
+    half = correlation_interval([1, 1, 1, 2], [1, 2, 1, 1], clusters=["a", "a", "b", "b"], resamples=100)
+    assert half.status is Status.NO_INTERVAL
+    assert "undefined in" in half.reason
+    # Six rows, a single other x: it is missing from a third of the draws.
+    lost = correlation_interval([1, 2, 1, 1, 1, 1], [2, 1, 1, 1, 1, 3], resamples=400)
+    assert lost.status is Status.OK
+    assert "left out" in lost.reason
+    assert lost.resamples < 400
+    with pytest.raises(ValueError, match="cluster labels"):
+        correlation_interval([1, 2], [1, 2], clusters=["a"])
+    with pytest.raises(ValueError, match="level"):
+        correlation_interval([1, 2], [1, 2], level=2)

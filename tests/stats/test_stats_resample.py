@@ -143,6 +143,22 @@ def test_coverage_of_the_percentile_interval() -> None:
     assert 0.88 <= hits / 300 <= 0.98
 
 
+def test_many_different_clusters_are_normal_and_say_so() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.exponential(size=60_000)
+    got = bootstrap_mean(values)
+    assert (got.method, got.resamples, got.status) == ("normal", 0, Status.OK)
+    assert got.high - got.value == pytest.approx(1.959964 * values.std() / np.sqrt(60_000), rel=1e-6)
+    # One value that outweighs all others keeps the bootstrap.
+    values[0] = 1e6
+    assert bootstrap_mean(values, resamples=20).method == "percentile"
+    # Uneven clusters: the error is that of a ratio of sums.
+    labels = rng.integers(0, 70_000, 120_000)
+    ratio = bootstrap_mean(rng.normal(size=120_000) + labels % 2, labels)
+    assert ratio.method == "normal"
+    assert ratio.low < ratio.value < ratio.high
+
+
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="level"):
         bootstrap_mean([1, 2], level=1.0)

@@ -6,7 +6,6 @@ computed has the value None, a ``status`` and a ``reason``. Generators are passe
 
 from .agreement import Level, krippendorff_alpha, mean_pairwise, rater_deviation
 from .base import Statistic, Status
-from .bradley_terry import BradleyTerry, Games, Strength, bradley_terry, games_from_scores, win_probability
 from .calibration import Bin, brier, expected_calibration_error, reliability_bins
 from .classify import Classification, Confusion, auroc, classification_interval, classify, confusion, decide
 from .clusters import Rule, clusters_of_equals, holm, holm_matrix
@@ -15,15 +14,15 @@ from .correlation import (
     Coefficient,
     average_ranks,
     correlate,
-    correlation_interval,
     kendall_b,
     kendall_binary,
     kendall_c,
     pearson,
     spearman,
 )
+from .correlation_draws import correlation_interval
 from .grouped import GroupedStatistic, correlation_by_group, mean_correlation
-from .icc import Model, icc
+from .intraclass import Model, icc
 from .kappa import Weights, cohen_kappa, fleiss_kappa, gwet_ac1, gwet_ac2, mean_cohen_kappa
 from .permute import PairTest, p_matrix, paired_permutation, paired_permutations, permutation_p, sign_flips
 from .ppi import LabelsNeeded, PpiMean, labels_needed, ppi_mean, sample_size
@@ -43,6 +42,7 @@ from .prefer import (
 )
 from .resample import Comparison, Interval, Method, bootstrap, bootstrap_mean, paired_bootstrap
 from .spans import Overlap, mean_span_f1, overlap, span_f1
+from .strengths import BradleyTerry, Games, Strength, bradley_terry, games_from_scores, win_probability
 from .thresholds import (
     GroupedAccuracy,
     Spread,

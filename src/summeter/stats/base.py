@@ -5,7 +5,7 @@ pairs (a row counts only when every array has a value there) and the number drop
 that cannot be computed has the value ``None`` and says why; NaN never comes out.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -102,3 +102,12 @@ def as_pairs(x: Values, y: Values) -> tuple[Floats, Floats, int]:
     """Return the complete pairs of two arrays and the number of pairs dropped."""
     (left, right), kept = complete(x, y)
     return left, right, int((~kept).sum())
+
+
+def split_rows(labels: Ints) -> Iterator[tuple[int, Ints]]:
+    """Yield each label with the numbers of its rows, labels ascending."""
+    if not len(labels):
+        return
+    order = np.argsort(labels, kind="stable").astype(np.int64)
+    for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+        yield int(labels[rows[0]]), rows

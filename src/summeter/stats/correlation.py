@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .base import CONSTANT, TOO_FEW_PAIRS, Floats, Ints, Labels, Seed, Statistic, Values, as_pairs, undefined
-from .resample import Interval, bootstrap
+from .base import CONSTANT, TOO_FEW_PAIRS, Floats, Ints, Statistic, Values, as_pairs, undefined
 from .special import correlation_p, kendall_exact_p, normal_two_sided
 
 _SMALL = 100
@@ -53,23 +52,6 @@ def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> S
         Coefficient.KENDALL_B: kendall_b,
         Coefficient.KENDALL_C: kendall_c,
     }[Coefficient(coefficient)](x, y)
-
-
-def correlation_interval(
-    x: Values,
-    y: Values,
-    coefficient: str = Coefficient.PEARSON,
-    clusters: Labels | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: Seed = 0,
-) -> Interval:
-    """Return a correlation with its percentile bootstrap interval, drawing clusters (documents) whole.
-
-    Constant draws have no correlation and are left out; ``reason`` counts them.
-    """
-    kind = Coefficient(coefficient)
-    return bootstrap(lambda a, b: raw(a, b, kind), [x, y], clusters, resamples, level, seed)
 
 
 def pearson(x: Values, y: Values) -> Statistic:

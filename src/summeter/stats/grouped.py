@@ -1,11 +1,11 @@
 """Correlation within groups, averaged over them: per document or per system, with constant groups counted."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 
-from .base import Ints, Labels, Statistic, Status, Values, codes, complete
+from .base import Labels, Statistic, Status, Values, codes, complete, split_rows
 from .correlation import Coefficient, correlate
 
 NO_GROUP = "undefined in every group"
@@ -64,12 +64,3 @@ def mean_correlation(x: Values, y: Values, groups: Labels, coefficient: str = Co
         return GroupedStatistic(name, None, n, missing, 0, len(found), Status.UNDEFINED, NO_GROUP)
     lost = len(found) - len(values)
     return GroupedStatistic(name, float(np.mean(values)), n, missing, len(values), lost, Status.OK, None)
-
-
-def split_rows(labels: Ints) -> Iterator[tuple[int, Ints]]:
-    """Yield each label with the numbers of its rows, labels ascending."""
-    if not len(labels):
-        return
-    order = np.argsort(labels, kind="stable").astype(np.int64)
-    for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
-        yield int(labels[rows[0]]), rows

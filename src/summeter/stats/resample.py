@@ -27,16 +27,23 @@ from .base import (
     complete,
     generator,
     seed_number,
+    split_rows,
 )
 
 _CELLS = 4_000_000  # drawn at a time: keeps the memory of one block near 64 MB
+_REPEATS = 8  # with each cluster repeated so often, drawing counts is faster than drawing clusters
+_MANY = 50_000
 
 
 class Method(StrEnum):
-    """How the ends of a bootstrap interval are read: plain percentiles, or bias-corrected and accelerated (BCa)."""
+    """How the ends of an interval are read: percentiles of the draws, or bias-corrected and accelerated (BCa).
+
+    ``normal`` is reported, never asked for: see ``bootstrap_mean``.
+    """
 
     PERCENTILE = "percentile"
     BCA = "bca"
+    NORMAL = "normal"
 
 
 class Interval(NamedTuple):
@@ -117,6 +124,11 @@ def bootstrap_mean(
     if units < 2:
         return shell._replace(value=value, status=Status.NO_INTERVAL, reason=_too_few(clusters))
     sums, counts = _ordered(sums, counts)
+    error = _sure_error(sums, counts, value)
+    if error is not None and method == Method.PERCENTILE:
+        step = NormalDist().inv_cdf((1 + level) / 2) * error
+        shell = shell._replace(method=Method.NORMAL.value, resamples=0, status=Status.OK)
+        return shell._replace(value=value, low=value - step, high=value + step)
     drawn = _mean_draws(sums, counts, resamples, generator(seed))
     jack = (sums.sum() - sums) / np.maximum(n - counts, 1)
     low, high = _ends(drawn, value, level, jack if method == Method.BCA else None)
@@ -163,7 +175,7 @@ def bootstrap(
     if units < 2:
         return shell._replace(value=value, status=Status.NO_INTERVAL, reason=_too_few(clusters))
     picks = generator(seed).integers(0, units, (resamples, units))
-    drawn = _any_draws(statistic, columns, _groups(labels), picks)
+    drawn = _any_draws(statistic, columns, [rows for _, rows in split_rows(labels)], picks)
     lost = resamples - len(drawn)
     if lost * 2 > resamples:
         reason = f"the statistic is undefined in {lost} of {resamples} resamples"
@@ -251,12 +263,29 @@ def _ordered(sums: Floats, counts: Floats) -> tuple[Floats, Floats]:
     return sums[order], counts[order]
 
 
+def _distinct(sums: Floats, counts: Floats) -> Bools:
+    """Mark the first of each run of equal clusters, which are sorted."""
+    return np.append(True, (np.diff(sums) != 0) | (np.diff(counts) != 0))
+
+
+def _sure_error(sums: Floats, counts: Floats, value: float) -> float | None:
+    """Return the standard error of the mean where drawing would only add noise to a normal distribution, else None."""
+    if len(sums) < _MANY or _distinct(sums, counts).sum() * _REPEATS <= len(sums):
+        return None
+    pulls = sums - value * counts
+    square = float((pulls**2).sum())
+    # A skewness of .05 moves the ends by 2 % of the standard error; 2,000 draws are off by 6 % by chance alone.
+    if abs(float((pulls**3).sum())) > 0.05 * square**1.5:
+        return None
+    return float(np.sqrt(square) / counts.sum())
+
+
 def _mean_draws(sums: Floats, counts: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """Return the mean of each draw of len(sums) clusters; ``sums`` and ``counts`` are sorted together."""
     units = len(sums)
-    new = np.append(True, (np.diff(sums) != 0) | (np.diff(counts) != 0))
+    new = _distinct(sums, counts)
     times = np.diff(np.append(np.flatnonzero(new), units))
-    if len(times) * 8 <= units:
+    if len(times) * _REPEATS <= units:
         weights = rng.multinomial(units, times / units, size=resamples).astype(np.float64)
         return np.asarray((weights @ sums[new]) / (weights @ counts[new]))
     equal = bool((counts == counts[0]).all())
@@ -267,12 +296,6 @@ def _mean_draws(sums: Floats, counts: Floats, resamples: int, rng: np.random.Gen
         sizes = counts[0] * units if equal else counts[picks].sum(axis=1)
         drawn[start : start + len(picks)] = sums[picks].sum(axis=1) / sizes
     return drawn
-
-
-def _groups(labels: Ints) -> list[Ints]:
-    """Return the row numbers of each cluster."""
-    order = np.argsort(labels, kind="stable").astype(np.int64)
-    return list(np.split(order, np.flatnonzero(np.diff(labels[order])) + 1))
 
 
 def _any_draws(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .base import Floats, Ints, Labels, Status, Values, as_pairs, codes, complete
+from .base import Floats, Ints, Labels, Status, Values, as_pairs, codes, complete, split_rows
 
 _NO_PAIRS = "no group has 2 complete rows"
 
@@ -108,9 +108,8 @@ def _slack(epsilon: float) -> float:
 
 
 def _all_pairs(gold: Floats, scores: Floats, labels: Ints, *, by_group: bool) -> tuple[_Pairs, int]:
-    order = np.argsort(labels, kind="stable")
     parts: list[_Pairs] = []
-    for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+    for _, rows in split_rows(labels):
         if len(rows) < 2:
             continue
         i, j = np.triu_indices(len(rows), 1)

@@ -40,9 +40,25 @@ class Counted(NamedTuple):
     raters: int
 
 
+def as_matrix(votes: Votes) -> NDArray[Any]:
+    """Return votes as a two-dimensional array: floats where all are numbers or missing, objects where any is not.
+
+    Raises ValueError when the votes are not a matrix.
+    """
+    array = votes if isinstance(votes, np.ndarray) else np.array(list(votes), dtype=object)
+    if array.ndim != 2:
+        raise ValueError(f"votes must be a raters x items matrix, got shape {array.shape}")
+    if array.dtype.kind != "O" or any(isinstance(vote, str) for vote in array.ravel()):
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return array
+
+
 def number_matrix(votes: Votes) -> Floats:
-    """Return votes as a float matrix raters x items, NaN where there is none."""
-    return floats(votes, 2)
+    """Return votes as a float matrix raters x items, NaN where there is none; ValueError for anything else."""
+    return floats(as_matrix(votes), 2)
 
 
 def voters(matrix: Floats) -> int:
@@ -59,9 +75,7 @@ def code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple[
     >>> code_matrix([["b", "a", None]])[0].tolist()
     [[1, 0, -1]]
     """
-    array = np.asarray(votes)
-    if array.ndim != 2:
-        raise ValueError(f"votes must be a raters x items matrix, got shape {array.shape}")
+    array = as_matrix(votes)
     if array.dtype.kind in "fiub":
         seen, index = np.unique(array, return_inverse=True)
         values: list[Any] = seen.tolist()
@@ -102,9 +116,7 @@ def agreement_interval(
     level). Draws without a value, as when all drawn votes are alike, are left out and counted in ``reason``.
     ``n`` and ``missing`` count items as the coefficient itself does.
     """
-    array = np.asarray(votes)
-    if array.ndim != 2:
-        raise ValueError(f"votes must be a raters x items matrix, got shape {array.shape}")
+    array = as_matrix(votes)
     whole = coefficient(array)
 
     def value(columns: Floats) -> float | None:
