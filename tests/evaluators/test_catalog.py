@@ -71,8 +71,10 @@ def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
 
 def pair(name: str, **fields: Any) -> list[dict[str, Any]]:
     """The row under test, and a second system's where the evaluator compares two."""
-    return [row(**fields), *([row("b", **{k: v for k, v in fields.items() if k in {"document", "reference", "key_facts"}})]
-                             if find(name).pairs else [])]  # fmt: skip
+    found = [row(**fields)]
+    if find(name).pairs:
+        found.append(row("b", **{key: value for key, value in fields.items() if key != "summary"}))
+    return found
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,7 +134,8 @@ EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
     "identical text": ({"summary": DOCUMENT}, {}),
     "summary longer than source": ({"summary": " ".join([DOCUMENT] * 5)}, {}),
     "one word": ({"document": "Rain.", "summary": "Rain.", "reference": "Rain.", "key_facts": ["Rain."]}, {}),
-    "CJK": ({"document": "桥长十四米。它很新。", "summary": "桥长十四米。", "reference": "桥长十四米。", "key_facts": ["桥长十四米"]}, {}),
+    "CJK": ({"document": "桥长十四米。它很新。", "summary": "桥长十四米。", "reference": "桥长十四米。",
+             "key_facts": ["桥长十四米"]}, {}),
     "a very long sentence": ({"summary": "The bridge is wide and " * 500 + "old."}, {}),
     # Nothing in it is a word: the overlap judges and the embedded one have nothing to compare.
     "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, "abstractiveness": SKIPPED}),

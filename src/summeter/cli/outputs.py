@@ -53,7 +53,7 @@ def import_(
     if as_json:
         print_json((result._asdict() for result in results), study="import")
         return
-    ranking(run.summary(), Console(), counts=run.manifest.counts)
+    ranking(run.summary(), Console())
     for result in results:
         again = f", {result.repeated} asked again (the last counts)" if result.repeated else ""
         absent = f", {result.absent} summaries without one" if result.absent else ""

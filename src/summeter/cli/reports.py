@@ -29,7 +29,7 @@ def rescore(run: Folder, as_json: AsJson = False) -> None:
     if as_json:
         print_json(table.to_dicts(), counts=found.manifest.counts, coverage=found.manifest.coverage)
         return
-    ranking(table, Console(), counts=found.manifest.counts)
+    ranking(table, Console())
     typer.echo(f"report: {page}")
 
 

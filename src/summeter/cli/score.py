@@ -166,7 +166,7 @@ def _tell(run: Run, *, as_json: bool, quiet: bool) -> None:
         print_json(table.to_dicts(), counts=run.manifest.counts, coverage=run.manifest.coverage)
         return
     if not quiet:
-        ranking(table, Console(), counts=run.manifest.counts)
+        ranking(table, Console())
     typer.echo(f"report: {page}")
 
 

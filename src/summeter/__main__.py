@@ -1,0 +1,5 @@
+"""`python -m summeter`."""
+
+from summeter.cli.main import main
+
+main()

@@ -1,0 +1,226 @@
+"""The commands as a user meets them: output, exit codes, messages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from engine.judges import rows
+from engine.llm import answer
+from models.server import Call, StubServer, fail, ok
+
+from summeter.cli.main import main
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ended]
+JUDGED = ("-e", "finesure.fact_check", "-m", "openai-api/stub/m")
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """Runs a command line in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STUB_API_KEY", "k")
+
+    def run(*arguments: object) -> Ended:
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        found = capsys.readouterr()
+        return Ended(int(end.value.code or 0), found.out, found.err)
+
+    return run
+
+
+@pytest.fixture
+def flat(tmp_path: Path) -> Path:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    return file
+
+
+class TestScore:
+    def test_the_main_job_ends_with_a_report(self, command: Command, flat: Path) -> None:
+        got = command("score", flat, "-e", "abstractiveness", "-o", "run")
+        assert got.code == 0
+        assert "abstractiveness|v:1" in got.out
+        assert got.out.rstrip().endswith("report: run/report.html")
+        assert Path("run/report.html").read_text().startswith("<!doctype html>")
+
+    def test_without_an_output_the_run_is_named_after_the_data(self, command: Command, flat: Path) -> None:
+        assert command("score", flat, "-e", "abstractiveness").code == 0
+        assert Path("runs/rows/run.json").is_file()
+
+    def test_names_may_be_listed_with_commas(self, command: Command, flat: Path) -> None:
+        got = command("score", flat, "-e", "rouge[stemmer=true,measure=recall],abstractiveness", "-o", "run", "--json")
+        signatures = {row["signature"] for row in json.loads(got.out)["rows"]}
+        assert signatures == {"rouge|measure:recall|stemmer:yes|split:rules-1|v:1", "abstractiveness|v:1"}
+
+    def test_json_is_one_object_and_nothing_else(self, command: Command, flat: Path) -> None:
+        got = command("score", flat, "-e", "abstractiveness", "-o", "run", "--json")
+        found = json.loads(got.out)
+        assert found["schema"] == "summeter/1"
+        assert found["coverage"] == 1.0
+        assert {"system", "aspect", "value", "low", "high", "n", "missing", "signature"} <= set(found["rows"][0])
+
+    def test_carrying_on_is_the_same_command(self, command: Command, flat: Path) -> None:
+        first = command("score", flat, "-e", "abstractiveness", "-o", "run")
+        assert command("score", flat, "-e", "abstractiveness", "-o", "run") == first
+
+    def test_a_dry_run_writes_nothing_and_needs_no_key(self, command: Command, flat: Path) -> None:
+        got = command("score", flat, "-e", "finesure", "-m", "openai/gpt-4o", "--dry-run", "-o", "run")
+        assert got.code == 0
+        assert "finesure.fact_check: 6 summaries; 6 calls" in got.out
+        assert not Path("run").exists()
+
+    def test_stdin(self, command: Command, flat: Path, monkeypatch: Any) -> None:
+        got = subprocess.run(
+            [sys.executable, "-m", "summeter", "score", "-", "-e", "abstractiveness", "-o", "run", "--json"],
+            input=flat.read_bytes(), capture_output=True, check=True,
+        )  # fmt: skip
+        assert json.loads(got.stdout)["coverage"] == 1.0
+
+
+class TestExitCodes:
+    def test_bad_rows_are_named_and_nothing_is_written(self, command: Command, tmp_path: Path) -> None:
+        (tmp_path / "bad.jsonl").write_text(
+            '{"document": "x", "summary": null}\n{"document": 3, "summary": "y"}\n{oops\n'
+        )
+        got = command("score", "bad.jsonl", "-o", "run")
+        assert got.code == 2
+        for place in ("bad.jsonl:1: summary:", "bad.jsonl:2: document:", "bad.jsonl:3:"):
+            assert place in got.err
+        assert not Path("run").exists()
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["score", "nosuch.jsonl"], "no such file"),
+            (["score", "rows.jsonl", "-e", "rogue"], "no evaluator 'rogue'"),
+            (["score", "rows.jsonl", "-e", "finesure"], "-m judge=PROVIDER/MODEL"),
+            (["score", "rows.jsonl", "-e", "finesure", "-m", "gpt-4o"], "is not PROVIDER/MODEL"),
+            (["score", "rows.jsonl", "-e", "finesure", "-m", "opnai/gpt-4o"], "did you mean openai"),
+            (["score", "rows.jsonl", "--temperature", "warm"], "--temperature 'warm'"),
+            (["score", "rows.jsonl", "--map", "document"], "not FIELD=COLUMN"),
+            (["score", "rows.jsonl", "--limit", "0"], "--limit"),
+            (["report", "nosuch"], "is not a run"),
+            (["rescore", "nosuch"], "is not a run"),
+            (["frobnicate"], "No such command"),
+        ],
+    )
+    def test_two_is_a_usage_error_with_a_message(
+        self, command: Command, flat: Path, arguments: list[str], said: str
+    ) -> None:
+        got = command(*arguments)
+        assert got.code == 2
+        assert said in got.err
+        assert "Traceback" not in got.err
+
+    def test_a_missing_key_is_named_before_anything_is_sent(
+        self, command: Command, flat: Path, monkeypatch: Any
+    ) -> None:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        got = command("score", flat, "-e", "finesure", "-m", "openai/gpt-4o", "-o", "run")
+        assert got.code == 2
+        assert "OPENAI_API_KEY" in got.err
+
+    def test_four_is_too_little_coverage(self, command: Command, flat: Path) -> None:
+        def half(call: Call) -> Any:
+            return ok("no idea") if "It rained on day 1" in call.prompt else ok(answer(call.prompt))
+
+        with StubServer(half) as server:
+            arguments = ["score", flat, *JUDGED, "--base-url", server.url, "-o", "run"]
+            assert command(*arguments).code == 0
+            got = command(*arguments, "--min-coverage", "0.9")
+        assert got.code == 4
+        assert "coverage 66.7% (8 of 12 judgments usable) is under 90.0%" in got.err
+
+    def test_nothing_usable_is_four_whatever_was_asked(self, command: Command, flat: Path) -> None:
+        with StubServer(lambda _: fail(500)) as server:
+            got = command("score", flat, *JUDGED, "--base-url", server.url, "--max-retries", 0, "-o", "run")
+        assert got.code == 4
+        assert "no judgment of 6 is usable; the first reason:" in got.err
+        assert "500" in got.err
+
+    def test_help_and_version(self, command: Command) -> None:
+        assert command("--version").out.startswith("summeter 0.")
+        assert "Exit codes" in command("--help").out
+
+
+class TestViews:
+    def test_report_and_rescore_are_made_again(self, command: Command, flat: Path) -> None:
+        command("score", flat, "-e", "abstractiveness", "-o", "run")
+        page = Path("run/report.html").read_bytes()
+        assert command("report", "run", "-o", "page.html").out == "report: page.html\n"
+        assert Path("page.html").read_bytes() == page
+        assert command("rescore", "run").code == 0
+
+    def test_two_runs_make_one_page(self, command: Command, flat: Path) -> None:
+        command("score", flat, "-e", "rouge[measure=recall]", "-e", "abstractiveness", "-o", "one")
+        command("score", flat, "-e", "abstractiveness", "-o", "two")
+        assert command("report", "one", "two", "-o", "both.html").code == 0
+
+    @pytest.mark.parametrize("what", ["evaluators", "models", "presets", "datasets", "aspects"])
+    def test_lists(self, command: Command, what: str) -> None:
+        assert command("list", what).out.strip()
+        assert json.loads(command("list", what, "--json").out)["rows"]
+
+    def test_doctor_finds_this_installation_well(self, command: Command) -> None:
+        got = command("doctor")
+        assert got.code == 0, got.out
+        assert "embedded evaluator" in got.out
+
+
+class TestOutputs:
+    def test_replies_of_an_earlier_experiment(self, command: Command, flat: Path, tmp_path: Path) -> None:
+        verdicts = [{"sentence": "x", "reason": "y", "category": name} for name in ("no error", "Entity error")]
+        about = {"doc_id": "d0", "evaluator": "finesure.fact_check", "aspect": "faithfulness", "model": "m"}
+        raw = [
+            {**about, "system": "a", "output": json.dumps(verdicts)},
+            {**about, "system": "b", "output": "I cannot."},
+        ]
+        (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in raw))
+        got = command("outputs", "import", flat, "raw.jsonl", "-o", "run", "--json")
+        (found,) = json.loads(got.out)["rows"]
+        assert (found["rows"], found["ok"], found["failed"], found["absent"]) == (2, 1, 1, 4)
+
+    def test_bare_values_of_any_metric(self, command: Command, flat: Path, tmp_path: Path) -> None:
+        raw = [{"doc_id": f"d{n}", "system": s, "evaluator": "my-metric", "aspect": "overall", "value": n / 2}
+               for n in range(3) for s in "ab"]  # fmt: skip
+        (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in raw))
+        got = command("outputs", "import", flat, "raw.jsonl", "-o", "run")
+        assert got.code == 0
+        assert "my-metric|source:import: 6 rows: 6 usable, 0 not" in got.out
+
+    def test_faulty_rows_are_all_named(self, command: Command, flat: Path, tmp_path: Path) -> None:
+        bad = [
+            {"doc_id": "d9", "system": "a", "evaluator": "m", "aspect": "x", "value": 1},
+            {"doc_id": "d0", "system": "a", "evaluator": "m", "aspect": "x"},
+            {"doc_id": "d0", "system": "a", "evaluator": "rogue", "aspect": "x", "output": "7"},
+            {"doc_id": "d0", "system": "a", "evaluator": "m", "value": "high"},
+        ]
+        (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bad))
+        got = command("outputs", "import", flat, "raw.jsonl", "-o", "run")
+        assert got.code == 2
+        for said in ("raw.jsonl:1: doc_id: the data hold no summary of document 'd9' by system 'a'",
+                     "raw.jsonl:2: output: is missing", "raw.jsonl:3: evaluator: 'rogue' is not in the catalog",
+                     "raw.jsonl:4: aspect: is missing", "raw.jsonl:4: value: must be a finite number"):  # fmt: skip
+            assert said in got.err
+        assert not Path("run").exists()
+
+
+def test_importing_and_helping_load_nothing_heavy() -> None:
+    heavy = "('numpy', 'pydantic', 'aiohttp', 'jinja2')"
+    code = f"import sys, summeter, summeter.cli.main; print([m for m in {heavy} if m in sys.modules])"
+    got = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert got.stdout == "[]\n"
