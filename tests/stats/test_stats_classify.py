@@ -43,7 +43,7 @@ def test_by_hand() -> None:
 
 
 @given(decided)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_as_in_scikit_learn(rows: list[tuple[int, int]]) -> None:
     labels, said = zip(*rows, strict=True)
     got, m = classify(labels, said), sklearn.metrics
@@ -84,7 +84,7 @@ def test_auroc_by_hand() -> None:
 
 
 @given(scored)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_auroc_as_in_scikit_learn(rows: list[tuple[int, float]]) -> None:
     labels, scores = zip(*rows, strict=True)
     got = auroc(labels, scores)
@@ -114,7 +114,7 @@ def test_intervals_by_cluster() -> None:
 
 
 @given(scored)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_threshold_is_the_papers_loop(rows: list[tuple[int, float]]) -> None:
     labels, scores = zip(*rows, strict=True)
     got = tune_threshold(labels, scores)

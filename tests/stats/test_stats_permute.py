@@ -47,10 +47,10 @@ def test_identical_to_the_plain_loop_for_identical_flips() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(1, 6, 40) / 3, rng.integers(1, 6, 40) / 3
     got = paired_permutation(a, b, resamples=2000, seed=5)
-    flips, exact = sign_flips(40, 2000, 5)
-    assert not exact
+    flips = sign_flips(40, 2000, 5)
+    assert not flips.exact
     observed = abs(np.mean(a - b))
-    count = sum(abs(np.mean(row * (a - b))) >= observed - 1e-12 for row in flips)
+    count = sum(abs(np.mean(row * (a - b))) >= observed - 1e-12 for row in np.concatenate(list(flips.blocks)))
     assert got.p == (count + 1) / 2001
 
 
@@ -98,7 +98,7 @@ def test_many_tests_are_the_single_ones() -> None:
     scores[rng.random(scores.shape) < 0.1] = np.nan
     tests = paired_permutations(scores, resamples=500, seed=9)
     assert len(tests) == 6 * 2
-    flips, _ = sign_flips(30, 500, 9)
+    flips = np.concatenate(list(sign_flips(30, 500, 9).blocks))
     for test in tests:
         a, b = scores[test.first, :, test.aspect], scores[test.second, :, test.aspect]
         gaps = np.nan_to_num(a - b)
@@ -137,7 +137,10 @@ def test_shapes_are_checked() -> None:
 
 
 def test_blocks_of_flips_add_up() -> None:
-    flips, exact = sign_flips(13, 2**13)
-    assert exact
-    # Thirteen equal differences: only the two extreme flips reach their sum.
-    assert permutation_p(np.ones((13, 1)), flips, exact)[0] == 2 / 2**13
+    flips = sign_flips(15, 2**15)
+    assert flips.exact
+    # Fifteen equal differences: only the two extreme flips reach their sum.
+    assert permutation_p(np.ones((15, 1)), flips)[0] == 2 / 2**15
+    blocks = list(sign_flips(15, 2**15).blocks)
+    assert len(blocks) > 1
+    assert len(np.unique(np.concatenate(blocks), axis=0)) == 2**15

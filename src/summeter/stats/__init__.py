@@ -24,7 +24,7 @@ from .correlation_draws import correlation_interval
 from .grouped import GroupedStatistic, correlation_by_group, mean_correlation
 from .intraclass import Model, icc
 from .kappa import Weights, cohen_kappa, fleiss_kappa, gwet_ac1, gwet_ac2, mean_cohen_kappa
-from .permute import PairTest, p_matrix, paired_permutation, paired_permutations, permutation_p, sign_flips
+from .permute import Flips, PairTest, p_matrix, paired_permutation, paired_permutations, permutation_p, sign_flips
 from .ppi import LabelsNeeded, PpiMean, labels_needed, ppi_mean, sample_size
 from .prefer import (
     CorrectPreferences,
@@ -65,6 +65,7 @@ __all__ = [
     "Confusion",
     "CorrectPreferences",
     "CorrelationComparison",
+    "Flips",
     "Games",
     "GroupedAccuracy",
     "GroupedStatistic",

@@ -6,7 +6,7 @@ of tests are a single matrix product. p = (c + 1) / (n + 1), where c of n random
 least as far from zero (Phipson & Smyth, 2010); with few clusters every flip is tried and p = c / 2^k exactly.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from .base import (
 )
 from .resample import Comparison
 
-_BLOCK = 1_000  # flips at a time
+_CELLS = 200_000  # signs at a time: what a processor cache holds
 _MAX_EXACT = 20  # 2^20 flips are the most that are enumerated
 
 
@@ -41,23 +41,32 @@ class PairTest(NamedTuple):
     result: Comparison
 
 
-def sign_flips(units: int, resamples: int, seed: Seed = 0) -> tuple[Floats, bool]:
-    """Return a (flips, units) matrix of +1 and -1, and whether it lists every possible flip.
+class Flips(NamedTuple):
+    """Sign flips in blocks of rows, how many there are in all, and whether they are all that exist."""
 
-    All 2^units flips are listed when they are no more than ``resamples``; else ``resamples`` are drawn.
+    blocks: Iterator[Floats]
+    total: int
+    exact: bool
 
-    >>> sign_flips(1, 10)[0].tolist()
-    [[1.0], [-1.0]]
+
+def sign_flips(units: int, resamples: int, seed: Seed = 0) -> Flips:
+    """Return the flips to try: a row of +1 and -1 for each, one column a unit.
+
+    All 2^units are listed when they are no more than ``resamples``; else ``resamples`` are drawn.
+
+    >>> [block.tolist() for block in sign_flips(1, 10).blocks]
+    [[[1.0], [-1.0]]]
     """
-    if units <= _MAX_EXACT and 2**units <= resamples:
-        bits = (np.arange(2**units)[:, None] >> np.arange(units)) & 1
-        return (1 - 2 * bits).astype(np.float64), True
-    bits = generator(seed).integers(0, 2, (resamples, units), dtype=np.int8)
-    return (1 - 2 * bits).astype(np.float64), False
+    exact = units <= _MAX_EXACT and 2**units <= resamples
+    count = 2**units if exact else resamples
+    size = max(1, _CELLS // max(1, units))
+    sizes = [min(size, count - start) for start in range(0, count, size)]
+    blocks = _every_flip(units, sizes) if exact else _drawn_flips(units, sizes, generator(seed))
+    return Flips(blocks, count, exact)
 
 
-def permutation_p(differences: Floats, flips: Floats, exact: bool) -> Floats:  # noqa: FBT001
-    """Return the two-sided p-value of each column of ``differences`` (units x tests) under the given flips.
+def permutation_p(differences: Floats, flips: Flips) -> Floats:
+    """Return the two-sided p-value of each column of ``differences`` (units x tests); uses the flips up.
 
     A cell is the summed difference of one cluster, 0 where it has none. Sums compare as means do, since a flip
     leaves the number of rows alone. Flips equal to the observed sum up to rounding count as reaching it.
@@ -66,10 +75,10 @@ def permutation_p(differences: Floats, flips: Floats, exact: bool) -> Floats:  #
     # Rounding in a sum grows with the sum of magnitudes; the edge is lowered by a sliver of that.
     edge = observed - 1e-12 * np.abs(differences).sum(axis=0)
     reached = np.zeros(differences.shape[1], dtype=np.int64)
-    for start in range(0, len(flips), _BLOCK):
-        reached += (np.abs(flips[start : start + _BLOCK] @ differences) >= edge).sum(axis=0)
-    extra = 0 if exact else 1
-    return np.asarray((reached + extra) / (len(flips) + extra), dtype=np.float64)
+    for block in flips.blocks:
+        reached += (np.abs(block @ differences) >= edge).sum(axis=0)
+    extra = 0 if flips.exact else 1
+    return np.asarray((reached + extra) / (flips.total + extra), dtype=np.float64)
 
 
 def paired_permutation(
@@ -95,9 +104,9 @@ def paired_permutation(
         raise ValueError(f"{len(labels)} cluster labels for {len(kept)} rows")
     units = np.unique(labels[kept], return_inverse=True)[1]
     sums = np.bincount(units, weights=left - right).astype(np.float64)
-    flips, exact = sign_flips(len(sums), resamples, seed)
-    shell = _shell(flips, seed, exact=exact)._replace(missing=int((~kept).sum()), clusters=len(sums))
-    return _filled(shell, sums, len(left), float(permutation_p(sums[:, None], flips, exact)[0]))
+    flips = sign_flips(len(sums), resamples, seed)
+    shell = _shell(flips, seed)._replace(missing=int((~kept).sum()), clusters=len(sums))
+    return _filled(shell, sums, len(left), float(permutation_p(sums[:, None], flips)[0]))
 
 
 def paired_permutations(
@@ -131,9 +140,9 @@ def paired_permutations(
     gaps = np.stack([cube[i] - cube[j] for i, j in wanted], axis=1).reshape(items, -1)
     present = (~np.isnan(gaps)).astype(np.float64)
     sums, counts = _by_cluster(np.nan_to_num(gaps), labels, units), _by_cluster(present, labels, units)
-    flips, exact = sign_flips(units, resamples, seed)
-    p = permutation_p(sums, flips, exact)
-    shell = _shell(flips, seed, exact=exact)
+    flips = sign_flips(units, resamples, seed)
+    p = permutation_p(sums, flips)
+    shell = _shell(flips, seed)
     tests: list[PairTest] = []
     for column, value in enumerate(p):
         first, second = wanted[column // aspects]
@@ -162,10 +171,24 @@ def _by_cluster(rows: Floats, labels: Labels, units: int) -> Floats:
     return totals
 
 
-def _shell(flips: Floats, seed: Seed, *, exact: bool) -> Comparison:
-    method = "paired permutation, exact" if exact else "paired permutation"
+def _every_flip(units: int, sizes: Sequence[int]) -> Iterator[Floats]:
+    start = 0
+    for size in sizes:
+        bits = (np.arange(start, start + size)[:, None] >> np.arange(units)) & 1
+        yield (1 - 2 * bits).astype(np.float64)
+        start += size
+
+
+def _drawn_flips(units: int, sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Floats]:
+    for size in sizes:
+        bits = rng.integers(0, 2, (size, units), dtype=np.int8)
+        yield (1 - 2 * bits).astype(np.float64)
+
+
+def _shell(flips: Flips, seed: Seed) -> Comparison:
+    method = "paired permutation, exact" if flips.exact else "paired permutation"
     return Comparison(
-        None, None, None, None, 0, 0, method, len(flips), seed_number(seed), None, Status.UNDEFINED, None, 0
+        None, None, None, None, 0, 0, method, flips.total, seed_number(seed), None, Status.UNDEFINED, None, 0
     )  # fmt: skip
 
 
