@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -102,11 +102,12 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Raw], dict[tuple[str, st
     """The rows that count, and for each judge how many were asked again."""
     faults = Faults(file_name(raw))
     summaries = {(one.document_id, one.system): one for one in data.summaries}
+    known = frozenset(names())  # once: it looks through every installed package
     found: dict[tuple[Any, ...], Raw] = {}
     asked: dict[tuple[Any, ...], float] = {}
     repeated: dict[tuple[str, str | None, bool], int] = {}
     for row in read_rows(raw, faults, format_of(raw)):
-        read = _Reader(row, faults, data, summaries).read()
+        read = _Reader(row, faults, data, summaries, known).read()
         if read is None:
             continue
         rival = read.item.rival.system if read.item.rival else None
@@ -126,9 +127,12 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Raw], dict[tuple[str, st
 class _Reader:
     """Checks one row; every fault is noted with its line and field."""
 
-    def __init__(self, row: Row, faults: Faults, data: Dataset, summaries: Mapping[tuple[str, str], Any]) -> None:
+    def __init__(
+        self, row: Row, faults: Faults, data: Dataset, summaries: Mapping[tuple[str, str], Any],
+        known: Collection[str],
+    ) -> None:  # fmt: skip
         self.cells, self.line, self.faults = row.cells, row.line, faults
-        self.data, self.summaries = data, summaries
+        self.data, self.summaries, self.known = data, summaries, known
         self.bad = False
 
     def read(self) -> Raw | None:
@@ -138,7 +142,7 @@ class _Reader:
         output, value = self._output(), self._value()
         if output is None and value is None and not self.bad:
             self._fault("output", "is missing; give the raw reply, or a number as `value`")
-        if output is not None and evaluator is not None and evaluator not in names():
+        if output is not None and evaluator is not None and evaluator not in self.known:
             self._fault("evaluator", f"{evaluator!r} is not in the catalog, so nothing can read its output; "
                                      "`summeter list evaluators` names those that can")  # fmt: skip
         if rival is not None and self.cells.get("order") == "ba":
