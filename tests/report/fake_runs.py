@@ -37,11 +37,13 @@ ROWS: list[Row] = [
         "human": {"sentence_labels": [{"a": 1, "b": 1, "c": 0}, 1], "key_fact_labels": [1, 1], "alignment": [[0], [1]]},
     },
     {
-        "doc_id": "talk", "system": "cedar", "domain": "booking", "document": TALK, "key_facts": ["A table is held at nine."],
+        "doc_id": "talk", "system": "cedar", "domain": "booking", "document": TALK,
+        "key_facts": ["A table is held at nine."],
         "summary": "Bo holds the 😀 table at nine.",
     },
     {
-        "doc_id": "talk", "system": "aster", "domain": "booking", "document": TALK, "key_facts": ["A table is held at nine."],
+        "doc_id": "talk", "system": "aster", "domain": "booking", "document": TALK,
+        "key_facts": ["A table is held at nine."],
         "summary": "",
     },
 ]  # fmt: skip
@@ -65,7 +67,9 @@ def judgment(document: Document, summary: Summary, entry: JudgeEntry, aspect: st
         document_id=document.id, system=summary.system, unit=fields.pop("unit", "summary"),
         index=fields.pop("index", None), list_id=fields.pop("list_id", None),
     )  # fmt: skip
-    return Judgment(target=target, aspect=aspect, judge=entry.name, signature=entry.signature, model=entry.model, **fields)
+    return Judgment(
+        target=target, aspect=aspect, judge=entry.name, signature=entry.signature, model=entry.model, **fields
+    )  # fmt: skip
 
 
 def find(text: str, piece: str) -> Span:
@@ -83,7 +87,8 @@ def fact_check(document: Document, summary: Summary, entry: JudgeEntry) -> list[
         fields: Row = {"unit": "sentence", "index": index, "value": 0.97, "label": 1, "error_type": "no error"}
         if "41" in text:
             fields |= {
-                "value": 0.12, "label": 0, "error_type": "entity error", "reason": "41 is not in the source; nearest: 14",
+                "value": 0.12, "label": 0, "error_type": "entity error",
+                "reason": "41 is not in the source; nearest: 14",
                 "evidence": (find(document.text, "for 14 months"),),
             }  # fmt: skip
         elif "concert" in text:
@@ -117,12 +122,14 @@ def align(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
         made.append(
             judgment(
                 document, summary, entry, "completeness", unit="key_fact", index=index, list_id=facts.id,
-                value=float(bool(places)), label=int(bool(places)), evidence=tuple(summary.sentences[at] for at in places),
+                value=float(bool(places)), label=int(bool(places)),
+                evidence=tuple(summary.sentences[at] for at in places),
             )
         )  # fmt: skip
     for index in range(len(summary.sentences)):
         label = int(index in kept)
-        made.append(judgment(document, summary, entry, "conciseness", unit="sentence", index=index, value=float(label), label=label))
+        fields: Row = {"unit": "sentence", "index": index, "value": float(label), "label": label}
+        made.append(judgment(document, summary, entry, "conciseness", **fields))
     return made
 
 

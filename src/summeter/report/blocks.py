@@ -245,12 +245,13 @@ class Evidence(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One judgment as a card shows it. `source` and `facts` count in the deck's lists."""
+    """One judgment as a card shows it: of the unit number `at`. `source` and `facts` count in the deck's lists;
+    `foreign` says that the unit is none of those on the card."""
 
     source: int
     aspect: str
     unit: str
-    index: int | None
+    at: int | None
     facts: int | None
     foreign: bool
     kind: Kind
@@ -260,11 +261,11 @@ class Verdict(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """What people decided about a sentence or key fact; `differs` where some judge decided otherwise."""
+    """What people decided about the sentence or key fact number `at`; `differs` where some judge decided otherwise."""
 
     unit: str
     aspect: str
-    index: int
+    at: int
     facts: int | None
     kind: Kind
     said: str

@@ -80,7 +80,8 @@ class DeckBuilder:
             systems=tuple(dict.fromkeys(summary.system for _, _, summary in self.texts)),
             domains=tuple(dict.fromkeys(one.domain for one in documents if one.domain is not None)),
             switches=self._switches(),
-            aspects=tuple(dict.fromkeys(place.aspect for place in self.columns)), people=any(card.votes for card in cards),
+            aspects=tuple(dict.fromkeys(place.aspect for place in self.columns)),
+            people=any(card.votes for card in cards),
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
         )  # fmt: skip
 
@@ -91,7 +92,8 @@ class DeckBuilder:
         return 0 if self.columns else None
 
     def _column(self, place: Place) -> DeckColumn:
-        return DeckColumn(gloss(place.aspect).title, label_of(place, self.views[place.run], self.sources), place.signature)
+        label = label_of(place, self.views[place.run], self.sources)
+        return DeckColumn(gloss(place.aspect).title, label, place.signature)
 
     def _sorted_in(self) -> list[list[tuple[int, Judgment]]]:
         found: list[list[tuple[int, Judgment]]] = [[] for _ in self.texts]
@@ -137,7 +139,7 @@ class DeckBuilder:
             document=document, system=summary.system, text=summary.text,
             sentences=tuple((span.start, span.end) for span in summary.sentences),
             verdicts=tuple(self._verdict(source, one, summary) for source, one in judged),
-            votes=decided, scores=tuple(scores),
+            votes=decided, scores=tuple(sorted(scores)),
             order=next((score.value for score in scores if score.column == lead), None),
             wrong=any(kind(one) == "bad" for one in own), failed=any(one.status in FAILED for _, one in judged),
             differs=any(vote.differs for vote in decided), changed=_flips(judged),
@@ -151,7 +153,7 @@ class DeckBuilder:
         if target.unit == "sentence" and (target.index is None or target.index >= len(summary.sentences)):
             foreign = True
         return Verdict(
-            source=source, aspect=one.aspect, unit=target.unit, index=target.index, facts=facts, foreign=foreign,
+            source=source, aspect=one.aspect, unit=target.unit, at=target.index, facts=facts, foreign=foreign,
             kind=kind(one), said=verdict(one), reason=one.reason,
             evidence=tuple(Evidence(span.of[0], span.start, span.end) for span in one.evidence),
         )  # fmt: skip

@@ -34,7 +34,7 @@ def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) 
 
 def _group(key: tuple[str, str, str], found: Sequence[tuple[int, Judgment]], where: Where) -> FailureGroup:
     status, label, reason = key
-    links = {}
+    links: dict[int, ItemLink] = {}
     for run, one in found:
         place = (run, one.target.document_id, one.target.system)
         if place in where:

@@ -78,10 +78,8 @@ class _Coder:
     def card(self, card: Card) -> dict[str, Any]:
         """d document, y system, t text, s sentences, v verdicts, p people, c scores, o order, f flags."""
         own = Units(card.text)
-        flags = "".join(
-            letter for letter, on in (("w", card.wrong), ("f", card.failed), ("d", card.differs), ("c", card.changed > 0))
-            if on
-        )  # fmt: skip
+        raised = {"w": card.wrong, "f": card.failed, "d": card.differs, "c": card.changed > 0}
+        flags = "".join(letter for letter, on in raised.items() if on)
         return {
             "d": card.document, "y": self.systems[card.system], "t": card.text,
             "s": [[own.at(start), own.at(end)] for start, end in card.sentences],
@@ -99,7 +97,7 @@ class _Coder:
             for span in one.evidence
         ]  # fmt: skip
         return [
-            one.source, self.string(one.aspect), self.string(one.unit), -1 if one.index is None else one.index,
+            one.source, self.string(one.aspect), self.string(one.unit), -1 if one.at is None else one.at,
             -1 if one.facts is None else one.facts, one.kind, self.string(one.said), self.string(one.reason),
             evidence, int(one.foreign),
         ]  # fmt: skip
@@ -108,7 +106,7 @@ class _Coder:
         """[unit, aspect, index, facts, kind, said, differs]."""
         facts = -1 if one.facts is None else one.facts
         return [
-            self.string(one.unit), self.string(one.aspect), one.index, facts, one.kind, self.string(one.said),
+            self.string(one.unit), self.string(one.aspect), one.at, facts, one.kind, self.string(one.said),
             int(one.differs),
         ]  # fmt: skip
 

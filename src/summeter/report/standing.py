@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
 def family(judge: str) -> str:
     """`finesure.align` -> `finesure`."""
-    return judge.split(".")[0]
+    return judge.split(".", maxsplit=1)[0]
 
 
 def label_of(place: Place, view: RunView, sources: Sequence[Source]) -> str:
@@ -147,7 +147,8 @@ def verdict(view: RunView) -> str:
     lead = next((column for column in columns if column[2] == COMPOSITE), columns[0] if columns else None)
     if lead is None:
         return "Nothing has been judged yet."
-    ranked = [cell for system in view.table.ranking() if (cell := view.table.cell(system, lead)) and cell.value is not None]
+    cells = [view.table.cell(system, lead) for system in view.table.ranking()]
+    ranked = [cell for cell in cells if cell is not None and cell.value is not None]
     title = gloss(lead[2]).title
     if not ranked:
         return f"No summary has a score for {title} yet: see what could not be judged."

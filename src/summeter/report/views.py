@@ -103,16 +103,13 @@ def _letter(place: int) -> str:
 
 def sources(views: Sequence[RunView]) -> list[Source]:
     """Every source, in the order of the runs and their judges, with a label that tells it from the others."""
-    found = [
-        (view, judge) for view in views for judge in view.judges
-    ]  # fmt: skip
-    names = [(view.place, judge.name) for view, judge in found]
     made = []
-    for (view, judge), name in zip(found, names, strict=True):
-        label = f"{view.letter} · {judge.name}" if view.letter else judge.name
-        if names.count(name) > 1:
-            label += f" ({_difference(judge, [other for (v, other), n in zip(found, names, strict=True) if n == name])})"
-        made.append(Source(view.place, judge.name, judge.signature, judge.model, label))
+    for view in views:
+        for judge in view.judges:
+            namesakes = [other for other in view.judges if other.name == judge.name]
+            label = judge.name if len(namesakes) == 1 else f"{judge.name} ({_difference(judge, namesakes)})"
+            label = f"{view.letter} · {label}" if view.letter else label
+            made.append(Source(view.place, judge.name, judge.signature, judge.model, label))
     return made
 
 

@@ -1,0 +1,187 @@
+"""What the blocks state, against what can be counted by hand in the runs of `fake_runs`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report import fake_runs as fake
+import pytest
+
+from summeter.records import UsageError
+from summeter.report.blocks import Page
+from summeter.report.build import page
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    return page([fake.make(tmp_path_factory.mktemp("one") / "first")], title="Mine")
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    folder = tmp_path_factory.mktemp("two")
+    first = fake.make(folder / "first")
+    judges = ((fake.FACT_CHECK, fake.lenient), (fake.ALIGN, fake.align))
+    errors = [("talk", "cedar", "timed out after 120 s")]
+    return page([first, fake.make(folder / "second", judges=judges, status="interrupted", errors=errors)])
+
+
+def test_head(one: Page) -> None:
+    # Judgments: fact check 5 sentences + 1 skipped; alignment 2+2 facts and 2+2 sentences for the bridge, 1+1 for
+    # cedar's talk, 2 skipped; novelty 3 + 1 skipped. One sentence is unparsed: 22 wanted... ok 17 = 4 + 10 + 3.
+    head = one.heads[0]
+    assert one.title == "Mine"
+    assert {count.status: count.number for count in head.counts} == {"ok": 17, "unparsed": 1, "skipped": 4}
+    assert (head.wanted, head.coverage) == (18, 17 / 18)
+    assert (head.documents, head.summaries, head.judged, head.systems, head.domains) == (2, 4, 4, 2, 2)
+    assert head.alarm is None
+    assert head.when == "2026-11-21, 10:00 to 10:04 UTC"
+    assert head.judges == ("mock.fact_check (scripted/one)", "mock.align (scripted/one)", "abstractiveness")
+
+
+def test_ranking_by_composite(one: Page) -> None:
+    (table,) = one.tables
+    assert [column.title for column in table.columns] == [
+        "faithfulness", "completeness", "conciseness", "composite", "abstractiveness",
+    ]  # fmt: skip
+    assert table.columns[table.lead].title == "composite"
+    assert [(row.system, row.place) for row in table.rows] == [("aster", 1), ("cedar", 2)]
+    aster, cedar = (row.cells for row in table.rows)
+    assert aster[0] is not None
+    assert cedar[0] is not None
+    # cedar: bridge 0 of 1 judged sentence, talk 1 of 1 -> 0.5 over two summaries; aster: one summary, one skipped.
+    assert (cedar[0].value, cedar[0].n, cedar[0].missing, cedar[0].best) == (0.5, 2, 0, False)
+    assert (aster[0].value, aster[0].n, aster[0].missing, aster[0].best) == (1.0, 1, 1, True)
+    assert not any(row.cells[4].best for row in table.rows if row.cells[4])  # more abstractive is not better
+
+
+def test_verdict_does_not_settle_what_one_document_cannot(one: Page) -> None:
+    said = one.heads[0].verdict
+    assert said.startswith("aster leads on composite with 1.00; cedar follows with 0.67;")
+    assert said.endswith("on the 1 document both have that is too little to settle the order.")
+
+
+def test_strengths(one: Page) -> None:
+    aster, cedar = one.panels
+    assert (cedar.unsupported, cedar.sentences, cedar.judge) == (1, 2, "mock.fact_check")
+    assert cedar.errors == (("entity error", 1),)
+    assert cedar.weakest is not None
+    # cedar on the bridge: faithfulness 0/1, completeness 1/2 ("months." matches), conciseness 1/2 -> 1/3.
+    assert (cedar.weakest.domain, round(cedar.weakest.value, 4), cedar.weakest.n) == ("news", 0.3333, 1)
+    assert cedar.strongest is not None
+    assert cedar.strongest.domain == "booking"
+    assert aster.weakest is None  # one domain with a score: nothing to be weaker than
+    assert [one.place for one in cedar.standings] == [2, 2, 2, 2, None]
+
+
+def test_heat(one: Page) -> None:
+    heat = one.heats[0]
+    assert heat.title == "composite (mock)"
+    assert (heat.rows, heat.columns) == (("news", "booking"), ("aster", "cedar"))
+    assert heat.cells[0][1].lowest
+    assert (heat.cells[1][0].value, heat.cells[1][0].missing) == (None, 1)
+    assert [cell.shade for row in heat.cells for cell in row] == [6, 2, 0, 6]  # 1.00, 0.33, none, 1.00
+
+
+def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
+    assert [(group.status, group.judgments, group.items) for group in one.failures] == [
+        ("unparsed", 1, 1), ("skipped", 2, 1), ("skipped", 1, 1), ("skipped", 1, 1),
+    ]  # fmt: skip
+    assert two.failures[0].status == "error"
+    assert two.failures[0].reason == "timed out after 120 s"
+    link = two.failures[0].listed[0]
+    assert (two.deck.cards[link.item].system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
+
+
+def test_cards_worst_first_and_unknown_last(one: Page) -> None:
+    cards = one.deck.cards
+    assert [(one.deck.documents[card.document].id, card.system) for card in cards] == [
+        ("bridge", "cedar"), ("bridge", "aster"), ("talk", "cedar"), ("talk", "aster"),
+    ]  # fmt: skip
+    assert [card.order for card in cards] == [pytest.approx(1 / 3), 1.0, 1.0, None]
+    assert cards[0].wrong
+    assert cards[0].failed
+    assert not cards[3].failed  # skipped: there was nothing to judge
+
+
+def test_people_beside_the_judge(one: Page) -> None:
+    votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.deck.cards[0].votes}
+    assert votes["sentence", "faithfulness", 0].said == "circumstantial error"
+    assert not votes["sentence", "faithfulness", 0].differs  # the judge names another type, but says error too
+    assert votes["key_fact", "completeness", 0].differs
+    aster = {(vote.unit, vote.aspect, vote.at): vote for vote in one.deck.cards[1].votes}
+    assert aster["sentence", "faithfulness", 0].said == "supported (2 of 3 say supported)"
+    assert one.deck.people
+
+
+def test_evidence_cuts_back_to_the_text(one: Page) -> None:
+    card = next(card for card in one.deck.cards if card.system == "cedar" and "table" in card.text)
+    text = one.deck.documents[card.document].text
+    (verdict,) = [verdict for verdict in card.verdicts if verdict.evidence and verdict.unit == "sentence"]
+    assert [text[span.start : span.end] for span in verdict.evidence] == [
+        "the 😀 table", "😀 table free", "I can hold it.",
+    ]  # fmt: skip
+
+
+def test_two_runs_side_by_side(two: Page) -> None:
+    (table,) = two.tables
+    assert [(column.title, column.source) for column in table.columns][:2] == [
+        ("faithfulness", "A · mock.fact_check"), ("faithfulness", "B · mock.fact_check"),
+    ]  # fmt: skip
+    assert two.heads[1].alarm is not None
+    assert "interrupted" in two.heads[1].alarm
+    assert [switch.aspect for switch in two.deck.switches] == ["faithfulness", "completeness", "conciseness"]
+
+
+def test_changes(two: Page) -> None:
+    (change,) = two.comparisons
+    assert (change.common, change.alone) == (4, (0, 0))
+    faithfulness = change.contrasts[0]
+    rows = {row.system: row for row in faithfulness.rows}
+    # cedar: talk failed in B, so the bridge alone is common: 0 -> 1 (41 passes in the second run).
+    assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].n) == (0.0, 1.0, 1)
+    assert rows["cedar"].words == "too few documents for an interval"
+    (changed,) = change.changed
+    assert (changed.flips, changed.link.doc_id, changed.link.system) == (1, "bridge", "cedar")
+    assert two.deck.cards[changed.link.item].changed == 1
+    # 1 sentence on which both decided + 2 key facts + 2 sentences' conciseness
+    assert changed.compared == 5
+
+
+def test_runs_over_other_texts_share_no_item(tmp_path: Path) -> None:
+    other = [row | {"document": row["document"] + " More."} for row in fake.ROWS]
+    both = page([fake.make(tmp_path / "a"), fake.make(tmp_path / "b", other)])
+    (change,) = both.comparisons
+    assert (change.common, change.alone) == (0, (4, 4))
+    assert change.note is not None
+    assert "different data" in change.note
+    assert len(both.deck.cards) == 8
+    assert all(row.difference is None for contrast in change.contrasts for row in contrast.rows)
+
+
+def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
+    started = page([fake.make(tmp_path / "r", status="running", documents=1)])
+    assert started.heads[0].alarm is not None
+    assert (started.heads[0].judged, started.heads[0].summaries) == (2, 4)
+    assert len(started.deck.cards) == 2
+
+
+def test_nothing_judged_yet(tmp_path: Path) -> None:
+    empty = page([fake.make(tmp_path / "r", status="failed", documents=0)])
+    assert empty.heads[0].verdict == "Nothing has been judged yet."
+    assert (empty.tables, empty.panels, empty.heats, empty.deck.cards) == ((), (), (), ())
+
+
+def test_no_run_is_an_error() -> None:
+    with pytest.raises(UsageError, match="at least one run"):
+        page([])
+
+
+def test_provenance_tells_how_to_run_again(one: Page) -> None:
+    (found,) = one.provenance
+    assert found.replay == (
+        "summeter score first/data -e mock.fact_check -e mock.align -e abstractiveness -m judge=scripted/one "
+        "--replay first -o first-again"
+    )
+    assert found.options == (("temperature", "0.0"),)
+    assert [signed.signature for signed in one.signed][0] == "mock.fact_check|judge:scripted/one|v:1"

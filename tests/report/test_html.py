@@ -1,0 +1,161 @@
+"""The page as a file: whole, inert, the same every time, and asking for nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from report import fake_runs as fake
+from report import xss
+from summeter.records import UsageError
+from summeter.report import html
+
+TAGS = frozenset(
+    "html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd "
+    "ul ol li svg rect line circle table thead tbody tr th td details summary em bdi label select option form input "
+    "noscript article footer code time br".split()
+)  # fmt: skip
+ATTRIBUTES = frozenset(
+    "lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort aria-live "
+    "tabindex type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains "
+    "data-aspect title scope rowspan for viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open "
+    "value placeholder autocomplete".split()
+)  # fmt: skip
+VOID = frozenset({"meta", "link", "br", "input"})
+
+
+class Reader(HTMLParser):
+    """Tags, attributes and the text of scripts and styles; checks that every tag is closed in its turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.raw: dict[str, list[str]] = {"script": [], "style": []}
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in self.raw:
+            self.raw[tag].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in self.raw:
+            self.raw[self.open[-1]][-1] += data
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("plain")
+    return html([fake.make(folder / "run")], folder / "page.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("hostile")
+    runs = [xss.run(folder / "a"), xss.run(folder / "<img src=x onerror=alert(0)>")]
+    return html(runs, folder / "page.html", title=xss.CORPUS[1]).read_text(encoding="utf-8")
+
+
+def test_hostile_texts_stay_texts(plain: str, hostile: str) -> None:
+    found = read(hostile)
+    assert found.tags <= TAGS
+    assert {name for _, name, _ in found.attributes} <= ATTRIBUTES
+    assert len(found.raw["script"]) == len(read(plain).raw["script"]) == 2
+    assert found.raw["style"] == read(plain).raw["style"]
+    assert found.raw["script"][1] == read(plain).raw["script"][1]
+    links = [value for _, name, value in found.attributes if name == "href"]
+    assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
+
+
+def test_the_deck_holds_hostile_texts_unchanged(hostile: str) -> None:
+    island = read(hostile).raw["script"][0]
+    assert not set(island) & set("<>&\u2028\u2029")
+    deck = json.loads(island)
+    assert {one["references"][0] for one in deck["documents"]} == set(xss.CORPUS)
+
+
+@pytest.mark.parametrize("which", ["plain", "hostile"])
+def test_nothing_is_asked_of_any_server(which: str, request: pytest.FixtureRequest) -> None:
+    found = read(request.getfixturevalue(which))
+    for tag, name, value in found.attributes:
+        if name in {"src", "href", "srcset", "action", "data", "poster", "style", "content", "xlink:href"}:
+            assert not re.search(r"https?:|//\w", value), (tag, name, value)
+    assert not any(re.search(r"url\(|@import|https?:", style) for style in found.raw["style"])
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|sendBeacon|import)\s*\(", found.raw["script"][1])
+    assert "innerHTML" not in found.raw["script"][1]
+
+
+def test_the_policy_names_this_script_and_this_style_and_nothing_else(plain: str) -> None:
+    found = read(plain)
+    contents = [value for tag, name, value in found.attributes if tag == "meta" and name == "content"]
+    policy = next(value for value in contents if "default-src" in value)
+
+    def named(text: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+    parts = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert parts["default-src"] == "'none'"
+    assert parts["script-src"] == named(found.raw["script"][1])
+    assert parts["style-src"] == named(found.raw["style"][0])
+    assert parts["img-src"] == "data:"
+    # A policy by hash also forbids these, so the page must not need them.
+    assert not any(name == "style" or name.startswith("on") for _, name, _ in found.attributes)
+
+
+def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
+    first = html([fake.make(tmp_path / "a" / "run")], tmp_path / "a.html").read_bytes()
+    second = html([fake.make(tmp_path / "b" / "run")], tmp_path / "b.html").read_bytes()
+    assert first == second
+    assert str(tmp_path).encode() not in first  # where the run lies is nobody's business
+
+
+def test_the_essentials_are_there_without_a_script(plain: str) -> None:
+    text = re.sub(r"<script.*?</script>", "", plain, flags=re.DOTALL)
+    for words in (
+        "aster leads on composite", "94.4 %", "cedar", "entity error", "no verdict for this sentence",
+        "mock.align|judge:scripted/one|v:1", "--replay run", "sha256:", "<noscript>", "95% percentile bootstrap",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_an_interrupted_run_says_so_aloud(tmp_path: Path) -> None:
+    text = html([fake.make(tmp_path / "r", status="interrupted", documents=1)], tmp_path / "p.html").read_text()
+    assert 'role="alert"' in text
+    assert "Judged so far: 2 of 4 summaries" in text
+
+
+def test_a_run_with_nothing_judged_has_a_page(tmp_path: Path) -> None:
+    text = html([fake.make(tmp_path / "r", status="failed", documents=0)], tmp_path / "p.html").read_text()
+    assert "Nothing has been judged yet." in text
+
+
+def test_without_a_run_no_file_is_left(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        html([], tmp_path / "p.html")
+    assert list(tmp_path.iterdir()) == []

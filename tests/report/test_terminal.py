@@ -1,0 +1,91 @@
+"""The table in terminals, in pipes and in Markdown."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from report import fake_runs as fake
+from summeter.report import markdown, ranking
+from summeter.scoring import SystemScore, SystemTable
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> SystemTable:
+    return fake.make(tmp_path_factory.mktemp("t") / "run").summary()
+
+
+def printed(table: SystemTable, *, terminal: bool, width: int = 100) -> str:
+    out = io.StringIO()
+    ranking(table, Console(file=out, force_terminal=terminal, width=width, color_system="standard" if terminal else None))
+    return out.getvalue()
+
+
+def many(systems: int, columns: int) -> SystemTable:
+    return SystemTable(
+        [
+            SystemScore(
+                system=f"a system with a name {number}", judge="j", signature="j|v:1", model=None, aspect=f"aspect {at}",
+                value=0.5, low=0.4, high=0.6, n=3, missing=0, interval="none",
+            )
+            for number in range(systems)
+            for at in range(columns)
+        ]
+    )  # fmt: skip
+
+
+def test_plain_where_there_is_no_terminal(table: SystemTable) -> None:
+    text = printed(table, terminal=False)
+    assert text.isascii()
+    assert "\x1b" not in text
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 120
+    assert lines[0].split() == [
+        "system", "faithfulness", "completeness", "conciseness", "composite", "abstractiveness",
+    ]  # fmt: skip
+    assert lines[2].split() == ["aster", "1.00", "1.00", "1.00", "1.00", "0.58"]
+    assert "n=1, 1 missing" in lines[3]
+    assert "5 of 20 scores could not be had: left out of the means, never zero." in lines
+    assert "signature: mock.align|judge:scripted/one|v:1" in lines
+    assert "interval: 95% percentile bootstrap by document, 2000 resamples, seed 0" in lines
+    assert not any("composite(" in line for line in lines)
+
+
+def test_a_terminal_of_100_columns_holds_the_five(table: SystemTable) -> None:
+    text = printed(table, terminal=True)
+    assert "\x1b[" in text
+    head = next(line for line in text.splitlines() if "faithfulness" in line)
+    assert "abstractiveness" in head
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_columns_that_do_not_fit_go_into_further_tables(width: int) -> None:
+    text = printed(many(2, 9), terminal=True, width=width)
+    assert all(f"aspect {at}" in text for at in range(9))
+    assert text.count("system ") >= 2
+
+
+def test_markdown_marks_the_best_and_keeps_cells_together(table: SystemTable) -> None:
+    lines = markdown(table).splitlines()
+    assert lines[0].startswith("| # | system | faithfulness | completeness |")
+    assert lines[2].startswith("| 1 | aster | **1.00** n=1, 1 missing |")
+    assert "0.50 [0.00, 1.00] n=2" in lines[3]
+    assert lines[3].count("|") == lines[0].count("|")
+
+
+def test_markdown_escapes_names() -> None:
+    row = SystemScore(
+        system="a|b<script>\n# x", judge="j", signature="j|v:1", model=None, aspect="faithfulness", value=1.0, low=None,
+        high=None, n=1, missing=0, interval="none",
+    )  # fmt: skip
+    line = markdown(SystemTable([row])).splitlines()[2]
+    assert line.startswith(r"| 1 | a\|b\<script\> # x | 1.00 n=1 |")
+
+
+def test_an_empty_table_says_so(tmp_path: Path) -> None:
+    empty = fake.make(tmp_path / "r", documents=0).summary()
+    assert markdown(empty) == "Nothing has been scored yet.\n"
+    assert printed(empty, terminal=False) == "Nothing has been scored yet.\n"

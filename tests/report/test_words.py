@@ -1,0 +1,64 @@
+"""Words for numbers, aspects and verdicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from summeter.records import Judgment, Target
+from summeter.report.words import count, gloss, interval, kind, number, ordinal, verdict
+
+
+def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
+    return Judgment.model_validate(
+        {"target": Target(document_id="d", system="s"), "aspect": aspect, "judge": "j", "signature": "j|v:1"} | fields
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "said", "look"),
+    [
+        ({"label": 1, "value": 0.97, "error_type": "no error"}, "supported 0.97", "good"),
+        ({"label": 1, "value": 1.0}, "supported", "good"),
+        ({"label": 0, "value": 0.12}, "unsupported 0.12", "bad"),
+        ({"label": 0, "error_type": "entity error"}, "entity error", "bad"),
+        ({"label": 0, "error_type": "no error"}, "unsupported", "bad"),
+        ({"label": "No error"}, "No error", "good"),
+        ({"label": "OutE"}, "OutE", "bad"),
+        ({"value": 3.5}, "3.50", "plain"),
+        ({"status": "unparsed", "reason": "cut off"}, "not judged: unparsed", "none"),
+        ({"aspect": "completeness", "label": 1}, "covered", "good"),
+        ({"aspect": "completeness", "label": 0}, "missing", "bad"),
+        ({"aspect": "conciseness", "label": 0}, "padding", "pad"),
+        ({"aspect": "conciseness", "label": 1}, "carries a key fact", "good"),
+    ],
+)
+def test_every_verdict_has_words_and_a_look(fields: dict[str, object], said: str, look: str) -> None:
+    one = judged(**fields)
+    assert verdict(one) == said
+    assert kind(one) == look
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "–"), (0.005, "0.01"), (-0.126, "−0.13"), (-0.001, "0.00"), (1, "1.00")])
+def test_numbers(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_intervals_counts_places() -> None:
+    assert interval(-0.1, 0.25) == "[−0.10, 0.25]"
+    assert interval(None, None) == ""
+    assert count(1, "summary", "summaries") == "1 summary"
+    assert count(1204, "summary", "summaries") == "1,204 summaries"
+    assert [ordinal(place) for place in (1, 2, 3, 4, 11, 12, 13, 21, 101, 111)] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "101st", "111th",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("aspect", "title"),
+    [
+        ("rouge1", "ROUGE-1"), ("rougeLsum", "ROUGE-Lsum"), ("rougeL", "ROUGE-L"), ("rouge2_precision", "ROUGE-2 precision"),
+        ("composite", "composite"), ("fluency", "fluency"),
+    ],
+)  # fmt: skip
+def test_headings(aspect: str, title: str) -> None:
+    assert gloss(aspect).title == title

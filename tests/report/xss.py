@@ -1,0 +1,67 @@
+"""Texts that try to become markup, put into every field a report shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report import fake_runs as fake
+from summeter.records import Document, Judgment, Span, Summary
+from summeter.store.manifest import JudgeEntry
+from summeter.store.run import RunFolder
+
+CORPUS = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "<!--<script>alert(3)//--></script>",
+    "\"><img src=x onerror=alert(4)>",
+    "'><svg/onload=alert(5)>",
+    "<iframe srcdoc='<script>alert(6)</script>'></iframe>",
+    "</style><style>@import 'https://evil.example/a.css';body{background:url(https://evil.example/b)}</style>",
+    "<a href=\"javascript:alert(7)\">x</a>",
+    "</textarea></title></noscript></select></template><img src=https://evil.example/c.png>",
+    "<base href=https://evil.example/><meta http-equiv=refresh content='0;url=https://evil.example/'>",
+    "{{ 7*7 }} {% raw %} ${7*7} {{ config }}",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(8)>",
+    "\u2028alert(9)\u2029 \x00 \x1b[31m \ufffe \u202e gnp.exe",
+    "&lt;script&gt;alert(10)&lt;/script&gt; &#60;b&#62;",
+    "__proto__", "constructor", "]]>", "<![CDATA[<img src=x onerror=alert(11)>]]>",
+    "on onclick=alert(12) style=color:red x=\"",
+)  # fmt: skip
+
+
+def rows() -> list[fake.Row]:
+    """One document and one summary for each text of the corpus, which stands in every field."""
+    return [
+        {
+            "doc_id": f"{at} {text}", "system": f"sys {text}"[:200], "domain": text, "document": f"{text} stands. {text}",
+            "summary": f"{text} was said.", "sentences": [f"{text} was said."], "reference": text, "key_facts": [text],
+            "human": {"sentence_labels": [{text: 0}], "sentence_error_types": [{text: text}], "key_fact_labels": [1]},
+        }
+        for at, text in enumerate(CORPUS)
+    ]  # fmt: skip
+
+
+def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+    """A wrong sentence, a failed one's reason and a key fact, all in the words of the corpus."""
+    text = document.references[0]
+    fact = fake.KeyFacts.of(document.key_facts, "given")
+    evidence = (Span(of="document", start=0, end=len(text)),)
+    return [
+        fake.judgment(document, summary, entry, "faithfulness", unit="sentence", index=0, value=0.2, label=0,
+                      error_type=text, reason=text, evidence=evidence),
+        fake.judgment(document, summary, entry, "completeness", unit="key_fact", index=0, list_id=fact.id, label=1,
+                      reason=text, evidence=summary.sentences),
+        fake.failed(document, summary, entry, "conciseness", "refused", text),
+        fake.judgment(document, summary, entry, text, value=0.5, reason=text),
+    ]  # fmt: skip
+
+
+def run(folder: Path) -> RunFolder:
+    """A run whose judge, model and signature are hostile too."""
+    hostile = CORPUS[1]
+    entry = JudgeEntry(
+        name=hostile, signature=f"{hostile}|judge:{CORPUS[3]}|v:1", model=CORPUS[4], models={"judge": CORPUS[4]},
+        aspects=("faithfulness", CORPUS[5]), reduce="share", file="hostile", settings={"note": CORPUS[6]},
+    )  # fmt: skip
+    second = entry.model_copy(update={"signature": f"{hostile}|judge:{CORPUS[7]}|v:2", "file": "second"})
+    return fake.make(folder, rows(), ((entry, judge), (second, judge)), options={"note": CORPUS[8]})
