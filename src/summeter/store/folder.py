@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
-from summeter.records import Document, InputError, Judgment, KeyFacts, Record, Summary, UsageError
+from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Record, Summary, UsageError
 from summeter.store.atomic import building, write_lines, write_text
 from summeter.store.faults import Faults
 from summeter.store.formats import Row, read_rows
@@ -121,11 +121,14 @@ def read(folder: Path, *, verify: bool) -> Content:
     names = _files(folder)
     if verify:
         _verify(folder, card, names)
-    facts = {one.document_id: one.facts for one in _records(folder / KEY_FACTS, _GivenFacts)}
+    facts = {one.document_id: one.facts for _, one in _records(folder / KEY_FACTS, _GivenFacts)}
     documents = _documents(folder / DOCUMENTS, facts)
-    summaries = tuple(_records(folder / SUMMARIES, Summary))
+    summaries = tuple(one for _, one in _records(folder / SUMMARIES, Summary, sealed=verify))
     items = _items(folder / SUMMARIES, documents, summaries)
-    makers = {Path(name).stem: _maker(folder / name, items) for name in names if name.startswith(f"{JUDGMENTS}/")}
+    makers = {
+        Path(name).stem: _maker(folder / name, items, sealed=verify)
+        for name in names if name.startswith(f"{JUDGMENTS}/")
+    }  # fmt: skip
     return Content(card, documents, summaries, makers)
 
 
@@ -155,10 +158,7 @@ def _card(folder: Path) -> Card:
     try:
         return Card.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        faults = Faults(str(path))
-        _note(faults, None, error)
-        faults.stop()
-        raise AssertionError from error
+        raise _as_input_error(path, None, error) from error
 
 
 def _verify(folder: Path, card: Card, names: list[str]) -> None:
@@ -202,24 +202,33 @@ def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Do
     return found
 
 
-def _records(path: Path, kind: type[_R]) -> Iterator[_R]:
-    return (_validated(path, row, kind) for row in _numbered(path))
+def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tuple[int, _R]]:
+    """Records with their lines; a `sealed` file is as summeter wrote it, and read the fast way."""
+    if sealed:
+        with path.open("rb") as handle:
+            for number, line in enumerate(handle, 1):
+                try:
+                    yield number, kind.model_validate_json(line)
+                except ValidationError as error:  # of another version of summeter
+                    raise _as_input_error(path, number, error) from error
+    else:
+        for row in _numbered(path):
+            yield row.line, _validated(path, row, kind)
 
 
 def _validated(path: Path, row: Row, kind: type[_R]) -> _R:
     try:
         return kind.model_validate(row.cells)
     except ValidationError as error:
-        faults = Faults(str(path))
-        _note(faults, row.line, error)
-        faults.stop()
-        raise AssertionError from error
+        raise _as_input_error(path, row.line, error) from error
 
 
-def _note(faults: Faults, line: int | None, error: ValidationError) -> None:
+def _as_input_error(path: Path, line: int | None, error: ValidationError) -> InputError:
+    faults = []
     for problem in error.errors():
         field = ".".join(str(part) for part in problem["loc"]) or None
-        faults.add(line, field, f"{problem['msg']}; {_AGAIN}")
+        faults.append(Fault(str(path), line, field, f"{problem['msg']}; {_AGAIN}"))
+    return InputError(faults)
 
 
 def _items(path: Path, documents: Mapping[str, Document], summaries: Iterable[Summary]) -> set[tuple[str, str]]:
@@ -236,13 +245,12 @@ def _items(path: Path, documents: Mapping[str, Document], summaries: Iterable[Su
     return seen
 
 
-def _maker(path: Path, items: set[tuple[str, str]]) -> JudgmentMaker:
+def _maker(path: Path, items: set[tuple[str, str]], *, sealed: bool) -> JudgmentMaker:
     def make() -> Iterator[Judgment]:
-        for row in _numbered(path):
-            judgment = _validated(path, row, Judgment)
+        for line, judgment in _records(path, Judgment, sealed=sealed):
             key = (judgment.target.document_id, judgment.target.system)
             if key not in items:
-                raise InputError.at(path, row.line, "target", f"is about {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
+                raise InputError.at(path, line, "target", f"is about {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
             yield judgment
 
     return make

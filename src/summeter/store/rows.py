@@ -133,14 +133,10 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
 
 def _check_plain(line: int, cells: Mapping[str, Any], faults: Faults) -> None:
     """Every cell must be JSON and every text UTF-8, else it could not be stored."""
-    try:
-        json.dumps(cells, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        return
-    except (TypeError, ValueError):
-        pass
     for name, value in cells.items():
         try:
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
+            text.encode("utf-8")
         except UnicodeEncodeError as error:
             code = ord(error.object[error.start])
             faults.add(line, str(name), f"holds half a surrogate pair (U+{code:04X}), which is no character; remove it")
