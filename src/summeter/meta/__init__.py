@@ -1,0 +1,43 @@
+"""STUDIES: how far can an evaluator be trusted? Pure arithmetic on judgments; no model is called.
+
+The way through this room, for whoever adds a study:
+
+    inputs    judged(run) -> Judged(columns, reduce, context), people(data) -> columns, context
+    columns   judgments as numpy columns (`of_judgments`, `read_lines`), one row a question
+    gold      people's judgments merged: gold_series(columns, aspect, level, rule, source), votes(...) for agreement
+    matrix    Judged.series(question, level) x gold -> align() -> Pairs (x, y, NaN = missing); Pairs.at(level), .split(column)
+    results   Row and Study, which every study returns
+"""
+
+from summeter.meta.columns import Columns, of_judgments, read_lines
+from summeter.meta.context import Context
+from summeter.meta.gold import Merge, MergeRule, Tie, Votes, gold_series, votes
+from summeter.meta.inputs import Judged, judged, people
+from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use, align
+from summeter.meta.results import Row, Study
+
+__all__ = [
+    "Average",
+    "Columns",
+    "Context",
+    "Grid",
+    "Items",
+    "Judged",
+    "Level",
+    "Merge",
+    "MergeRule",
+    "Pairs",
+    "Row",
+    "Series",
+    "Study",
+    "Tie",
+    "Use",
+    "Votes",
+    "align",
+    "gold_series",
+    "judged",
+    "of_judgments",
+    "people",
+    "read_lines",
+    "votes",
+]

@@ -1,0 +1,70 @@
+"""What is known of documents and summaries besides judgments: the columns a study can be broken down by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from summeter.meta.columns import Coded, combine
+from summeter.records import Document, Summary, UsageError
+
+KNOWN = ("system", "domain", "category", "split", "document")
+"""Columns that every data set can have; others come from the data's own extra columns."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Domain and split of documents, category and further columns of summaries; empty where nothing is known.
+
+    >>> Context(domains={"d1": "news"}).lookup("domain")("d1", "M8")
+    'news'
+    """
+
+    domains: Mapping[str, str | None] = field(default_factory=dict)
+    splits: Mapping[str, str | None] = field(default_factory=dict)
+    categories: Mapping[tuple[str, str], str | None] = field(default_factory=dict)
+    extra: Mapping[str, Mapping[tuple[str, str], str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, documents: Iterable[Document], summaries: Iterable[Summary]) -> Context:
+        """From the documents and summaries of a data set."""
+        found = list(documents)
+        categories: dict[tuple[str, str], str | None] = {}
+        extra: dict[str, dict[tuple[str, str], str]] = {}
+        for one in summaries:
+            item = one.document_id, one.system
+            categories[item] = one.category
+            for name, value in one.extra.items():
+                if isinstance(value, str | int | float):
+                    extra.setdefault(name, {})[item] = str(value)
+        return cls({one.id: one.domain for one in found}, {one.id: one.split for one in found}, categories, extra)
+
+    def lookup(self, column: str) -> Callable[[str, str], str | None]:
+        """A function (document, system) -> the value of a column. Raises UsageError for an unknown column."""
+        by_document = {"domain": self.domains, "split": self.splits}
+        if column == "system":
+            return lambda _, system: system
+        if column == "document":
+            return lambda document, _: document
+        if column in by_document:
+            return lambda document, _: by_document[column].get(document)
+        if column == "category":
+            return lambda document, system: self.categories.get((document, system))
+        if column in self.extra:
+            return lambda document, system: self.extra[column].get((document, system))
+        known = ", ".join((*KNOWN, *self.extra))
+        raise UsageError(f"the data have no column {column!r} to group by; there are: {known}")
+
+    def column(self, name: str, document: Coded, system: Coded) -> Coded:
+        """The value of a column for each row."""
+        look = self.lookup(name)
+        key = combine(document, system)
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        found = [
+            look(document.names[document.codes[row]] or "", system.names[system.codes[row]] or "") for row in first
+        ]
+        names = tuple(dict.fromkeys(found))
+        place = {value: number for number, value in enumerate(names)}
+        return Coded(np.array([place[value] for value in found], np.int64)[inverse], names)

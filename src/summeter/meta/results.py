@@ -1,0 +1,210 @@
+"""What every study returns: rows with one set of names, and notes. A study neither draws nor prints.
+
+The names are a public contract: `--json` prints them, reports and other people's scripts read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from summeter.records import Record
+from summeter.scoring import to_frame
+from summeter.stats import Status as StatStatus
+
+RowStatus = Literal["ok", "no_interval", "undefined"]
+
+CONTRACT = (
+    "study", "judge", "signature", "model", "aspect", "gold_aspect", "level", "average", "statistic", "value",
+    "status", "reason", "n", "missing", "p", "low", "high", "system", "domain", "category", "pair",
+)  # fmt: skip
+"""The columns that every row of every study has, null where one does not apply."""
+
+_SHOWN = ("judge", "aspect", "gold_aspect", "level", "average", "system", "domain", "category", "pair", "statistic")
+
+
+class Row(Record):
+    """One number of a study.
+
+    `value` is None exactly when `status` is "undefined", and `reason` then says why. `n` rows entered and
+    `missing` were dropped because one side had no value. `p` is two-sided. `low`-`high` is the interval that
+    `interval` describes (method, level, resamples, seed); status "no_interval" means that the value stands
+    without one. `system`, `domain`, `category` and `pair` ("A-B") name the group a row is about, None for all.
+    `gold_signature` says which judgments of people were used and how they were merged. `details` holds
+    further counts, such as `constant_groups`, `groups`, `k`, `threshold` and `missing_reasons`.
+    """
+
+    study: str
+    judge: str | None = None
+    signature: str | None = None
+    model: str | None = None
+    aspect: str | None = None
+    gold_aspect: str | None = None
+    level: str | None = None
+    average: str | None = None
+    statistic: str
+    value: float | None
+    status: RowStatus = "ok"
+    reason: str | None = None
+    n: int
+    missing: int = 0
+    p: float | None = None
+    low: float | None = None
+    high: float | None = None
+    system: str | None = None
+    domain: str | None = None
+    category: str | None = None
+    pair: str | None = None
+    gold_signature: str | None = None
+    interval: str | None = None
+    details: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _no_number_without_a_reason(self) -> Self:
+        if (self.value is None) != (self.status == "undefined"):
+            raise ValueError(f"a row of {self.study} has the value {self.value} and the status {self.status!r}")
+        if self.value is None and not self.reason:
+            raise ValueError(f"a row of {self.study} without a value must say why in `reason`")
+        return self
+
+
+class Study:
+    """The rows of one study, with notes on what was chosen or left out.
+
+    Iterating gives the rows; `print(study)` a plain table.
+
+    >>> study = Study("correlation", [Row(study="correlation", judge="rts", statistic="pearson", value=0.5, n=9)])
+    >>> print(study)
+    judge  statistic  value  n
+    rts    pearson    0.500  9
+    """
+
+    def __init__(self, name: str, rows: Iterable[Row], notes: Iterable[str] = ()) -> None:
+        self.name = name
+        self.rows = tuple(rows)
+        self.notes = tuple(dict.fromkeys(notes))
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: int) -> Row:
+        return self.rows[place]
+
+    def where(self, **wanted: Any) -> Study:
+        """The rows in which each named field has the value given (None: where it does not apply)."""
+        kept = [row for row in self.rows if all(getattr(row, name) == value for name, value in wanted.items())]
+        return Study(self.name, kept, self.notes)
+
+    def one(self, **wanted: Any) -> Row:
+        """The only row that fits; raises LookupError where none or several do."""
+        found = self.where(**wanted).rows
+        if len(found) != 1:
+            raise LookupError(f"{len(found)} rows of {self.name} fit {wanted}")
+        return found[0]
+
+    def __add__(self, other: Study) -> Study:
+        return Study(self.name, (*self.rows, *other.rows), (*self.notes, *other.notes))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Plain rows, the columns of the contract first."""
+        return [row.model_dump() for row in self.rows]
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame of `to_dicts()`."""
+        return to_frame(self.to_dicts())
+
+    def columns(self) -> list[str]:
+        """The columns worth showing: those in which some row has something that another has not, or that name it."""
+        named = [name for name in _SHOWN if any(getattr(row, name) is not None for row in self.rows)]
+        if all(row.gold_aspect in {None, row.aspect} for row in self.rows):
+            named = [name for name in named if name != "gold_aspect"]
+        return named
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Head and cells as text, for a terminal or a page: named columns, group, value, interval, p, n, missing."""
+        named = self.columns()
+        grouped = any("group" in row.details for row in self.rows)
+        optional = [name for name, has in (
+            ("interval", any(row.low is not None for row in self.rows)),
+            ("p", any(row.p is not None for row in self.rows)),
+        ) if has]  # fmt: skip
+        missing = ["missing"] if any(row.missing for row in self.rows) else []
+        why = ["why"] if any(row.value is None for row in self.rows) else []
+        head = [*named, *(["group"] if grouped else []), "value", *optional, "n", *missing, *why]
+        return head, [[_cell(row, name) for name in head] for row in self.rows]
+
+    def signatures(self) -> list[str]:
+        """What made the numbers: judges' signatures, people's, and the intervals, each once."""
+        found = [
+            *(row.signature for row in self.rows),
+            *(f"people: {row.gold_signature}" for row in self.rows if row.gold_signature),
+            *(row.interval for row in self.rows),
+        ]
+        return list(dict.fromkeys(text for text in found if text))
+
+    def __str__(self) -> str:
+        head, cells = self.table()
+        if not cells:
+            return "\n".join([f"{self.name}: no rows", *self.notes])
+        widths = [max(len(line[i]) for line in [head, *cells]) for i in range(len(head))]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in [head, *cells]
+        ]
+        tail = [*self.signatures(), *self.notes]
+        return "\n".join([*lines, *([""] if tail else []), *tail])
+
+    __repr__ = __str__
+
+
+def _cell(row: Row, name: str) -> str:
+    if name == "value":
+        return "-" if row.value is None else f"{row.value:.3f}"
+    if name == "interval":
+        return "" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]"
+    if name == "p":
+        return "" if row.p is None else show_p(row.p)
+    if name == "why":
+        return row.reason or "" if row.value is None else ""
+    found = row.details.get("group") if name == "group" else getattr(row, name)
+    return "" if found is None else str(found)
+
+
+def show_p(p: float) -> str:
+    """A p-value as papers print it.
+
+    >>> show_p(0.0312), show_p(1e-9)
+    ('0.031', '<.001')
+    """
+    return "<.001" if p < 0.001 else f"{p:.3f}"
+
+
+def status_of(value: float | None, status: StatStatus | str | None = None) -> RowStatus:
+    """The row status that goes with a value and the status a statistic came with."""
+    if value is None:
+        return "undefined"
+    return "no_interval" if status is not None and str(status) == StatStatus.NO_INTERVAL.value else "ok"
+
+
+def pair_name(first: str, second: str) -> str:
+    """How a pair of systems is named in `Row.pair`.
+
+    >>> pair_name("M22", "M23")
+    'M22-M23'
+    """
+    return f"{first}-{second}"
+
+
+def join(name: str, studies: Sequence[Study]) -> Study:
+    """Several studies as one, in order."""
+    return Study(name, (row for one in studies for row in one.rows), (note for one in studies for note in one.notes))
+
+
+def payload(study: Study, **more: Any) -> Mapping[str, Any]:
+    """What `--json` prints: one object with the schema, the study's rows and its notes."""
+    return {"schema": "summeter/1", "study": study.name, **more, "rows": study.to_dicts(), "notes": list(study.notes)}
