@@ -1,0 +1,42 @@
+"""JUDGES: the evaluators, by class name.
+
+    from summeter.evaluators import FineSurE, Rouge
+
+Each class is imported when it is first used; `catalog` maps catalog names to them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from summeter.evaluators.catalog import CATALOG
+
+if TYPE_CHECKING:
+    from summeter.evaluators.finesure.align import Align as Align
+    from summeter.evaluators.finesure.bundle import FineSurE as FineSurE
+    from summeter.evaluators.finesure.fact_check import FactCheck as FactCheck
+    from summeter.evaluators.finesure.key_facts import KeyFactExtraction as KeyFactExtraction
+    from summeter.evaluators.overlap.novelty import Abstractiveness as Abstractiveness
+    from summeter.evaluators.overlap.rouge import Rouge as Rouge
+    from summeter.evaluators.rating.h2h import HeadToHead as HeadToHead
+    from summeter.evaluators.rating.mcq import MultipleChoice as MultipleChoice
+    from summeter.evaluators.rating.mcq2 import MultipleChoiceShort as MultipleChoiceShort
+    from summeter.evaluators.rating.rts import ReasonThenScore as ReasonThenScore
+    from summeter.evaluators.rating.rts2 import ReasonThenScoreShort as ReasonThenScoreShort
+    from summeter.evaluators.rating.stareval import StarEval as StarEval
+    from summeter.evaluators.support.evaluator import Support as Support
+
+_CLASSES = {place.rpartition(":")[2]: place.rpartition(":")[0] for place in CATALOG.values()}
+
+__all__ = sorted(_CLASSES)  # noqa: PLE0605 - the catalog is the one list
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CLASSES:
+        return getattr(import_module(_CLASSES[name]), name)
+    raise AttributeError(f"module 'summeter.evaluators' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
