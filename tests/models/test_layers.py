@@ -21,7 +21,7 @@ from summeter.models.layers.replay import Replay
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import stack
-from summeter.records import CapabilityError, ModelError, ReplayMiss, TransientError, UsageError
+from summeter.records import CapabilityError, ModelError, ReplayMiss, SummeterError, TransientError, UsageError
 from summeter.store.calls import CallStore
 
 
@@ -148,6 +148,34 @@ def test_the_first_of_two_processes_wins(tmp_path: Path) -> None:
             return "mine"
 
         assert run(Cache(Scripted(reply), mine).complete(ask())).text == "theirs"
+
+
+def test_a_store_that_fails_is_said_to_everyone() -> None:
+    store = CallStore()
+
+    def reply(request: Request) -> str:
+        store.close()
+        return "never seen"
+
+    async def main() -> None:
+        cache = Cache(Scripted(reply), store)
+        ends = await asyncio.gather(*(cache.complete(ask()) for _ in range(2)), return_exceptions=True)
+        assert [type(end) for end in ends] == [SummeterError] * 2
+        assert "closed" in str(ends[0])
+
+    run(main())
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=60))
+def test_many_at_once_are_all_stored_each_once(numbers: list[int]) -> None:
+    store, llm = CallStore(), Scripted(lambda request: request.prompt)
+
+    async def main() -> list[Completion]:
+        cache = Cache(llm, store)
+        return await asyncio.gather(*(cache.complete(ask(str(number))) for number in numbers))
+
+    assert [reply.text for reply in run(main())] == [str(number) for number in numbers]
+    assert llm.calls == len(store) == len(set(numbers))
 
 
 # Retry

@@ -94,6 +94,18 @@ def test_a_query_of_the_base_url_is_kept_and_not_shown() -> None:
     assert llm.address == "https://host/v1"
 
 
+def test_a_proxy_of_the_environment_is_used_but_not_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with StubServer(lambda _: ok()) as server, StubServer(lambda _: ok("by proxy")) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        monkeypatch.setenv("no_proxy", "inner.example")
+        away = resolve("openai-api/stub/tiny", base_url="http://model.example/v1", environ={"STUB_API_KEY": KEY})
+        assert call(away, ask())[0].text == "by proxy"
+        assert call(connect(server), ask())[0].text == "fine"
+        inner: Any = resolve("openai-api/stub/tiny", base_url="http://inner.example/v1", environ={})
+        assert inner._proxy is None
+    assert proxy.calls[0].headers["Host"] == "model.example"
+
+
 # What is read
 
 

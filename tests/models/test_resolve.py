@@ -32,6 +32,12 @@ def test_an_unknown_provider_is_refused_with_the_known_ones_and_a_guess() -> Non
     assert "did you mean" not in str(caught.value)
 
 
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_no_call_may_go_on_for_ever(timeout: float) -> None:
+    with pytest.raises(UsageError, match="above 0 seconds"):
+        resolve("vllm/m", timeout=timeout, environ={})
+
+
 def test_unknown_model_names_pass_through() -> None:
     assert resolve("openai/whatever:next@2031", environ={"OPENAI_API_KEY": "k"}).id == "openai/whatever:next@2031"
     assert resolve("openrouter/a/b-c", environ={"OPENROUTER_API_KEY": "k"}).id == "openrouter/a/b-c"

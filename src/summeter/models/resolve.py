@@ -56,6 +56,8 @@ def resolve(
     `base_url` goes before the environment's; `environ` stands in for the process's own (for tests).
     """
     provider, name = _split(model)
+    if not timeout > 0:
+        raise UsageError(f"the timeout must be above 0 seconds, not {timeout:g}")
     options = Options(base_url=base_url, timeout=timeout, max_connections=max_connections)
     if environ is not None:
         options = Options(base_url, timeout, max_connections, environ)

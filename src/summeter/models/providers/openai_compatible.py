@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import aiohttp
 
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
 
 class Secret:
@@ -63,6 +62,7 @@ class OpenAICompatible:
         self._endpoint = endpoint
         self._options = options
         self._url = _url(endpoint.base_url)
+        self._proxy = _proxy(self._url)
         self._reached = False
         self._sessions: PerLoop[aiohttp.ClientSession] = PerLoop(self._open)
 
@@ -83,14 +83,16 @@ class OpenAICompatible:
         body = to_json(self._payload(request)).encode("utf-8", "backslashreplace")
         start = time.perf_counter()
         try:
-            async with self._sessions.get().post(self._url, data=body, allow_redirects=False) as response:
+            session = self._sessions.get()
+            async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
                 content = await response.read()
         except TimeoutError as error:
             raise TransientError(
                 f"{self.id}: no whole reply from {self.address} within {self._options.timeout:g} s"
             ) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise self._unreached(error) from error
+            # What aiohttp says of an answer holds the headers sent.
+            raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
         self._reached = True
         answer = replies.Answer(self.id, self.address, response.status, response.headers, content)
         if response.status != 200:
@@ -123,21 +125,17 @@ class OpenAICompatible:
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp
-        from yarl import URL
 
         options, key = self._options, self._endpoint.key
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key.reveal()}"
-        # A proxy is looked up for every call, which costs; without one in the environment, or on this
-        # machine itself, there is nothing to look up.
-        proxied = any(options.environ.get(name) for name in _PROXIES) and URL(self._url).host not in _LOOPBACK
         return aiohttp.ClientSession(
             headers=headers,
             connector=aiohttp.TCPConnector(limit=options.max_connections, ttl_dns_cache=300),
-            timeout=aiohttp.ClientTimeout(total=options.timeout),
+            # Left to itself aiohttp rounds a timeout up to a whole second.
+            timeout=aiohttp.ClientTimeout(total=options.timeout, ceil_threshold=options.timeout),
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=proxied,
         )
 
     def _unreached(self, error: Exception) -> ModelError:
@@ -167,6 +165,21 @@ def _url(base_url: str) -> str:
 
     base = URL(base_url)
     return str((base / "chat" / "completions").with_query(base.query))
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for this address; none for this machine itself.
+
+    Looked up once: left to aiohttp it would be looked up for every call, and a netrc with it.
+    """
+    from urllib.request import getproxies, proxy_bypass
+
+    from yarl import URL
+
+    parsed = URL(url)
+    if parsed.host is None or parsed.host in _LOOPBACK or proxy_bypass(parsed.host):
+        return None
+    return getproxies().get(parsed.scheme)
 
 
 def _schema_name(name: str | None) -> str:
