@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import hashlib
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from summeter.records import Document, InputError, Judgment, KeyFacts, UsageError, digest
 from summeter.store.dataset import Dataset, flat_rows, load, save
+from summeter.store.presets import PRESETS
 from summeter.text.split import SPLITTER
 
 ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained."}
@@ -546,3 +548,63 @@ def test_real_votes_are_all_there(shared: Path) -> None:
     labels = [one for one in data.iter_judgments("human.raw") if one.target.unit == "key_fact"]
     units = {(one.target.item, one.target.index) for one in labels}
     assert len(units) == 26_400  # as its README says
+
+
+# ------------------------------------------------------------------------------------------- no row breaks it
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6)
+    | st.sampled_from(["It rained.", "It rained. We stayed.", 10**400, -1, 0, 1, "EntE", "no error"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+FIELD = st.sampled_from(["doc_id", "system", "category", "document", "summary", "reference", "references", "key_facts",
+                         "sentences", "domain", "split", "x"])  # fmt: skip
+BLOCK = st.dictionaries(
+    st.sampled_from(["ratings", "crowd_ratings", "overall", "sentence_labels", "sentence_error_types",
+                     "key_fact_labels", "alignment", "spans", "x"]),
+    ANY | st.lists(st.dictionaries(st.sampled_from(["annotator", "start", "end", "label"]), ANY), max_size=2),
+    max_size=3,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=st.lists(st.dictionaries(FIELD, ANY, max_size=4), min_size=1, max_size=3), human=BLOCK,
+       preset=st.none() | st.sampled_from(["unisumeval", "summeval", "frank", "qags"]))  # fmt: skip
+def test_anything_is_loaded_or_a_fault(rows: list[dict[str, Any]], human: Any, preset: str | None) -> None:
+    base = ONE | {"key_facts": ["k"], "sentences": ["It rained."]}
+    for row in rows:
+        for tried in (row, base | row, base | row | {"human": human}):
+            with contextlib.suppress(InputError):
+                assert len(list(flat_rows(load([tried], preset=preset)))) == 1
+
+
+WHOLE = {
+    "raw_annotations": {"a": {"factuality_labels": [0], "factuality_types": ["NoE"]}}, "model": "m", "transcript": "t",
+    "sentences": ["It rained."], "key_facts": ["k"], "fact_verification_label": [0], "keyfact_label": [1],
+    "fact_verification_error_type": ["no error"], "expert_annotations": [{"x": 1}], "turker_annotations": [],
+    "summary_sentences": ["It rained."], "summary_sentences_annotations": [{"a": ["NoE"]}], "label": 1, "id": "i",
+    "summary": "It rained.", "document": "d", "claim": "It rained.", "doc": "d", "article": "d",
+}
+PRESET_COLUMN = st.sampled_from([
+    "raw_annotations", "model", "transcript", "sentences", "key_facts", "fact_verification_label", "keyfact_label",
+    "fact_verification_error_type", "completeness", "expert_annotations", "turker_annotations", "summary_sentences",
+    "summary_sentences_annotations", "label", "id", "dataset", "doc", "claim", "article", "summary", "document",
+])  # fmt: skip
+VOTES = st.dictionaries(
+    st.sampled_from(["a", "b"]),
+    st.dictionaries(st.sampled_from(["factuality_labels", "factuality_types", "key_fact_labels"]), ANY, min_size=1),
+    min_size=1, max_size=2,
+)  # fmt: skip
+LISTS = st.lists(
+    st.dictionaries(st.sampled_from(["sentence", "responses", "worker_id", "response", "coherence"]), ANY), max_size=2
+)
+PRESET_CELL = ANY | VOTES | LISTS
+
+
+@settings(max_examples=60, deadline=None)
+@given(row=st.dictionaries(PRESET_COLUMN, PRESET_CELL, max_size=8), votes=VOTES)
+def test_presets_never_break(row: dict[str, Any], votes: Any) -> None:
+    for name in PRESETS:
+        for tried in (row, WHOLE | row, WHOLE | {"raw_annotations": votes}):
+            with contextlib.suppress(InputError):
+                load([tried], preset=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -310,3 +311,12 @@ def test_tables_come_back(rows: list[list[str]], tmp_path_factory: pytest.TempPa
     with path.open("w", encoding="utf-8", newline="") as handle:
         csv.writer(handle, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *rows])
     assert [list(row.cells.values()) for row in read(path)] == rows
+
+
+@settings(max_examples=80, deadline=None)
+@given(content=st.binary(max_size=60) | st.text(st.sampled_from('{}[]",:\n1a eNrows\\u'), max_size=40).map(str.encode))
+def test_bytes_are_read_or_a_fault(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("bytes")
+    for name in ("a.jsonl", "a.json", "a.csv", "a.tsv", "a.jsonl.gz"):
+        with contextlib.suppress(InputError):
+            assert all(isinstance(row.cells, dict) for row in read(put(folder / name, content)))

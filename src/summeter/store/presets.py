@@ -76,12 +76,15 @@ def _turned_round(value: Any, column: str) -> int | None:
     return None if value is None else 1 - _supported(value, column)
 
 
-def _by_sentence(labels: Mapping[str, list[Any]], column: str) -> list[dict[str, Any]]:
-    """`{annotator: [value per sentence]}` as one `{annotator: value}` per sentence."""
-    lengths = {len(one) for one in labels.values()}
-    if len(lengths) > 1:
+def _by_place(votes: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """`{annotator: {key: [value per place]}}` as one `{annotator: value}` per place."""
+    column = f"raw_annotations.{key}"
+    lists = {who: one[key] for who, one in votes.items() if key in one}
+    if not all(isinstance(one, list) for one in lists.values()):
+        raise Misfit(column, "is not a list, as this layout has it; check the preset")
+    if len({len(one) for one in lists.values()}) > 1:
         raise Misfit(column, "has annotators with different numbers of labels")
-    return [{who: labels[who][index] for who in labels} for index in range(max(lengths, default=0))]
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 # ------------------------------------------------------------------------------------------------ the layouts
@@ -90,26 +93,22 @@ def _finesure(cells: Cells) -> Iterable[Cells]:
     sentences = _texts(row, "sentences")
     row |= {"summary": row.get("summary", " ".join(sentences)), "sentences": sentences}
     votes = row.get("raw_annotations")
-    if votes is None:
+    if not votes:
         return [row]
     if not isinstance(votes, dict) or not all(isinstance(one, dict) for one in votes.values()):
         raise Misfit("raw_annotations", "is not an object of annotators, as this layout has it; check the preset")
-    human: dict[str, Any] = {}
     if all("factuality_labels" in one for one in votes.values()):
-        field = "raw_annotations.factuality_labels"
-        labels = {who: one["factuality_labels"] for who, one in votes.items()}
-        turned = {who: [_turned_round(label, field) for label in one] for who, one in labels.items()}
-        human["sentence_labels"] = _by_sentence(turned, field)
-        kinds = {who: one["factuality_types"] for who, one in votes.items() if "factuality_types" in one}
-        if kinds:
-            human["sentence_error_types"] = _by_sentence(kinds, "raw_annotations.factuality_types")
-    elif row.get("key_facts") and all("key_fact_labels" in one for one in votes.values()):
-        present = {who: one["key_fact_labels"] for who, one in votes.items()}
-        human["key_fact_labels"] = _by_sentence(present, "raw_annotations.key_fact_labels")
-        return [{**row, "human": human}]  # its sentence_labels (carries a key fact) have no field: the column stays
-    if human:
+        column = "raw_annotations.factuality_labels"
+        labels = _by_place(votes, "factuality_labels")
+        human = {
+            "sentence_labels": [{who: _turned_round(label, column) for who, label in cell.items()} for cell in labels],
+            "sentence_error_types": _by_place(votes, "factuality_types") or None,
+        }
         del row["raw_annotations"]
-        row["human"] = human
+        return [{**row, "human": human}]
+    if row.get("key_facts") and all("key_fact_labels" in one for one in votes.values()):
+        # what its sentence_labels say (the sentence carries a key fact) has no field: the column is kept
+        return [{**row, "human": {"key_fact_labels": _by_place(votes, "key_fact_labels")}}]
     return [row]
 
 
@@ -183,7 +182,7 @@ def _qags(cells: Cells) -> Iterable[Cells]:
 
 
 def _claims(document: str, claim: str) -> Callable[[Cells], Iterable[Cells]]:
-    """Benchmarks made of (document, claim, label) rows. Their `cut` goes by claim, not by document: it stays as it is."""
+    """Benchmarks of (document, claim, label) rows. Their `cut` goes by claim, not by document: it is kept as it is."""
 
     def turn(cells: Cells) -> Iterable[Cells]:
         row = _renamed(cells, {document: "document", claim: "summary", "model_name": "system"})
