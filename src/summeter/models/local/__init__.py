@@ -1,0 +1,1 @@
+"""Local models: the protocols are in `summeter.models.base`."""

@@ -1,0 +1,1 @@
+"""Where replies come from: OpenAI-compatible endpoints, and scripts without a network."""
