@@ -298,7 +298,8 @@ class TestFolder:
         assert set(again.judgment_sets) == {"human.raw", "crowd.raw"}
         for name in again.judgment_sets:
             assert again.judgments(name) == data.judgments(name)
-        assert warnings(again) == [f"{tmp_path / 'set'}:2: d1/s2: is empty: valid, and judged `skipped`"]
+        path = tmp_path / "set" / "summaries.jsonl"
+        assert warnings(again) == [f"{path}:2: text: is empty: valid, and judged `skipped`"]
 
     def test_equal_data_give_equal_files(self, tmp_path: Path) -> None:
         cards = [save(load(self.rows()), tmp_path / name) for name in "ab"]

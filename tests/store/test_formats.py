@@ -225,6 +225,7 @@ class TestTables:
     def test_blank_lines_and_empty_file(self, tmp_path: Path) -> None:
         assert read(put(tmp_path / "a.csv", "a,b\n\n1,2\n\n")) == [Row(3, {"a": "1", "b": "2"})]
         assert read(put(tmp_path / "b.csv", "")) == []
+        assert read(put(tmp_path / "c.csv", "\n\na,b\n1,2\n")) == [Row(4, {"a": "1", "b": "2"})]
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -232,6 +233,7 @@ class TestTables:
             ("a,b\n1,2\n3\n",
              "F:3: has 1 cells where the header has 2; quote cells that hold the separator or a line end"),
             ("a,a\n1,2\n", "F:1: a: is the name of two columns; rename one"),
+            ("a;b\n1;2\n", "F:1: has the one column 'a;b'; cells are separated by commas in .csv, by tabs in .tsv"),
             ('a,b\n1,"2\n', "F:2: is not a table that can be read: unexpected end of data"),
             (b"a,b\n1,\xff\n", "F:2: is not UTF-8: byte 0xff at byte 3 of the line; save the file as UTF-8"),
         ],

@@ -226,11 +226,13 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
         message = f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
         raise InputError.at(folder, None, None, message)
     card, documents, summaries, makers = folders.read(folder, verify=verify)
-    faults = Faults(str(folder))
-    for line, summary in enumerate(summaries, 1):
-        if not summary.text.strip():
-            faults.warn(line, f"{summary.document_id}/{summary.system}", EMPTY)
-    return Dataset(documents, summaries, makers, card, faults.warnings)
+    texts = [(folders.DOCUMENTS, [one.text for one in documents.values()]),
+             (folders.SUMMARIES, [one.text for one in summaries])]  # fmt: skip
+    warnings = [
+        Fault(str(folder / name), line, "text", EMPTY)
+        for name, each in texts for line, text in enumerate(each, 1) if not text.strip()
+    ]  # fmt: skip
+    return Dataset(documents, summaries, makers, card, warnings)
 
 
 def _bound(dataset: Dataset, name: str) -> Callable[[], Iterator[Judgment]]:

@@ -305,7 +305,7 @@ def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]
     before = csv.field_size_limit(sys.maxsize)  # documents are longer than the 128 kB the module allows
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        header = next(reader, None)
+        header = next((cells for cells in reader if cells), None)
         if header is None or not _header_is_sound(header, faults):
             return
         start = reader.line_num + 1
@@ -327,6 +327,10 @@ def _header_is_sound(header: list[str], faults: Faults) -> bool:
         if header.count(name) > 1:
             faults.add(1, name, "is the name of two columns; rename one")
             return False
+    other = next((mark for mark in (";", "|", "\t", ",") if mark in header[0]), None)
+    if len(header) == 1 and other is not None:
+        faults.add(1, None, f"has the one column {header[0]!r}; cells are separated by commas in .csv, by tabs in .tsv")
+        return False
     return True
 
 
