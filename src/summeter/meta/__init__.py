@@ -5,7 +5,7 @@ The way through this room, for whoever adds a study:
     inputs    judged(run) -> Judged(columns, reduce, context), people(data) -> columns, context
     columns   judgments as numpy columns (`of_judgments`, `read_lines`), one row a question
     gold      people's judgments merged: gold_series(columns, aspect, level, rule, source), votes(...) for agreement
-    matrix    Judged.series(question, level) x gold -> align() -> Pairs (x, y, NaN = missing); Pairs.at(level), .split(column)
+    matrix    Judged.series(question, level) x gold -> align() -> Pairs (x, y; NaN is missing), .at(level), .split(by)
     results   Row and Study, which every study returns
 """
 

@@ -214,6 +214,7 @@ class Pairs:
     why: Coded
     context: Context = field(default_factory=Context)
     source: Pairs | None = None
+    items: Items = Items.COMMON
 
     def __len__(self) -> int:
         return len(self.x)
@@ -286,7 +287,7 @@ class Pairs:
         return replace(
             self, level=level, x=x, y=y, index=np.full(len(names), -1, np.int64), source=self,
             document=rows if level is Level.DOCUMENT else nobody, system=nobody if level is Level.DOCUMENT else rows,
-            why=Coded(lacking, (None, f"fewer than {min_items} items")),
+            why=Coded(lacking, (None, f"fewer than {min_items} items")), items=items,
         )  # fmt: skip
 
 

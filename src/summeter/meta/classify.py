@@ -1,0 +1,237 @@
+"""Judges as classifiers: of sentences, key facts or whole summaries, against people's yes and no.
+
+Label 1 is the positive class: supported, present, consistent. So sensitivity is the share of supported sentences
+that the judge calls supported, specificity the share of errors it finds, and balanced accuracy their mean:
+FineSurE's (|hit 1| / |1| + 1 - |false 1| / |0|) / 2, whichever class is called positive.
+
+A decision is the judge's label (or a value that is 0 or 1). Scores become decisions by a threshold: a given one, or
+one tuned on a named part of the data that is then left out of the test (AggreFact's percentile protocol), a single
+one or one for each value of a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from summeter.meta.gold import decisions
+from summeter.meta.inputs import Gold, Judging
+from summeter.meta.matrix import ABSENT, OTHER_LIST, Level, Pairs, Use
+from summeter.meta.results import Row, Study, status_of
+from summeter.meta.selection import Group, Selection, all_pairs, groups, notes, row, selected, sides
+from summeter.records import UsageError
+from summeter.stats import (
+    Statistic,
+    auroc,
+    bootstrap_deviation,
+    classification_interval,
+    decide,
+    grouped_accuracy,
+    tune_threshold,
+    tune_thresholds,
+)
+from summeter.stats import classify as classify_labels
+from summeter.stats.base import Floats
+
+STUDY = "classification"
+STATISTICS = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "auroc")
+NEEDS_THRESHOLD = "its scores are no decisions: give a threshold, or tune one on a dev split"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How judges are measured as classifiers.
+
+    `threshold`: a score above it is decided 1. `tune` names the dev split ("column=value", or a value of the
+    column `split`): the threshold is tuned there and everything else is measured. `thresholds_by` tunes one a value
+    of that column. `resamples` of the bootstrap by document, 0 for no interval.
+    """
+
+    threshold: float | None = None
+    tune: str | None = None
+    thresholds_by: str | None = None
+    resamples: int = 1000
+    level: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and self.tune is not None:
+            raise UsageError("give a threshold or a split to tune it on, not both")
+        if self.thresholds_by is not None and self.tune is None:
+            raise UsageError("thresholds by a column are tuned: name the dev split as well")
+
+    @property
+    def dev(self) -> tuple[str, str]:
+        """(column, value) of the dev split."""
+        column, equals, value = (self.tune or "").partition("=")
+        return (column, value) if equals else ("split", column)
+
+
+class Decided(NamedTuple):
+    """Test rows with decisions (NaN where there is none), scores, and how the decisions were made."""
+
+    pairs: Pairs
+    said: Floats
+    scores: Floats
+    reason: str | None
+    details: Mapping[str, Any]
+
+
+def classify(
+    run: Judging, gold: Gold, *, level: str = Level.SENTENCE, aspect: str | Sequence[str] | None = None,
+    select: Selection | None = None, settings: Settings | None = None,
+) -> Study:  # fmt: skip
+    """How well do the judges of a run decide what people decided?
+
+    `level` is sentence, key_fact or summary. At the summary level people's values must be 0 or 1, or `select` says
+    from which value on they count as 1 (`gold_at_least=1.0`: all sentences supported). Rows have the study
+    "classification" and the statistics of STATISTICS, with `success_ratio`: the share of judged summaries whose
+    verdicts are usable and complete (as many as people's, on the same units).
+
+    Raises UsageError where there is nothing to compare, for another level, or a dev split without rows.
+    """
+    where = Level(level)
+    if where.base is not where:
+        raise UsageError(f"means of the level {where} are no decisions; give sentence, key_fact or summary")
+    chosen, plan = selected(select, aspect), settings or Settings()
+    read = sides(run, gold, chosen)
+    scored = [_binary(pairs) for pairs in all_pairs(read, where, chosen)]
+    labelled = list(all_pairs(read, where, chosen, Use.LABEL))
+    rows: list[Row] = []
+    for scores, labels in zip(scored, labelled, strict=True):
+        decided = _decide(scores, labels, plan)
+        for group in groups(decided.pairs, chosen.by):
+            rows.extend(_rows(group, decided, plan))
+        rows.append(_success(scores))
+    return Study(STUDY, rows, notes(read, chosen, where, scored))
+
+
+def _binary(pairs: Pairs) -> Pairs:
+    """The pairs, once it is sure that people's side is a yes or no."""
+    decisions(pairs.gold)
+    return pairs
+
+
+def _decide(scores: Pairs, labels: Pairs, plan: Settings) -> Decided:
+    if plan.tune is not None:
+        return _tuned(scores, plan)
+    if plan.threshold is not None:
+        return Decided(scores, decide(scores.x, plan.threshold), scores.x, None, {"threshold": plan.threshold})
+    # Shares of labels are no decisions, except where they are all 0 or 1.
+    usable = np.isin(labels.x[~np.isnan(labels.x)], (0.0, 1.0)).all() and not np.isnan(labels.x).all()
+    reason = None if usable else NEEDS_THRESHOLD
+    return Decided(scores, labels.x if usable else np.full(len(scores), np.nan), scores.x, reason, {})
+
+
+def _tuned(pairs: Pairs, plan: Settings) -> Decided:
+    column, value = plan.dev
+    dev = pairs.column(column).equal(value)
+    if not dev.any() or dev.all():
+        there = ", ".join(str(name) for name in pairs.column(column).used())
+        rest = "nothing is left to test on" if dev.all() else f"no row has {column}={value}; there are: {there}"
+        raise UsageError(f"cannot tune a threshold on {column}={value}: {rest}")
+    tune, test = pairs.take(dev), pairs.take(~dev)
+    about: dict[str, Any] = {"tuned_on": f"{column}={value}", "tuned_n": tune.n}
+    if plan.thresholds_by is None:
+        found = tune_threshold(tune.y, tune.x)
+        about |= {"threshold": found.threshold, "tuned_balanced_accuracy": found.balanced_accuracy}
+        if found.threshold is None:
+            why = f"no threshold could be tuned: {found.reason}"
+            return Decided(test, np.full(len(test), np.nan), test.x, why, about)
+        return Decided(test, decide(test.x, found.threshold), test.x, None, about)
+    labels = list(tune.column(plan.thresholds_by).labels())
+    by_group = tune_thresholds(tune.y, tune.x, labels)
+    of_test = list(test.column(plan.thresholds_by).labels())
+    got = grouped_accuracy(test.y, test.x, of_test, by_group)
+    # A group without a threshold decides nothing: its rows are missing.
+    limits = [one.threshold if (one := by_group.get(name)) else None for name in of_test]
+    bounds = np.array(limits, dtype=np.float64)
+    said = np.where(np.isnan(bounds) | np.isnan(test.x), np.nan, (test.x > bounds).astype(np.float64))
+    about |= {
+        "thresholds_by": plan.thresholds_by, "thresholds": {str(key): one.threshold for key, one in by_group.items()},
+        "mean_balanced_accuracy_of_groups": got.value, "groups_weight": got.weight,
+        "balanced_accuracy_of_groups": {str(key): one for key, one in got.groups.items()},
+        "groups_undefined": {str(key): why for key, why in got.undefined.items()},
+    }  # fmt: skip
+    return Decided(test, said, test.x, None, about)
+
+
+def _rows(group: Group, decided: Decided, plan: Settings) -> Iterator[Row]:
+    rows = _places(decided.pairs, group)
+    part, said, scores = group.pairs, decided.said[rows], decided.scores[rows]
+    got = classify_labels(part.y, said)
+    for name in STATISTICS:
+        one = auroc(part.y, scores) if name == "auroc" else getattr(got, name)
+        used = scores if name == "auroc" else said
+        yield _row(group, one, used, decided, plan)
+    if decided.details.get("mean_balanced_accuracy_of_groups") is not None and group.column is None:
+        value = decided.details["mean_balanced_accuracy_of_groups"]
+        yield row(
+            STUDY, group, "grouped_balanced_accuracy", value, n=decided.details["groups_weight"],
+            missing=len(part) - decided.details["groups_weight"], details=dict(decided.details),
+        )  # fmt: skip
+
+
+def _places(whole: Pairs, group: Group) -> Any:
+    if group.column is None:
+        return slice(None)
+    return whole.column(group.column).equal(group.value)
+
+
+def _row(group: Group, one: Statistic, used: Floats, decided: Decided, plan: Settings) -> Row:
+    part = group.pairs
+    reason = one.reason
+    if one.value is None and decided.reason is not None and one.name != "auroc":
+        reason = decided.reason
+    details: dict[str, Any] = {}
+    if one.name != "auroc":
+        table = classify_labels(part.y, used).confusion
+        details = {**decided.details, "true_positive": table.true_positive, "false_positive": table.false_positive,
+                   "true_negative": table.true_negative, "false_negative": table.false_negative}  # fmt: skip
+    drawn = None
+    if one.value is not None and plan.resamples:
+        drawn = classification_interval(
+            part.y, used, one.name, part.document.codes, plan.resamples, plan.level, plan.seed
+        )
+        if one.name == "balanced_accuracy":
+            spread = bootstrap_deviation(part.y, np.where(np.isnan(used), np.nan, used), 0.5, plan.resamples, plan.seed)
+            details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
+    stands = drawn is not None and drawn.low is not None
+    return row(
+        STUDY, group, one.name, one.value, n=one.n, missing=one.missing, reason=reason,
+        low=drawn.low if drawn else None, high=drawn.high if drawn else None,
+        status=status_of(one.value, drawn.status if drawn else None),
+        interval=(
+            f"{plan.level:.0%} percentile bootstrap by document, {drawn.resamples} resamples, seed {plan.seed}"
+            if drawn is not None and stands else None
+        ),
+        details=details,
+    )  # fmt: skip
+
+
+def _success(pairs: Pairs) -> Row:
+    """The share of judged summaries with a usable verdict on every unit people were shown, and on no other."""
+    items = pairs.document.codes.astype(np.int64) * (int(pairs.system.codes.max(initial=0)) + 1) + pairs.system.codes
+    _, of = np.unique(items, return_inverse=True)
+    size = int(of.max(initial=-1)) + 1
+    whys = [why or "" for why in pairs.why.names]
+    no_judge = np.array([f"judge: {ABSENT}" in why or "judge: skipped" in why for why in whys])[pairs.why.codes]
+    no_gold = np.array([any(f"gold: {why}" in text for why in (ABSENT, OTHER_LIST)) for text in whys])[pairs.why.codes]
+    asked = np.bincount(of[~no_judge], minlength=size) > 0
+    shown = np.bincount(of[~no_gold], minlength=size) > 0
+    bad = np.bincount(of[np.isnan(pairs.x) | no_gold], minlength=size) > 0
+    counted = asked & shown
+    n = int(counted.sum())
+    value = float((counted & ~bad).sum() / n) if n else None
+    return row(
+        STUDY, Group(None, None, pairs), "success_ratio", value, n=n, missing=int((shown & ~asked).sum()),
+        reason=None if n else "no summary was judged by both", details={"usable": int((counted & ~bad).sum())},
+    )  # fmt: skip
+
+
+def at_threshold(pairs: Pairs, threshold: float) -> Pairs:
+    """The pairs with the judge's scores turned into decisions: 1 above the threshold, else 0."""
+    return replace(pairs, x=decide(pairs.x, threshold))

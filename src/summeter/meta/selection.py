@@ -1,0 +1,190 @@
+"""What a study looks at, chosen once for all studies: which judges, which gold, how merged, broken down by what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from summeter.meta.columns import Columns
+from summeter.meta.context import Context
+from summeter.meta.gold import Merge, MergeRule, aspects, block_of, blocks, decisions, gold_series
+from summeter.meta.inputs import Gold, Judged, Judging, judged, people
+from summeter.meta.matrix import Average, Items, Level, Pairs, Use, align
+from summeter.meta.results import Row, RowStatus
+from summeter.records import UsageError
+from summeter.store.human import RAW
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Shared options of the studies.
+
+    `aspects` are names, or `JUDGE:GOLD` for unlike ones ("overall:coherence"); none means every aspect that both
+    sides have. `judge` is a judge's name or signature. `set_name` is the judgment set of the data; `source` the
+    block within it (ratings, overall, sentence_labels...), else the first that has the aspect; `rule` says how
+    annotators are merged; `gold_at_least` turns people's values into yes (1, from there on) and no (0). `by` breaks
+    the rows down by a column as well. `items` and `min_items` are for means of documents and systems.
+    """
+
+    aspects: Sequence[str] = ()
+    judge: str | None = None
+    set_name: str = RAW
+    source: str | None = None
+    rule: MergeRule = field(default_factory=MergeRule)
+    gold_at_least: float | None = None
+    by: str | None = None
+    items: Items = Items.COMMON
+    min_items: int = 1
+
+
+class Group(NamedTuple):
+    """The rows of one value of a column; both None for all rows."""
+
+    column: str | None
+    value: str | None
+    pairs: Pairs
+
+    def fields(self) -> dict[str, Any]:
+        """The grouping keys of a `Row`."""
+        if self.column is None:
+            return {}
+        if self.column in {"system", "domain", "category"}:
+            return {self.column: self.value}
+        return {"details": {"by": self.column, "group": self.value}}
+
+
+class Sides(NamedTuple):
+    """Judge and people, read once."""
+
+    judge: Judged
+    gold: Columns
+    context: Context
+
+
+def sides(run: Judging, gold: Gold, selection: Selection) -> Sides:
+    """Read a run and its gold. The context is the gold's data set's, else the run's."""
+    judge = judged(run)
+    columns, context = people(gold, selection.set_name)
+    known = context if context.domains else judge.context
+    return Sides(judge, columns, known)
+
+
+def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> list[tuple[str, str]]:
+    """The (judge's aspect, gold's aspect) pairs to study.
+
+    >>> wanted(Selection(aspects=["overall:coherence"]), ["overall"], ["coherence"])
+    [('overall', 'coherence')]
+
+    Raises UsageError for an aspect that a side does not have, or where there is none in common.
+    """
+    if not selection.aspects:
+        common = [(name, name) for name in judge if name in gold]
+        if not common:
+            raise UsageError(
+                f"the judges' aspects ({_names(judge)}) and people's ({_names(gold)}) have none in common; "
+                "name a pair with --aspect JUDGE:GOLD"
+            )
+        return common
+    found = []
+    for text in selection.aspects:
+        left, _, right = text.partition(":")
+        pair = left.strip(), right.strip() or left.strip()
+        for name, there, who in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
+            if name not in there:
+                raise UsageError(f"--aspect {text}: {who} have no {name!r}; they have: {_names(there)}")
+        found.append(pair)
+    return list(dict.fromkeys(found))
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def all_pairs(
+    read: Sides, level: Level, selection: Selection, use: Use = Use.VALUE
+) -> Iterator[Pairs]:
+    """Pairs of every judge and gold series that the selection asks for, at the level that judgments are read at.
+
+    Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.
+    """
+    questions = read.judge.questions(judge=selection.judge)
+    if not questions:
+        known = dict.fromkeys(one[0] for one in read.judge.questions())
+        raise UsageError(f"no judge {selection.judge!r} in the run; it has: {_names(list(known))}")
+    there = list(dict.fromkeys(one[2] for one in questions))
+    empty: list[str] = []
+    some = False
+    for judge_aspect, gold_aspect in wanted(selection, there, aspects(read.gold)):
+        golds = gold_series(read.gold, gold_aspect, level, selection.rule, selection.source)
+        if not golds:
+            empty.append(f"people did not judge {gold_aspect} at the level {level.base}")
+        for gold in golds:
+            if selection.gold_at_least is not None:
+                gold = decisions(gold, selection.gold_at_least)  # noqa: PLW2901 - the same gold, as yes and no
+            for question in (one for one in questions if one[2] == judge_aspect):
+                made = read.judge.series(question, level, use)
+                if len(made):
+                    some = True
+                    yield align(made, gold, read.context)
+                else:
+                    empty.append(f"{question[0]} judged {judge_aspect} at no {level.base}")
+    if not some:
+        raise UsageError("; ".join(dict.fromkeys(empty)) or "nothing to study")
+
+
+def groups(pairs: Pairs, by: str | None) -> Iterator[Group]:
+    """All rows, then those of each value of a column."""
+    yield Group(None, None, pairs)
+    if by is not None:
+        for value, part in pairs.split(by):
+            yield Group(by, value, part)
+
+
+def notes(read: Sides, selection: Selection, level: Level, found: Sequence[Pairs]) -> list[str]:
+    """What was chosen where there was a choice."""
+    told = []
+    for gold in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in found):
+        aspect, signature = gold
+        used = block_of(signature)
+        others = [
+            name for name in blocks(read.gold)
+            if name not in {used, "spans"} and gold_series(
+                read.gold, aspect, level, MergeRule(Merge.MEAN), name
+            )
+        ] if selection.source is None and not signature.startswith("composite(") else []  # fmt: skip
+        if others:
+            told.append(f"people's {aspect}: from {used} (there are also {', '.join(others)}: --source)")
+    return told
+
+
+def check(level: Level, average: Average) -> None:
+    """Raise UsageError for a level and an average that make no sense together."""
+    if average is not Average.POOLED and level in {Level.DOCUMENT, Level.SYSTEM}:
+        raise UsageError(f"at the level {level} there is one value a {level}: average pooled, not by {average}")
+
+
+def row(study: str, group: Group, statistic: str, value: float | None, **more: Any) -> Row:
+    """A row about these pairs, with everything that names them filled in. `details` are added to the group's."""
+    pairs = group.pairs
+    named = group.fields()
+    details = {**named.pop("details", {}), **more.pop("details", {})}
+    if reasons := pairs.missing_reasons:
+        details["missing_reasons"] = reasons
+    if pairs.source is not None:
+        details["items"] = pairs.source.n
+        details["items_missing"] = pairs.source.missing
+    status: RowStatus = more.pop("status", "undefined" if value is None else "ok")
+    return Row(
+        study=study, judge=pairs.judge.judge, signature=pairs.judge.signature, model=pairs.judge.model,
+        aspect=pairs.judge.aspect, gold_aspect=pairs.gold.aspect, gold_signature=pairs.gold.signature,
+        level=pairs.level.value, statistic=statistic, value=value, status=status, details=details, **named, **more,
+    )  # fmt: skip
+
+
+def selected(selection: Selection | None, aspect: str | Sequence[str] | None) -> Selection:
+    """The selection with an aspect (or several) given beside it."""
+    found = selection or Selection()
+    if aspect is None:
+        return found
+    return replace(found, aspects=(aspect,) if isinstance(aspect, str) else tuple(aspect))
