@@ -151,7 +151,7 @@ class TestImport:
         path = tmp_path / "a.jsonl"
         path.write_text("".join(json.dumps({"document": str(n), "summary": ""}) + "\n" for n in range(30)))
         result = run("import", path, "-o", tmp_path / "set")
-        assert result.stderr.splitlines()[-1] == "... and 10 more warnings"
+        assert result.stderr.splitlines()[-1] == "warning: ... and 25 more (`summeter data validate` lists them all)"
 
 
 class TestShow:

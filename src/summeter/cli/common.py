@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
 
 Map = Annotated[
     list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Where a field stands in the data.")
@@ -37,3 +36,12 @@ def mapping(pairs: list[str] | None) -> dict[str, str]:
             raise UsageError(f"--map {pair!r} is not FIELD=COLUMN")
         found[field.strip()] = column.strip()
     return found
+
+
+def warn(warnings: Sequence[object], shown: int = 5) -> None:
+    """Warnings about the data on stderr, the first few in full."""
+    for warning in warnings[:shown]:
+        typer.echo(f"warning: {warning}", err=True)
+    if len(warnings) > shown:
+        rest = len(warnings) - shown
+        typer.echo(f"warning: ... and {rest} more (`summeter data validate` lists them all)", err=True)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
-from summeter.records.errors import Fault, InputError, UsageError
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, warn
 
 if TYPE_CHECKING:
-    from summeter.records import Document, Judgment, Summary
+    from summeter.records import Document, Fault, Judgment, Summary
     from summeter.store.dataset import Dataset
 
 BAD_INPUT = 2
@@ -55,6 +54,7 @@ def validate(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List every fault of DATA by file, line and field. Exit code 2 if there is one."""
+    from summeter.records import InputError
     from summeter.store.dataset import load
 
     faults: tuple[Fault, ...] = ()
@@ -139,10 +139,7 @@ def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
 
 
 def _warn(dataset: Dataset) -> None:
-    for warning in dataset.warnings[: InputError.SHOWN]:
-        typer.echo(f"warning: {warning}", err=True)
-    if len(dataset.warnings) > InputError.SHOWN:
-        typer.echo(f"... and {len(dataset.warnings) - InputError.SHOWN} more warnings", err=True)
+    warn(dataset.warnings)
 
 
 def _counts(dataset: Dataset) -> dict[str, Any]:
@@ -180,6 +177,7 @@ def _overview(dataset: Dataset) -> list[str]:
 
 
 def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple[Document, list[Summary]]]:
+    from summeter.records import UsageError
     from summeter.store.rows import meant
 
     if doc is not None and doc not in dataset.documents:

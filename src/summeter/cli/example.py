@@ -6,7 +6,6 @@ import shutil
 from importlib import resources
 from pathlib import Path
 
-
 NAME = "nine_domains"
 
 

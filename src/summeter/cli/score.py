@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, warn
 
 if TYPE_CHECKING:
     from summeter.engine.runs import Run
@@ -54,7 +54,7 @@ def score(
     max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     connections: Connections = 16,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a call may take in all.")] = 120.0,
-    max_retries: Annotated[int, typer.Option(min=0, help="Tries after the first, where trying again can help.")] = 6,
+    max_retries: Annotated[int, typer.Option(min=0, help="Tries after the first, where trying again can help.")] = 8,
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
     replay: Replay = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and tokens; send and write nothing.")] = False,
@@ -69,7 +69,8 @@ def score(
     from summeter.store.dataset import load
 
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
-    _warn(loaded.warnings, quiet=quiet)
+    if not quiet:
+        warn(loaded.warnings)
     arguments: dict[str, Any] = {
         "models": parse_bindings(models or []), "limit": limit, "seed": seed, "temperature": _temperature(temperature),
         "max_tokens": max_tokens, "concurrency": connections, "timeout": timeout, "max_retries": max_retries,
@@ -127,14 +128,6 @@ def _temperature(text: str) -> float | None:
     if not 0 <= number <= 10:
         raise UsageError(f"--temperature {text!r} is neither a number from 0 nor `none`")
     return number
-
-
-def _warn(warnings: Any, *, quiet: bool) -> None:
-    shown = 5
-    for warning in [] if quiet else warnings[:shown]:
-        typer.echo(f"warning: {warning}", err=True)
-    if len(warnings) > shown and not quiet:
-        typer.echo(f"warning: ... and {len(warnings) - shown} more (`summeter data validate` lists them)", err=True)
 
 
 def _interruptible() -> None:

@@ -23,7 +23,7 @@ class Options(Record):
     max_tokens: int | None = Field(default=None, ge=1)
     concurrency: int = Field(default=16, ge=1)
     timeout: float = Field(default=120.0, gt=0)
-    max_retries: int = Field(default=6, ge=0)
+    max_retries: int = Field(default=8, ge=0)
     base_url: str | None = None
 
     @property

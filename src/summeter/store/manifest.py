@@ -8,7 +8,7 @@ from pydantic import Field
 
 from summeter.records import Record
 
-SCHEMA = "summeter-run/1"
+SCHEMA: Literal["summeter-run/1"] = "summeter-run/1"
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
 
 
