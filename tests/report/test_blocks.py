@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from report import fake_runs as fake
 import pytest
+from report import fake_runs as fake
 
 from summeter.records import UsageError
 from summeter.report.blocks import Page
@@ -184,4 +184,4 @@ def test_provenance_tells_how_to_run_again(one: Page) -> None:
         "--replay first -o first-again"
     )
     assert found.options == (("temperature", "0.0"),)
-    assert [signed.signature for signed in one.signed][0] == "mock.fact_check|judge:scripted/one|v:1"
+    assert one.signed[0].signature == "mock.fact_check|judge:scripted/one|v:1"

@@ -10,23 +10,24 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-
 from report import fake_runs as fake
 from report import xss
+
 from summeter.records import UsageError
 from summeter.report import html
 
-TAGS = frozenset(
-    "html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd "
-    "ul ol li svg rect line circle table thead tbody tr th td details summary em bdi label select option form input "
-    "noscript article footer code time br".split()
-)  # fmt: skip
-ATTRIBUTES = frozenset(
-    "lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort aria-live "
-    "tabindex type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains "
-    "data-aspect title scope rowspan for viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open "
-    "value placeholder autocomplete".split()
-)  # fmt: skip
+_TAGS = """
+html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd ul
+ol li svg rect line circle table thead tbody tr th td details summary em bdi label select option form input noscript
+article footer code br
+"""
+_ATTRIBUTES = """
+lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort tabindex
+type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains data-aspect title
+scope rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value placeholder
+autocomplete
+"""
+TAGS, ATTRIBUTES = frozenset(_TAGS.split()), frozenset(_ATTRIBUTES.split())
 VOID = frozenset({"meta", "link", "br", "input"})
 
 

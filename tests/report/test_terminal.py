@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 import pytest
+from report import fake_runs as fake
 from rich.console import Console
 
-from report import fake_runs as fake
 from summeter.report import markdown, ranking
 from summeter.scoring import SystemScore, SystemTable
 
@@ -20,7 +20,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> SystemTable:
 
 def printed(table: SystemTable, *, terminal: bool, width: int = 100) -> str:
     out = io.StringIO()
-    ranking(table, Console(file=out, force_terminal=terminal, width=width, color_system="standard" if terminal else None))
+    colours = "standard" if terminal else None
+    ranking(table, Console(file=out, force_terminal=terminal, width=width, color_system=colours))
     return out.getvalue()
 
 
@@ -28,8 +29,8 @@ def many(systems: int, columns: int) -> SystemTable:
     return SystemTable(
         [
             SystemScore(
-                system=f"a system with a name {number}", judge="j", signature="j|v:1", model=None, aspect=f"aspect {at}",
-                value=0.5, low=0.4, high=0.6, n=3, missing=0, interval="none",
+                system=f"a system with a name {number}", judge="j", signature="j|v:1", model=None,
+                aspect=f"aspect {at}", value=0.5, low=0.4, high=0.6, n=3, missing=0, interval="none",
             )
             for number in range(systems)
             for at in range(columns)
@@ -83,6 +84,18 @@ def test_markdown_escapes_names() -> None:
     )  # fmt: skip
     line = markdown(SystemTable([row])).splitlines()[2]
     assert line.startswith(r"| 1 | a\|b\<script\> # x | 1.00 n=1 |")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_name_cannot_steer_the_terminal(terminal: bool) -> None:
+    row = SystemScore(
+        system="\x1b[2Jgone\u202e[bold]", judge="j", signature="j\x07|v:1", model=None, aspect="faithfulness", value=1.0,
+        low=None, high=None, n=1, missing=0, interval="none",
+    )  # fmt: skip
+    text = printed(SystemTable([row]), terminal=terminal)
+    assert "\x1b[2J" not in text
+    assert not set(text) & set("\u202e\x07")
+    assert "gone\ufffd[bold]" in text
 
 
 def test_an_empty_table_says_so(tmp_path: Path) -> None:

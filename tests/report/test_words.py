@@ -38,7 +38,9 @@ def test_every_verdict_has_words_and_a_look(fields: dict[str, object], said: str
     assert kind(one) == look
 
 
-@pytest.mark.parametrize(("value", "shown"), [(None, "–"), (0.005, "0.01"), (-0.126, "−0.13"), (-0.001, "0.00"), (1, "1.00")])
+@pytest.mark.parametrize(
+    ("value", "shown"), [(None, "–"), (0.125, "0.12"), (-0.126, "−0.13"), (-0.001, "0.00"), (1, "1.00")]
+)
 def test_numbers(value: float | None, shown: str) -> None:
     assert number(value) == shown
 
@@ -56,8 +58,8 @@ def test_intervals_counts_places() -> None:
 @pytest.mark.parametrize(
     ("aspect", "title"),
     [
-        ("rouge1", "ROUGE-1"), ("rougeLsum", "ROUGE-Lsum"), ("rougeL", "ROUGE-L"), ("rouge2_precision", "ROUGE-2 precision"),
-        ("composite", "composite"), ("fluency", "fluency"),
+        ("rouge1", "ROUGE-1"), ("rougeLsum", "ROUGE-Lsum"), ("rougeL", "ROUGE-L"),
+        ("rouge2_precision", "ROUGE-2 precision"), ("composite", "composite"), ("fluency", "fluency"),
     ],
 )  # fmt: skip
 def test_headings(aspect: str, title: str) -> None:

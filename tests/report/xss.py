@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from report import fake_runs as fake
+
 from summeter.records import Document, Judgment, Span, Summary
 from summeter.store.manifest import JudgeEntry
 from summeter.store.run import RunFolder
@@ -33,12 +34,22 @@ def rows() -> list[fake.Row]:
     """One document and one summary for each text of the corpus, which stands in every field."""
     return [
         {
-            "doc_id": f"{at} {text}", "system": f"sys {text}"[:200], "domain": text, "document": f"{text} stands. {text}",
-            "summary": f"{text} was said.", "sentences": [f"{text} was said."], "reference": text, "key_facts": [text],
-            "human": {"sentence_labels": [{text: 0}], "sentence_error_types": [{text: text}], "key_fact_labels": [1]},
+            "doc_id": f"{at} {text}",
+            "system": f"sys {text}",
+            "domain": text,
+            "document": f"{text} stands. {text}",
+            "summary": f"{text} was said.",
+            "sentences": [f"{text} was said."],
+            "reference": text,
+            "key_facts": [text],
+            "human": {
+                "sentence_labels": [{text: 0}],
+                "sentence_error_types": [{text: text}],
+                "key_fact_labels": [1],
+            },
         }
         for at, text in enumerate(CORPUS)
-    ]  # fmt: skip
+    ]
 
 
 def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:

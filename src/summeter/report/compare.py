@@ -85,9 +85,7 @@ def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, 
     return found
 
 
-def _contrast(
-    pair: Pair, first: RunView, second: RunView, sources: Sequence[Source], where: Where
-) -> Contrast:
+def _contrast(pair: Pair, first: RunView, second: RunView, sources: Sequence[Source], where: Where) -> Contrast:
     a, b = _values(first, pair[0], where), _values(second, pair[1], where)
     common = [item for item in a if item in b]
     systems = list(dict.fromkeys(system for _, system, _ in a.values()))
@@ -144,9 +142,7 @@ def _changed(
     return sorted(found, key=lambda one: (-one.flips, -abs(one.largest or 0.0), one.link.item))
 
 
-def _gaps(
-    pairs: Sequence[Pair], first: RunView, second: RunView, where: Where
-) -> dict[int, tuple[float, str]]:
+def _gaps(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) -> dict[int, tuple[float, str]]:
     largest: dict[int, tuple[float, str]] = {}
     for pair in pairs:
         a, b = _values(first, pair[0], where), _values(second, pair[1], where)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from summeter.report.words import NEUTRAL, count, gloss, interval, number
-from summeter.scoring import COMPOSED, COMPOSITE, SystemScore, SystemTable
+from summeter.scoring import COMPOSITE, SystemScore, SystemTable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Key = tuple[str, str, str]
+# A name must not move the cursor, change colours or turn the line round.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FIRST_WIDTH = 12
 _CELL = 16
 _WIDEST = 120
@@ -79,12 +82,12 @@ def _titles(columns: Sequence[Key]) -> list[str]:
     found, seen = [], Counter[tuple[str, str]]()
     for judge, _, aspect in columns:
         title = gloss(aspect).title
-        if aspects[aspect] > 1 or (aspect not in (*COMPOSED, COMPOSITE) and judge != aspect and aspects[aspect] > 1):
+        if aspects[aspect] > 1:
             title += f" ({judge})"
         if named[judge, aspect] > 1:
             seen[judge, aspect] += 1
             title += f" #{seen[judge, aspect]}"
-        found.append(title)
+        found.append(_clean(title))
     return found
 
 
@@ -111,7 +114,9 @@ def _plain(table: SystemTable, columns: Sequence[Key]) -> list[str]:
     titles = dict(zip(table.columns(), _titles(table.columns()), strict=True))
     rows = [["system", *(titles[column] for column in columns)]]
     blocks = [[[name] for name in rows[0]]]
-    blocks += [[[system], *(_lines(table.cell(system, column)) for column in columns)] for system in table.ranking()]
+    blocks += [
+        [[_clean(system)], *(_lines(table.cell(system, column)) for column in columns)] for system in table.ranking()
+    ]
     widths = [max(len(line) for block in blocks for line in block[at]) for at in range(len(columns) + 1)]
     text = []
     for at, block in enumerate(blocks):
@@ -135,7 +140,7 @@ def _rich(table: SystemTable, columns: Sequence[Key], console: Console) -> None:
         drawn.add_column(Text(titles[column]), overflow="fold")
     best = {column: _best(table, column) for column in columns}
     for system in table.ranking():
-        cells = [Text(system, style="bold")]
+        cells = [Text(_clean(system), style="bold")]
         for column in columns:
             cell = table.cell(system, column)
             lines = _lines(cell)
@@ -159,10 +164,15 @@ def _notes(table: SystemTable) -> list[str]:
         # A composite's signature is the sum of those of its parts, which stand here already.
         if aspect != COMPOSITE and (line := f"signature: {signature}") not in notes:
             notes.append(line)
-    return notes
+    return [_clean(note) for note in notes]
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("\ufffd", text)
 
 
 def _escape(text: str) -> str:
+    text = _clean(" ".join(text.split()))
     for char in "\\`*_[]<>|":
         text = text.replace(char, f"\\{char}")
-    return " ".join(text.split())
+    return text

@@ -203,8 +203,16 @@ function factBoxes(card) {
     const origins = { given: "given with the data", reference: "drawn from the reference", document: "drawn from the source" };
     const box = el("ul", { class: "keyfacts" });
     found.sort((a, b) => a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
-    return el("div", {}, el("h4", { text: `Key facts: ${covered} of ${found.length} covered (${origins[origin]}${many ? `, ${deck.sources[source]}` : ""})` }), box);
+    const voted = found.map((one) => voteOn(card, one)).filter(Boolean);
+    const agreed = voted.filter((vote) => !vote.differs).length;
+    const people = voted.length ? `; people agree on ${agreed} of ${voted.length}` : "";
+    return el("div", {}, el("h4", { text: `Key facts: ${covered} of ${found.length} covered${people}` }),
+      el("p", { class: "small", text: `${origins[origin]}, judged by ${deck.sources[source]}` }), box);
   });
+}
+
+function voteOn(card, one) {
+  return card.votes.find((vote) => vote.unit === "key_fact" && vote.index === one.index && vote.facts === one.facts);
 }
 
 function fact(card, one, texts) {
@@ -214,9 +222,8 @@ function fact(card, one, texts) {
       extra.append(el("button", { type: "button", class: "ref", "data-ref": at, text: `sentence ${at + 1}` }));
     }
   }
-  const vote = card.votes.find((v) => v.unit === "key_fact" && v.index === one.index && v.facts === one.facts);
+  const vote = voteOn(card, one);
   if (vote && vote.differs) extra.append(peopleChip(vote));
-  else if (vote) extra.append(el("span", { class: "small", text: `people: ${vote.said}` }));
   if (one.reason) extra.append(el("span", { class: "muted", dir: "auto", text: one.reason }));
   return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.said, deck.signatures[one.source])),
     el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null));
