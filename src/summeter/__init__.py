@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from summeter._version import __version__
 
 if TYPE_CHECKING:
+    from summeter import meta as meta
     from summeter import report as report
     from summeter.engine.api import evaluate as evaluate
     from summeter.engine.api import evaluate_async as evaluate_async
@@ -52,7 +53,7 @@ _PUBLIC: dict[str, str] = {
     "rescore": "summeter.engine.rescore",
     "save": "summeter.store.dataset",
 }
-_MODULES = frozenset({"report"})
+_MODULES = frozenset({"meta", "report"})
 
 __all__ = [*sorted([*_PUBLIC, *_MODULES]), "__version__"]  # noqa: PLE0604 - a table, not a copy of it
 

@@ -35,6 +35,14 @@ from summeter.cli.meta_options import (
     show,
 )
 
+Coefficients = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--coefficient",
+        help="pearson, spearman, kendall_b (these by default), kendall_c, pairwise_accuracy. Repeatable.",
+    ),
+]
+
 app = typer.Typer(no_args_is_help=True)
 
 
@@ -57,11 +65,7 @@ def correlate(
     level: Annotated[Level, typer.Option(help="What is correlated.")] = Level.SUMMARY,
     average: AverageOver = Average.POOLED,
     aspect: Aspects = None,
-    coefficient: Annotated[
-        list[str] | None,
-        typer.Option(help="pearson, spearman, kendall_b, kendall_c, pairwise_accuracy. Repeatable; default: the first "
-                          "three."),
-    ] = None,  # fmt: skip
+    coefficient: Coefficients = None,
     judge: Judge = None,
     by: By = None,
     set_name: SetName = "human.raw",

@@ -6,15 +6,20 @@ The way through this room, for whoever adds a study:
     columns   judgments as numpy columns (`of_judgments`, `read_lines`), one row a question
     gold      people's judgments merged: gold_series(columns, aspect, level, rule, source), votes(...) for agreement
     matrix    Judged.series(question, level) x gold -> align() -> Pairs (x, y; NaN is missing), .at(level), .split(by)
+    selection the options all studies share, and all_pairs(...): the pairs of every judge and gold they ask for
     results   Row and Study, which every study returns
 """
 
+from summeter.meta.classify import classify
 from summeter.meta.columns import Columns, of_judgments, read_lines
 from summeter.meta.context import Context
+from summeter.meta.correlate import correlate
+from summeter.meta.errors import errors
 from summeter.meta.gold import Merge, MergeRule, Tie, Votes, gold_series, votes
 from summeter.meta.inputs import Judged, judged, people
 from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use, align
 from summeter.meta.results import Row, Study
+from summeter.meta.selection import Selection
 
 __all__ = [
     "Average",
@@ -28,12 +33,16 @@ __all__ = [
     "MergeRule",
     "Pairs",
     "Row",
+    "Selection",
     "Series",
     "Study",
     "Tie",
     "Use",
     "Votes",
     "align",
+    "classify",
+    "correlate",
+    "errors",
     "gold_series",
     "judged",
     "of_judgments",

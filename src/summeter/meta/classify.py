@@ -170,7 +170,7 @@ def _rows(group: Group, decided: Decided, plan: Settings) -> Iterator[Row]:
     if decided.details.get("mean_balanced_accuracy_of_groups") is not None and group.column is None:
         value = decided.details["mean_balanced_accuracy_of_groups"]
         yield row(
-            STUDY, group, "grouped_balanced_accuracy", value, n=decided.details["groups_weight"],
+            STUDY, group, "grouped_balanced_accuracy", value, average="pooled", n=decided.details["groups_weight"],
             missing=len(part) - decided.details["groups_weight"], details=dict(decided.details),
         )  # fmt: skip
 
@@ -201,7 +201,7 @@ def _row(group: Group, one: Statistic, used: Floats, decided: Decided, plan: Set
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
     stands = drawn is not None and drawn.low is not None
     return row(
-        STUDY, group, one.name, one.value, n=one.n, missing=one.missing, reason=reason,
+        STUDY, group, one.name, one.value, average="pooled", n=one.n, missing=one.missing, reason=reason,
         low=drawn.low if drawn else None, high=drawn.high if drawn else None,
         status=status_of(one.value, drawn.status if drawn else None),
         interval=(
@@ -227,7 +227,7 @@ def _success(pairs: Pairs) -> Row:
     n = int(counted.sum())
     value = float((counted & ~bad).sum() / n) if n else None
     return row(
-        STUDY, Group(None, None, pairs), "success_ratio", value, n=n, missing=int((shown & ~asked).sum()),
+        STUDY, Group(None, None, pairs), "success_ratio", value, average="pooled", n=n, missing=int((shown & ~asked).sum()),
         reason=None if n else "no summary was judged by both", details={"usable": int((counted & ~bad).sum())},
     )  # fmt: skip
 

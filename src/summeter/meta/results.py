@@ -22,6 +22,7 @@ CONTRACT = (
 )  # fmt: skip
 """The columns that every row of every study has, null where one does not apply."""
 
+_CONSTANT = "constant groups"
 _SHOWN = ("judge", "aspect", "gold_aspect", "level", "average", "system", "domain", "category", "pair", "statistic")
 
 
@@ -133,9 +134,12 @@ class Study:
             ("interval", any(row.low is not None for row in self.rows)),
             ("p", any(row.p is not None for row in self.rows)),
         ) if has]  # fmt: skip
-        missing = ["missing"] if any(row.missing for row in self.rows) else []
-        why = ["why"] if any(row.value is None for row in self.rows) else []
-        head = [*named, *(["group"] if grouped else []), "value", *optional, "n", *missing, *why]
+        counts = [name for name, has in (
+            ("missing", any(row.missing for row in self.rows)),
+            (_CONSTANT, any(row.details.get("constant_groups") for row in self.rows)),
+            ("why", any(row.value is None for row in self.rows)),
+        ) if has]  # fmt: skip
+        head = [*named, *(["group"] if grouped else []), "value", *optional, "n", *counts]
         return head, [[_cell(row, name) for name in head] for row in self.rows]
 
     def signatures(self) -> list[str]:
@@ -171,6 +175,8 @@ def _cell(row: Row, name: str) -> str:
         return "" if row.p is None else show_p(row.p)
     if name == "why":
         return row.reason or "" if row.value is None else ""
+    if name == _CONSTANT:
+        return str(row.details.get("constant_groups", ""))
     found = row.details.get("group") if name == "group" else getattr(row, name)
     return "" if found is None else str(found)
 
