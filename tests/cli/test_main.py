@@ -112,6 +112,7 @@ class TestExitCodes:
             (["score", "rows.jsonl", "-e", "finesure", "-m", "opnai/gpt-4o"], "did you mean openai"),
             (["score", "rows.jsonl", "--temperature", "warm"], "--temperature 'warm'"),
             (["score", "rows.jsonl", "--map", "document"], "not FIELD=COLUMN"),
+            (["score", "rows.jsonl", "--map", "document=a", "--map", "document=b"], "names document twice"),
             (["score", "rows.jsonl", "--limit", "0"], "--limit"),
             (["report", "nosuch"], "is not a run"),
             (["rescore", "nosuch"], "is not a run"),

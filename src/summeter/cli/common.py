@@ -26,15 +26,16 @@ def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
 
 
 def mapping(pairs: list[str] | None) -> dict[str, str]:
-    """`--map field=column` options as a dict."""
+    """`--map field=column` options as a dict; a field named twice is an error."""
     from summeter.records import UsageError
 
     found: dict[str, str] = {}
     for pair in pairs or []:
-        field, equals, column = pair.partition("=")
-        if not equals or not field.strip() or not column.strip():
+        field, equals, column = (part.strip() for part in pair.partition("="))
+        if not equals or not field or not column:
             raise UsageError(f"--map {pair!r} is not FIELD=COLUMN")
-        found[field.strip()] = column.strip()
+        if found.setdefault(field, column) != column:
+            raise UsageError(f"--map names {field} twice, as {found[field]!r} and as {column!r}")
     return found
 
 
