@@ -2,7 +2,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.evaluators.support.analysis import analyse
@@ -83,6 +83,7 @@ def test_swapped_roles_and_splices():
     assert apart.features["apart"] == pytest.approx(math.log(3))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=120))
 def test_features_stay_in_range(claim, text):
     words = analyse(claim)
@@ -94,6 +95,7 @@ def test_features_stay_in_range(claim, text):
         assert all(found[name] >= 0 for name in PENALTIES)
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1, max_size=200), st.data())
 def test_no_word_is_outside_every_sentence(text, data):
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))

@@ -5,6 +5,7 @@ non-negative for shares and non-positive for penalties, so no feature can ever c
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -151,8 +152,9 @@ def _weakest(values: Sequence[float], size: int = 3) -> float:
 
 def _ordering(content: Sequence[str], others: Sequence[str]) -> float:
     """Share of pairs of content words that stand the other way round; words that occur twice are left out."""
-    places = {key: i for i, key in enumerate(others) if others.count(key) == 1}
-    found = [places[key] for key in content if key in places and content.count(key) == 1]
+    ours, theirs = Counter(content), Counter(others)
+    places = {key: i for i, key in enumerate(others) if theirs[key] == 1}
+    found = [places[key] for key in content if key in places and ours[key] == 1]
     if len(found) < 2:
         return 0.0
     pairs = [(a, b) for i, a in enumerate(found) for b in found[i + 1 :]]

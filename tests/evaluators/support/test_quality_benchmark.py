@@ -1,0 +1,65 @@
+"""The benchmark behind docs/quality.md: its rules by hand, and that it says plainly when the data is absent."""
+
+import subprocess
+import sys
+from importlib import util
+
+import numpy as np
+import pytest
+
+from summeter.evaluators.support.scorer import default_scorer
+
+
+@pytest.fixture(scope="module")
+def quality(root):
+    spec = util.spec_from_file_location("quality_benchmark", root / "benchmarks" / "quality.py")
+    module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_majority_and_ties(quality):
+    assert quality.majority({"a": 1, "b": 1, "c": 0}) == 1
+    assert quality.majority({"a": 1, "b": 0}) == 0  # a tie is an error
+    assert quality.majority({"a": 1, "b": None}) == 1
+    assert quality.majority({"a": None}) is None
+    assert quality.majority(1) == 1
+    assert quality.majority(None) is None
+
+
+def test_rouge_precision_is_of_the_claim(quality):
+    case = quality.Case("x", [("The cat sat on the mat.", ((0, 23),))], [quality.Unit(0, "d", "the cat ran", 1)])
+    # the, cat of 3 words; "the cat" of 2 pairs
+    assert quality.rouge_scores(case, 1) == [pytest.approx(2 / 3)]
+    assert quality.rouge_scores(case, 2) == [pytest.approx(1 / 2)]
+
+
+def test_bootstrap_draws_whole_documents_and_repeats(quality):
+    units = [quality.Unit(0, f"d{i // 2}", "", i % 2) for i in range(20)]
+    case = quality.Case("x", [], units)
+    labels = np.array([unit.label for unit in units], dtype=float)
+    columns = np.column_stack([labels, 1 - labels])
+    drawn = quality.gaps(case, columns, labels)
+    # every document holds one unit of each label, so each draw separates perfectly
+    assert (drawn[:, 0] == 1).all()
+    assert (drawn[:, 1] == 0).all()
+    assert np.array_equal(drawn, quality.gaps(case, columns, labels))
+
+
+def test_absent_data_is_said_plainly(root, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(root / "benchmarks" / "quality.py"), "--data", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "nothing measured" in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_page_shows_the_shipped_configuration(root):
+    page = (root / "docs" / "quality.md").read_text(encoding="utf-8")
+    assert default_scorer().id in page
