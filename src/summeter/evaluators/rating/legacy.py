@@ -91,7 +91,7 @@ def stareval(output: str) -> float:
     >>> stareval("I give it four stars.")
     4.0
     """
-    found = re.search(r"(\S+)\s+star", output.lower())
+    found = re.search(r"(?<!\S)(\S+)\s+star", output.lower())
     token = found.group(1) if found else ""
     try:
         value = _WORDS.get(token) or float(token)

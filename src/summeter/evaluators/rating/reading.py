@@ -53,11 +53,12 @@ _HEDGE = re.compile(
     r"|\bat\s+(?:least|most)|\babove|\bbelow|\bunder|\bover|\bbetween|\bnearly|\balmost)(?:\s+\w+){0,3}\s*$",
     re.IGNORECASE,
 )
+# Possessive, since the classes overlap: a long row of asterisks is tried once.
 _LETTER = re.compile(
-    r"""[\s*_"'`“(\[#>]*
-    (?:(?:(?:my|the|your)\s+)?(?:(?:final|correct|best)\s+)?(?:answer|option|choice)\b\s*(?:is\b)?[\s:=*_"'`“]*)?
-    (?:(?:option|choice)\b\s*)? [*_"'`“(\[]* (?P<letter>[A-Za-z])(?![\w'’])
-    (?P<mark>[\s*_"'`”]*(?:[)\].:,]|\s[–—-]\s)[\s*_"'`”)\]]*|[*_"'`”]*\s*\n|[\s*_"'`”]*$) """,
+    r"""[\s*_"'`“(\[#>]*+
+    (?:(?:(?:my|the|your)\s+)?(?:(?:final|correct|best)\s+)?(?:answer|option|choice)\b\s*+(?:is\b)?[\s:=*_"'`“]*+)?
+    (?:(?:option|choice)\b\s*+)? [*_"'`“(\[]*+ (?P<letter>[A-Za-z])(?![\w'’])
+    (?P<mark>[\s*_"'`”]*(?:[)\].:,]|\s[–—-]\s)[\s*_"'`”)\]]*+|[*_"'`”]*+\s*\n|[\s*_"'`”]*$) """,
     re.IGNORECASE | re.VERBOSE,
 )
 _OTHER = re.compile(r"(?<![\w'’#.-])(?:[B-E](?![\w'’.])|[A-E][).:](?!\w))")

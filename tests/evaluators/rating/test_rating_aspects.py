@@ -1,0 +1,134 @@
+"""What a rating judge is told of an aspect: the registry, and a user's own from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from summeter.evaluators.aspects import ASPECTS, RATED, AspectDef, read_aspects
+from summeter.evaluators.catalog import build, rebuild
+from summeter.evaluators.rating.mcq import MultipleChoice
+from summeter.evaluators.rating.rts import ReasonThenScore
+from summeter.records import InputError, UsageError, digest
+
+TONE = (
+    "name: tone\ndefinition: how far it keeps the tone\nlowest: its tone is the opposite\nhighest: its tone is kept\n"
+)
+
+
+@pytest.fixture
+def tone(tmp_path: Path) -> Path:
+    file = tmp_path / "tone.yaml"
+    file.write_text(TONE)
+    return file
+
+
+class TestRegistry:
+    def test_it_holds_the_fields_aspects_and_list_shows_them(self) -> None:
+        assert set(RATED) == {
+            "coherence", "consistency", "fluency", "relevance", "coverage", "overall", "completeness",
+            "conciseness", "faithfulness",
+        }  # fmt: skip
+        assert set(RATED) <= set(ASPECTS)
+        assert all(name == one.name for name, one in RATED.items())
+
+    @pytest.mark.parametrize("one", RATED.values(), ids=RATED)
+    def test_every_aspect_has_five_different_levels_that_end_without_a_full_stop(self, one: AspectDef) -> None:
+        texts = [one.definition, one.short, *one.levels]
+        assert len(set(one.levels)) == 5
+        assert one.levels[0] == one.lowest
+        assert one.levels[-1] == one.highest
+        assert all(text == text.strip(" .") and text[0].islower() for text in texts)
+        assert len(one.short) < len(one.definition)
+
+    def test_a_change_of_wording_needs_a_new_version_of_the_judges(self) -> None:
+        """The shipped wordings are not signed; the versions are. Whoever changes one changes both here."""
+        wordings = digest([one.model_dump(mode="json") for one in RATED.values()], 12)
+        assert (wordings, ReasonThenScore.version, MultipleChoice.version) == ("c3e1a1abd4a0", "1", "1")
+
+
+class TestOwnAspect:
+    def test_a_file_defines_one(self, tone: Path) -> None:
+        (found,) = read_aspects(tone).values()
+        assert found.name == "tone"
+        assert found.short == found.definition
+        assert found.levels[0] == "its tone is the opposite"
+        assert "halfway" in found.levels[2]
+
+    def test_the_judge_takes_its_name_from_a_file_with_one_aspect(self, tone: Path) -> None:
+        judge = ReasonThenScore(aspect_file=tone)
+        assert judge.measured == ("tone",)
+        assert judge.about.highest == "its tone is kept"
+
+    def test_its_wording_is_signed_and_a_shipped_one_is_not(self, tone: Path) -> None:
+        own = ReasonThenScore(aspect_file=tone)
+        assert f"|aspect:tone|def:{own.about.hash}|" in own.sign({"judge": "p/m"})
+        assert "|aspect:coherence|prompt:" in ReasonThenScore().sign({"judge": "p/m"})
+        tone.write_text(TONE.replace("kept", "the same"))
+        assert ReasonThenScore(aspect_file=tone).sign({}) != own.sign({})
+
+    def test_a_run_needs_the_file_no_more(self, tone: Path) -> None:
+        judge = MultipleChoice(aspect_file=tone)
+        settings = judge.model_dump(mode="json", exclude_defaults=True)
+        tone.unlink()
+        again = rebuild("mcq", settings)
+        assert again.sign({"judge": "p/m"}) == judge.sign({"judge": "p/m"})
+        assert "aspect_file" not in settings
+
+    def test_one_of_several_is_chosen_by_name(self, tmp_path: Path) -> None:
+        file = tmp_path / "two.yaml"
+        file.write_text(
+            "".join("- " + t.replace("\n", "\n  ").rstrip() + "\n" for t in (TONE, TONE.replace("tone", "wit")))
+        )
+        assert build(f"rts[aspect=wit,aspect_file={file}]").measured == ("wit",)
+        with pytest.raises(InputError, match=r"two\.yaml: name: defines tone, wit; choose one"):
+            build(f"rts[aspect_file={file}]")
+        with pytest.raises(InputError, match="choose one"):
+            build(f"rts[aspect=style,aspect_file={file}]")
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("- name: [", ":1: is no YAML"),
+            ("name: tone\ndefinition: x\nlowest: y\n", ": highest: Field required"),
+            (TONE + "hue: red\n", ": hue: Extra inputs are not permitted"),
+            (TONE + "between: [a, b]\n", ": between.2: Field required"),
+            (TONE.replace("tone\n", "two words\n", 1), ": name: "),
+            (TONE.replace("how far it keeps the tone", "''"), ": definition: "),
+            ("", ": must be a mapping"),
+            ("just words", ": must be a mapping"),
+            ("[]", ": defines no aspect"),
+            ("- 3", ": aspect 1: must be a mapping"),
+        ],
+    )
+    def test_a_faulty_file_is_named_with_the_field(self, tmp_path: Path, text: str, said: str) -> None:
+        file = tmp_path / "faulty.yaml"
+        file.write_text(text)
+        with pytest.raises(InputError) as caught:
+            ReasonThenScore(aspect_file=file)
+        assert f"{file}{said}" in str(caught.value)
+
+    def test_defined_twice(self, tmp_path: Path) -> None:
+        file = tmp_path / "twice.yaml"
+        file.write_text(("- " + TONE.replace("\n", "\n  ").rstrip() + "\n") * 2)
+        with pytest.raises(InputError, match="aspect 2: name: 'tone' is defined twice"):
+            read_aspects(file)
+
+    def test_no_file_and_no_text(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match="there is no such file"):
+            ReasonThenScore(aspect_file=tmp_path / "absent.yaml")
+        (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9")
+        with pytest.raises(InputError, match="cannot be read"):
+            ReasonThenScore(aspect_file=tmp_path / "latin.yaml")
+
+    def test_an_unknown_aspect_says_what_to_do(self) -> None:
+        with pytest.raises(UsageError, match=r"'cohesion' is not known \(known: coherence, .*define it in a YAML file"):
+            build("rts[aspect=cohesion]")
+
+    def test_a_definition_of_another_aspect_and_two_sources_are_refused(self, tone: Path) -> None:
+        own = read_aspects(tone)["tone"]
+        with pytest.raises(ValueError, match="is of 'tone', not of 'coherence'"):
+            ReasonThenScore(definition=own)
+        with pytest.raises(ValueError, match="not both"):
+            ReasonThenScore(aspect="tone", definition=own, aspect_file=tone)

@@ -1,0 +1,113 @@
+"""The released parsers, rule by rule, with the misreadings they are known for."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.evaluators.rating import legacy
+from summeter.records import ReplyError
+
+RTS = {
+    # 1: "score:" and a digit
+    "Score: 4.": (4, 1),
+    "SCORE:3/5": (3, 1),
+    "Score: 2.5": (2.5, 1),
+    "Score: 10": (1, 1),
+    # 2: "score:" and a word
+    "Score: four": (4, 2),
+    "Score: fourteen": (4, 2),
+    # 3: a digit in the sentence after the leftmost cue that has one; the first one there
+    "resulting in a score of 2": (2, 3),
+    "a score of 3.5 for fluency": (3.5, 3),
+    "a score of 4.0": (4, 3),
+    "a score of 3.8": (3, 3),
+    "it tells the 2-2 score after 3 goals": (3, 3),  # the only digit behind the cue
+    "no score here. Yet a score of 5": (5, 3),
+    "scoring a 1 out of 5": (1, 3),
+    "a score for 3 of 4 points, 5 in all": (3, 3),
+    # 4: a word in the sentence after it, also inside another word
+    "scoring a one out of five.": (1, 4),
+    "a score, as mentioned, of three.": (1, 4),  # "mentiONEd"
+    # 6: the last digit anywhere
+    "Dull; 4 out of 5.": (5, 6),
+    "It is irrelevant (1/5).": (5, 6),
+    "It is irrelevant (1).": (1, 6),
+    "4.5 out of 5": (4.5, 6),
+    "the 1 goal in the Euro League contest": (1, 6),
+    "score.4": (4, 6),  # a full stop stands between
+}
+
+
+@pytest.mark.parametrize(("text", "ruled"), RTS.items())
+def test_the_rules_of_rts(text: str, ruled: tuple[float, int]) -> None:
+    assert legacy.rts(text) == ruled
+
+
+@pytest.mark.parametrize("text", ["", "No idea.", "Score: 7", "I'm sorry, but I cannot."])
+def test_where_the_released_code_keeps_minus_one_there_is_no_score(text: str) -> None:
+    with pytest.raises(ReplyError, match="keeps -1"):
+        legacy.rts(text)
+
+
+@given(st.text(alphabet="score:ing. 1234567890five/", max_size=60))
+def test_rts_gives_a_score_from_1_or_none(text: str) -> None:
+    try:
+        found = legacy.rts(text)
+    except ReplyError:
+        assert not set("12345") & set(text)
+    else:
+        assert 1 <= found.score < 6
+
+
+@pytest.mark.parametrize(("text", "value"), [("A", 1), (" E\n", 5)])
+def test_mcq(text: str, value: float) -> None:
+    assert legacy.mcq(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "F", "d", "D.", "AB", "Answer: D"])
+def test_mcq_ends_with_an_error_on_the_rest(text: str) -> None:
+    with pytest.raises(ReplyError, match="ends with an error"):
+        legacy.mcq(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("4 stars", 4), ("Four stars.", 4), ("3.5 star", 3.5), ("9 stars", 9), ("a 2 stars, not 3 stars", 2)],
+)
+def test_stareval(text: str, value: float) -> None:
+    assert legacy.stareval(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "4", "4-star", "several stars", "nan stars", "inf stars", "It starts well."])
+def test_stareval_ends_with_an_error_on_the_rest(text: str) -> None:
+    with pytest.raises(ReplyError, match="ends with an error"):
+        legacy.stareval(text)
+
+
+H2H = {
+    "A": 1, "B": 0, "C": 0.5, " A": 0.5, "B\n": 0.5, "A: Summary #1 is more fluent.": 1, "B. Plainly.": 0,
+    "C both": 0.5, "Summary A": 1, "I prefer summary b.": 0, "Each summary accurately tells it.": 1,
+    "It is no summary because it repeats.": 0, "Answer: A": 0.5, "I'm sorry, but I cannot.": 0.5, "": 0.5,
+    "A) the first": 0.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), H2H.items())
+def test_whatever_h2h_cannot_read_is_a_tie(text: str, value: float) -> None:
+    assert legacy.h2h(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["score " * 20000, "scoring" * 20000, "x" * 200000, " " * 200000, "score:" + " " * 99999]
+)
+def test_hostile_replies_take_no_long_time(text: str) -> None:
+    start = time.process_time()
+    for parse in (legacy.rts, legacy.mcq, legacy.stareval):
+        with pytest.raises(ReplyError):
+            parse(text)
+    assert legacy.h2h(text) == 0.5
+    assert time.process_time() - start < 3

@@ -1,0 +1,205 @@
+"""Pairs in a run: which are asked, carried on, put in order, and what becomes of the verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.engine.api import evaluate
+from summeter.engine.estimate import estimate
+from summeter.engine.outputs import import_outputs
+from summeter.engine.runs import Run
+from summeter.evaluators.catalog import build
+from summeter.evaluators.rating.h2h import HeadToHead
+from summeter.records import InputError, UsageError
+from summeter.scoring import preferences
+from summeter.store.dataset import load
+
+
+def rows(documents: int = 2, systems: str = "abc") -> list[dict[str, Any]]:
+    return [
+        {"doc_id": f"d{n}", "system": system, "document": f"It rained on day {n}.", "summary": f"Rain, says {system}."}
+        for n in range(documents)
+        for system in systems
+    ]
+
+
+def script(folder: Path, *rules: dict[str, Any]) -> str:
+    file = folder / "script.jsonl"
+    file.write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+    return f"scripted/{file}"
+
+
+def pairs(run: Run) -> list[tuple[str, str, str | None]]:
+    return [one.target.item for one in run.judgments()]
+
+
+FIRST_WINS = {"reply": {"answer": "A"}}
+
+
+class TestWhichPairs:
+    def test_every_pair_of_a_document_in_both_orders_in_the_order_of_the_data(self, tmp_path: Path) -> None:
+        run = evaluate(rows(), ["h2h"], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run", concurrency=8)
+        orders = [("a", "b"), ("a", "c"), ("b", "a"), ("b", "c"), ("c", "a"), ("c", "b")]
+        assert pairs(run) == [(document, *order) for document in ("d0", "d1") for order in orders]
+        assert all((one.target.unit, one.value, one.status) == ("pair", 1.0, "ok") for one in run.judgments())
+        assert run.manifest.status == "complete"
+        (entry,) = run.manifest.judges
+        assert entry.aspects == ("coherence",)
+
+    def test_chosen_systems_and_one_order(self) -> None:
+        data = load(rows(1))
+        ((document, summaries),) = data.items()
+
+        def asked(judge: str) -> list[tuple[str, str]]:
+            found = build(judge).items(document, summaries)
+            return [(one.summary.system, one.rival.system) for one in found if one.rival]
+
+        assert asked("h2h[order=ab]") == [("a", "b"), ("a", "c"), ("b", "c")]
+        assert asked("h2h[systems=c;a]") == [("a", "c"), ("c", "a")]
+        assert asked("h2h[systems=c;a,order=ab]") == [("c", "a")]
+        assert "|order:ab|" in build("h2h[order=ab]").sign({})
+        assert build("h2h[systems=c;a]").sign({}) == build("h2h").sign({})
+
+    def test_what_cannot_be_compared_is_said_before_anything_is_asked(self, tmp_path: Path) -> None:
+        model = script(tmp_path, FIRST_WINS)
+        with pytest.raises(UsageError, match="compares two systems, and the data hold summaries by one only"):
+            evaluate(rows(systems="a"), ["h2h"], models=model)
+        with pytest.raises(UsageError, match="hold no summaries by z"):
+            evaluate(rows(), ["h2h[systems=a;z]"], models=model)
+        with pytest.raises(UsageError, match="two or more different systems"):
+            build("h2h[systems=a;a]")
+
+    def test_a_document_with_one_summary_is_passed_over(self, tmp_path: Path) -> None:
+        data = [*rows(1), {"doc_id": "d9", "system": "a", "document": "Sun.", "summary": "Sun."}]
+        run = evaluate(data, ["h2h"], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
+        assert {document for document, _, _ in pairs(run)} == {"d0"}
+
+    def test_an_empty_summary_skips_its_pairs(self, tmp_path: Path) -> None:
+        data = rows(1)
+        data[2]["summary"] = ""
+        run = evaluate(data, ["h2h"], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
+        reasons = {one.target.item[1:]: one.reason for one in run.judgments() if one.status == "skipped"}
+        assert reasons == {
+            ("a", "c"): "the second summary is empty", ("b", "c"): "the second summary is empty",
+            ("c", "a"): "the summary is empty", ("c", "b"): "the summary is empty",
+        }  # fmt: skip
+        assert {one.target.unit for one in run.judgments()} == {"pair"}
+
+
+class TestInARun:
+    def test_beside_an_evaluator_of_single_summaries(self, tmp_path: Path) -> None:
+        judges = ["h2h[aspect=fluency]", "abstractiveness"]
+        run = evaluate(rows(), judges, models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
+        assert run.manifest.counts["ok"] == 2 * 6 + 6
+        assert {score.judge for score in run.scores()} == {"abstractiveness"}  # pairs have no score of one summary
+        assert {one.aspect for one in preferences(run.judgments())} == {"fluency"}
+
+    def test_more_systems_are_added_to_a_run_without_asking_again(self, tmp_path: Path) -> None:
+        model = script(tmp_path, FIRST_WINS)
+        evaluate(rows(), ["h2h[systems=a;b]"], models=model, out=tmp_path / "run")
+        left = estimate(rows(), ["h2h"], models=model, out=tmp_path / "run")
+        assert [(one.items, one.calls) for one in left] == [(8, 8)]
+        run = evaluate(rows(), ["h2h"], models=model, out=tmp_path / "run")
+        assert len(pairs(run)) == 12
+        assert pairs(run) == sorted(pairs(run))
+
+    def test_a_failed_pair_is_named_with_its_rival_and_tried_again(self, tmp_path: Path) -> None:
+        prompt = "(?s)#1 .{16}>>>\nRain, says b.*#2 .{16}>>>\nRain, says a"
+        model = script(tmp_path, {"regex": prompt, "error": "model"}, FIRST_WINS)
+        run = evaluate(rows(1, "ab"), ["h2h"], models=model, out=tmp_path / "run")
+        (failure,) = run.failures()
+        assert (failure.system, failure.rival, failure.aspects) == ("b", "a", ("coherence",))
+        (error,) = (one for one in run.judgments() if one.status == "error")
+        assert (error.target.unit, error.target.rival) == ("pair", "a")
+        (found,) = preferences(run.judgments())
+        assert (found.value, found.n, found.missing) == (1.0, 1, 1)
+        script(tmp_path, FIRST_WINS)
+        run = evaluate(rows(1, "ab"), ["h2h"], models=model, out=tmp_path / "run")
+        assert [one.status for one in run.judgments()] == ["ok", "ok"]
+
+    def test_a_judge_that_always_favours_the_first_place_prefers_nobody(self, tmp_path: Path) -> None:
+        run = evaluate(rows(1), ["h2h"], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
+        # (a, b): a wins; (b, a): b wins, that is 1 - 1 = 0 for a; the mean is 0.5, and the verdict has turned.
+        found = preferences(run.judgments())
+        assert [(one.system, one.rival, one.value, one.flipped) for one in found] == [
+            ("a", "b", 0.5, True), ("a", "c", 0.5, True), ("b", "c", 0.5, True),
+        ]  # fmt: skip
+
+    def test_a_replay_asks_nobody(self, tmp_path: Path) -> None:
+        model = script(tmp_path, FIRST_WINS)
+        first = evaluate(rows(1), ["h2h"], models=model, out=tmp_path / "run")
+        script(tmp_path, {"error": "model"})
+        again = evaluate(rows(1), first.specs, models=model, replay=tmp_path / "run", out=tmp_path / "again")
+        assert again.judgments() == first.judgments()
+
+
+def write(file: Path, raw: list[dict[str, Any]]) -> Path:
+    file.write_text("".join(json.dumps(row) + "\n" for row in raw))
+    return file
+
+
+class TestImport:
+    def raw(self, tmp_path: Path, **more: str) -> Path:
+        asked = {"evaluator": "h2h", "aspect": "coherence", "model": "m", "doc_id": "d0"}
+        return write(
+            tmp_path / "raw.jsonl",
+            [
+                {**asked, "system": "b", "rival": "a", "order": "ab", "output": "A", **more},
+                {**asked, "system": "b", "rival": "a", "order": "ba", "output": "A", **more},
+                {**asked, "system": "a", "rival": "c", "order": "ab", "output": "A", **more},
+            ],
+        )
+
+    def test_rows_become_pairs_in_the_order_shown(self, tmp_path: Path) -> None:
+        (done,) = import_outputs(load(rows(1)), self.raw(tmp_path), tmp_path / "run", "strict")
+        assert (done.rows, done.ok, done.failed, done.absent) == (3, 3, 0, 0)
+        run = Run(tmp_path / "run")
+        assert pairs(run) == [("d0", "a", "b"), ("d0", "a", "c"), ("d0", "b", "a")]
+        assert "split:" not in done.signature
+        found = {(one.system, one.rival): (one.value, one.n, one.flipped) for one in preferences(run.judgments())}
+        assert found == {("a", "b"): (0.5, 2, True), ("a", "c"): (1.0, 1, False)}
+        assert len({one.calls for one in run.judgments()}) == 3  # equal replies to two rivals are two calls
+
+    def test_the_parsers_part_where_a_reply_cannot_be_read(self, tmp_path: Path) -> None:
+        raw = self.raw(tmp_path, output="Hard to say.")
+        (strict,) = import_outputs(load(rows(1)), raw, tmp_path / "strict", "strict")
+        (released,) = import_outputs(load(rows(1)), raw, tmp_path / "legacy", "legacy")
+        assert (strict.ok, strict.failed) == (0, 3)
+        assert (released.ok, released.failed) == (3, 0)
+        assert {one.value for one in preferences(Run(tmp_path / "strict").judgments())} == {None}
+        assert {one.value for one in preferences(Run(tmp_path / "legacy").judgments())} == {0.5}
+
+    def test_an_unknown_aspect_leaves_no_half_written_run(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="'cohesion' is not known"):
+            import_outputs(load(rows(1)), self.raw(tmp_path, aspect="cohesion"), tmp_path / "run", "strict")
+        assert not (tmp_path / "run").exists()
+
+    def test_an_unknown_rival_is_named_by_its_line(self, tmp_path: Path) -> None:
+        with pytest.raises(InputError, match=r"raw\.jsonl:1: doc_id: .* by system 'z'"):
+            import_outputs(load(rows(1)), self.raw(tmp_path, rival="z"), tmp_path / "run", "strict")
+
+    def test_ratings_of_several_aspects_become_scores_of_each(self, tmp_path: Path) -> None:
+        asked = {"evaluator": "rts", "model": "m", "doc_id": "d0", "system": "a"}
+        raw = write(
+            tmp_path / "raw.jsonl",
+            [
+                {**asked, "aspect": "coherence", "output": "Score: 2"},
+                {**asked, "aspect": "fluency", "output": "Score: 4.5"},
+                {**asked, "aspect": "fluency", "output": "no idea", "system": "b"},
+            ],
+        )
+        import_outputs(load(rows(1)), raw, tmp_path / "run", "strict")
+        found = {(one.system, one.aspect): (one.value, one.status) for one in Run(tmp_path / "run").scores()}
+        assert found["a", "coherence"] == (2.0, "ok")
+        assert found["a", "fluency"] == (4.5, "ok")
+        assert found["b", "fluency"] == (None, "unparsed")
+
+
+def test_settings_of_a_run_make_the_same_judge_again(tmp_path: Path) -> None:
+    judge = HeadToHead(aspect="relevance", systems=("c", "a"), order="ab")
+    run = evaluate(rows(1), [judge], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
+    assert run.specs == [judge]
