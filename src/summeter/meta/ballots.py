@@ -1,0 +1,94 @@
+"""Votes as a matrix annotators x units, made in every way a study of agreement needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from summeter.meta.columns import Coded, Columns
+from summeter.meta.gold import PEOPLE, MergeRule, Votes, block_of, chosen, coded, gold_series, votes
+from summeter.meta.matrix import Level, Series, align
+from summeter.stats.base import Bools, Floats
+
+
+def take(found: Votes, units: Bools) -> Votes:
+    """Some of the units."""
+    return Votes(
+        found.values[:, units], found.raters, found.document.take(units), found.system.take(units),
+        found.list_id.take(units), found.index[units], found.unit, found.source,
+    )  # fmt: skip
+
+
+def score_votes(columns: Columns, aspect: str, source: str | None = None) -> Votes | None:
+    """Each annotator's *score* of a summary (the share of its labels that are 1) as votes on summaries."""
+    rows = chosen(columns, aspect, Level.SUMMARY, source)
+    if rows is None:
+        return None
+    found = gold_series(columns, aspect, Level.SUMMARY, MergeRule("each"), source)
+    items = list(dict.fromkeys(item for one in found for item in _items(one)))
+    place = {item: column for column, item in enumerate(items)}
+    matrix = np.full((len(found), len(items)), np.nan)
+    for row, one in enumerate(found):
+        matrix[row, [place[item] for item in _items(one)]] = one.value
+    source_name = block_of(found[0].signature)
+    size = len(items)
+    return Votes(
+        matrix, tuple(one.judge for one in found), coded([item[0] for item in items]),
+        coded([item[1] for item in items]), Coded(np.zeros(size, np.int64), (None,)), np.full(size, -1, np.int64),
+        "summary", source_name,
+    )  # fmt: skip
+
+
+def _items(one: Series) -> list[tuple[Any, Any]]:
+    return list(zip(one.document.labels(), one.system.labels(), strict=True))
+
+
+def type_votes(columns: Columns, aspect: str, level: Level, source: str | None = None) -> Votes | None:
+    """The error types that annotators named as votes; each name is a number, which means nothing but itself."""
+    rows = chosen(columns, aspect, level, source)
+    if rows is None:
+        return None
+    code = np.array([np.nan if name is None else float(i) for i, name in enumerate(rows.error_type.names)])
+    if np.isnan(code).all():
+        return None
+    values = code[rows.error_type.codes]
+    return votes(replace(rows, value=values, label=np.full(len(rows), np.nan)), aspect, level, source)
+
+
+def merge(values: Floats, unit: str) -> Floats:
+    """The mean of ratings; of labels the majority, none where it is split evenly."""
+    counts = (~np.isnan(values)).sum(axis=0)
+    means = np.divide(np.nansum(values, axis=0), counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+    if unit == "summary":
+        return means
+    return np.where(means == 0.5, np.nan, np.round(means))
+
+
+def beside(series: Series, found: Votes) -> Floats:
+    """The values of a series on the units of the votes, NaN where it has none."""
+    size = found.values.shape[1]
+    level = Level(found.unit)
+    places = Series(
+        PEOPLE, "", None, series.aspect, level, found.document, found.system, found.list_id, found.index,
+        np.arange(size, dtype=np.float64), Coded(np.zeros(size, np.int64), (None,)),
+    )  # fmt: skip
+    pairs = align(series, places)
+    values: Floats = np.full(size, np.nan)
+    rows = pairs.kept
+    values[pairs.y[rows].astype(np.int64)] = pairs.x[rows]
+    return values
+
+
+def lines(aspect: str, found: Votes, raters: Sequence[str]) -> Iterator[list[Any]]:
+    """One line a unit: aspect, unit, document, system, list, index, and the vote of each of `raters` (None: none)."""
+    place = {rater: row for row, rater in enumerate(found.raters)}
+    units = zip(
+        found.document.labels(), found.system.labels(), found.list_id.labels(), found.index.tolist(), strict=True
+    )
+    for column, (document, system, list_id, index) in enumerate(units):
+        cells = [found.values[place[one], column] if one in place else np.nan for one in raters]
+        given = [None if np.isnan(cell) else int(cell) if cell == int(cell) else float(cell) for cell in cells]
+        yield [aspect, found.unit, document, system, list_id, None if index < 0 else index, *given]

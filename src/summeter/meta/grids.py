@@ -1,0 +1,135 @@
+"""A judge's and people's scores of summaries as two matrices systems x documents, and what is drawn from them.
+
+Studies of systems (`prefer`, `stability`, `reliability`, `bias`) start here: `tables` sets every judge's aspect beside
+people's, `Draws` says how their intervals are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summeter.meta.matrix import Level, Pairs, Series
+from summeter.meta.results import Row, status_of
+from summeter.meta.selection import Group, Selection, Sides, all_pairs, groups
+from summeter.records import UsageError
+from summeter.stats.base import Bools, Floats
+
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How intervals are drawn: documents whole and with replacement, percentiles of `resamples` draws."""
+
+    resamples: int = 1000
+    level: float = 0.95
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.resamples < 1 or not 0 < self.level < 1:
+            raise UsageError(f"need resamples >= 1 and 0 < level < 1, got {self.resamples} and {self.level}")
+
+    def times(self, units: int) -> NDArray[np.int64]:
+        """How often each of the units is in each draw (draws x units); the same for the same number of units."""
+        chances = np.full(units, 1 / units)
+        return np.random.default_rng(self.seed).multinomial(units, chances, self.resamples).astype(np.int64)
+
+    def ends(self, drawn: Floats) -> tuple[float, float] | None:
+        """The interval of drawn values, those without one (NaN) left out; None when that is more than half."""
+        drawn = drawn[~np.isnan(drawn)]
+        if not len(drawn) or 2 * len(drawn) < self.resamples:
+            return None
+        low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2])
+        return float(low), float(high)
+
+    def text(self) -> str:
+        """What stands beside an interval."""
+        return f"{self.level:.0%} percentile bootstrap by document, {self.resamples} resamples, seed {self.seed}"
+
+
+class Table(NamedTuple):
+    """Scores of summaries by a judge and by people, systems x documents; NaN is missing on that side."""
+
+    group: Group
+    systems: tuple[str, ...]
+    documents: tuple[str, ...]
+    judge: Floats
+    gold: Floats
+
+    @property
+    def pairs(self) -> Pairs:
+        """What the table was made of."""
+        return self.group.pairs
+
+    @property
+    def kept(self) -> Bools:
+        """The cells that both have."""
+        return ~(np.isnan(self.judge) | np.isnan(self.gold))
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that every row about this table has."""
+        return {**named(self.pairs.judge, self.pairs.gold), **self.group.fields()}
+
+
+def named(judge: Series, gold: Series | None = None) -> dict[str, Any]:
+    """Judge, signature, model and aspects as fields of a row."""
+    return {
+        "judge": judge.judge, "signature": judge.signature, "model": judge.model, "aspect": judge.aspect,
+        "gold_aspect": gold.aspect if gold else None, "gold_signature": gold.signature if gold else None,
+    }  # fmt: skip
+
+
+def table(group: Group) -> Table:
+    """Pairs of summaries as two matrices."""
+    pairs = group.pairs
+    systems, documents = pairs.system.used(), pairs.document.used()
+    row = {name: place for place, name in enumerate(systems)}
+    column = {name: place for place, name in enumerate(documents)}
+    at = (
+        np.array([row[name] for name in pairs.system.labels()], np.int64),
+        np.array([column[name] for name in pairs.document.labels()], np.int64),
+    )
+    judge, gold = (np.full((len(systems), len(documents)), np.nan) for _ in range(2))
+    judge[at], gold[at] = pairs.x, pairs.y
+    return Table(group, tuple(map(str, systems)), tuple(map(str, documents)), judge, gold)
+
+
+def tables(read: Sides, selection: Selection) -> list[Table]:
+    """A table for every judge, aspect and gold, and for each value of the column to break down by.
+
+    Raises UsageError where nobody judged summaries on what is asked (see `selection.all_pairs`).
+    """
+    return [
+        table(group) for pairs in all_pairs(read, Level.SUMMARY, selection) for group in groups(pairs, selection.by)
+    ]  # fmt: skip
+
+
+def system_means(values: Floats) -> Floats:
+    """The mean of each row over the documents it has, NaN without any; rounded, so that equal means tie.
+
+    >>> system_means(np.array([[1.0, 2.0], [4.0, np.nan]])).tolist()
+    [1.5, 4.0]
+    """
+    counts = (~np.isnan(values)).sum(axis=1)
+    sums = np.nansum(values, axis=1)
+    means = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
+    return np.asarray(np.round(means, _DIGITS))
+
+
+def drawn_row(about: Mapping[str, Any], value: float | None, ends: tuple[float, float] | None, draws: Draws) -> Row:
+    """A row with the ends of its interval; `about` holds the other fields, and the reason where there is no value."""
+    if value is None or ends is None:
+        reason = about.get("reason") or (None if value is None else "too few documents for an interval")
+        status = status_of(value, "no_interval")
+        return Row(**{**about, "reason": reason}, value=value, status=status)
+    return Row(**about, value=value, low=ends[0], high=ends[1], interval=draws.text())
+
+
+def merged_details(fields: Mapping[str, Any], **details: Any) -> dict[str, Any]:
+    """The fields with further details beside those that name the group."""
+    return {**fields, "details": {**fields.get("details", {}), **details}}
