@@ -82,9 +82,9 @@ class HeadToHead(AspectJudge):
             return f"{self.name}: the data hold no summaries by {', '.join(absent)} (systems: {', '.join(systems)})"
         return super().unsuited(systems)
 
-    def strict(self, text: str) -> Verdict:
+    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The one letter answered, where what follows does not gainsay it."""
-        return reading.verdict(text, _from_json, _from_text)
+        return reading.verdict(text, _from_json, _from_text, material)
 
     def released(self, text: str) -> Verdict:
         """The verdict by the released rules: whatever cannot be read is a tie."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -93,7 +93,7 @@ class AspectJudge(Evaluator):
         if why := self.unfit(item):
             return [pen.failed(self.aspect, "skipped", why, self.unit)]
         llm = tools.llm("judge")
-        answer = await llm.ask(self.prompt(item), self.form())
+        answer = await llm.ask(self.prompt(item), self.form(item))
         pen = Pen(self, item, tools.signature, model=llm.id, calls=answer.calls)
         if answer.data is None:
             return [pen.failed(self.aspect, answer.status, answer.reason or "no usable reply", self.unit)]
@@ -105,7 +105,7 @@ class AspectJudge(Evaluator):
         if why := self.unfit(item):
             return [pen.failed(self.aspect, "skipped", why, self.unit)]
         try:
-            return [self._written(pen, self.released(output) if parser == "legacy" else self.strict(output))]
+            return [self._written(pen, self._by(parser, output, item))]
         except ReplyError as error:
             return [pen.failed(self.aspect, error.kind, str(error), self.unit)]
 
@@ -119,17 +119,24 @@ class AspectJudge(Evaluator):
             summary=summary, rival=rival, summary_code=fence_code(document, summary, rival or ""),
         )  # fmt: skip
 
-    def form(self) -> Form[Verdict]:
-        """The schema of a reply, and the strict reader of one."""
-        return Form(self.name, self.schema_, self.strict)
+    def form(self, item: Item) -> Form[Verdict]:
+        """The schema of a reply to this item, and the strict reader of one."""
+        return Form(self.name, self.schema_, lambda text: self._by("strict", text, item))
 
-    def strict(self, text: str) -> Verdict:
-        """The verdict in a reply, or ReplyError: never a guess."""
+    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
+        """The verdict in a reply, or ReplyError: never a guess, and never a quotation from `material`, the
+        texts under judgment."""
         raise NotImplementedError
 
     def released(self, text: str) -> Verdict:
         """The verdict as the released code took it. Default: as `strict`, where there is none of its own."""
         return self.strict(text)
+
+    def _by(self, parser: Parser, text: str, item: Item) -> Verdict:
+        if parser == "legacy":
+            return self.released(text)
+        rival = (item.rival.text,) if item.rival else ()
+        return self.strict(text, (item.document.text, item.summary.text, *rival))
 
     def _written(self, pen: Pen, verdict: Verdict) -> Judgment:
         return pen.ok(self.aspect, self.unit, value=verdict.value, reason=verdict.reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
@@ -31,9 +31,11 @@ class MultipleChoice(AspectJudge):
     summary: ClassVar[str] = "An LLM judge chooses one of five described options, A = 1 to E = 5 (MCQ)."
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 
-    def strict(self, text: str) -> Verdict:
+    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The value of the one letter answered."""
-        return reading.verdict(text, _from_json, lambda body: _valued(reading.letter_in(body, LETTERS).letter))
+        return reading.verdict(
+            text, _from_json, lambda body: _valued(reading.letter_in(body, LETTERS).letter), material
+        )
 
     def released(self, text: str) -> Verdict:
         """The value of a reply that is one letter."""

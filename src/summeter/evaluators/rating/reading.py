@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from summeter.evaluators.rating.judge import Verdict
@@ -72,18 +72,21 @@ class Letter(NamedTuple):
 
 
 def verdict(
-    text: str, from_json: Callable[[Mapping[str, Any]], Verdict], from_text: Callable[[str], Verdict]
-) -> Verdict:
+    text: str, from_json: Callable[[Mapping[str, Any]], Verdict], from_text: Callable[[str], Verdict],
+    material: Sequence[str] = (),
+) -> Verdict:  # fmt: skip
     """The verdict in a reply: from its JSON where it holds a brace, else from its text.
 
-    `from_json` is given an object with keys in lower case. Raises ReplyError, of kind "refused" where a text
-    without a verdict begins as refusals do.
+    `from_json` is given an object with keys in lower case. JSON that stands word for word in `material`, the
+    texts under judgment, is a quotation. Raises ReplyError, of kind "refused" where a text without a verdict
+    begins as refusals do.
     """
     body = answer_text(text)
     if "{" in body:
         return read_reply(
-            text, lambda value: from_json(_keys(value)), wanted=_is_filled, same=lambda found: found.value
-        )
+            text, lambda value: from_json(_keys(value)), wanted=_is_filled, same=lambda found: found.value,
+            material=material,
+        )  # fmt: skip
     if not body:
         raise ReplyError("the reply is empty")
     try:
@@ -133,24 +136,31 @@ def point(value: Any, noun: str = "score") -> float:
     raise ReplyError(f"the {noun} is {show(value)}, not a number from 1 to 5")
 
 
-def score_in(text: str) -> float:
-    """The one score that a text names, in [1, 5].
+def score_in(text: str, material: Sequence[str] = ()) -> float:
+    """The one score that a text names, in [1, 5]. Words that stand in `material` as well may be quoted, and
+    name none.
 
     >>> score_in("Well written, but dull. Score: 4/5.")
     4.0
     """
-    return _only(text, [*_SCORE.finditer(text), *_OUT.finditer(text)], "score")
+    return _only(text, _unquoted([*_SCORE.finditer(text), *_OUT.finditer(text)], material), "score")
 
 
-def stars_in(text: str) -> float:
-    """The one number of stars that a text names, in [1, 5]; a number that stands alone will do.
+def stars_in(text: str, material: Sequence[str] = ()) -> float:
+    """The one number of stars that a text names, in [1, 5]; a number that stands alone will do. `material` is as
+    for `score_in`.
 
     >>> stars_in("I would give it 3 stars out of five."), stars_in("4")
     (3.0, 4.0)
     """
     if bare := _BARE.fullmatch(text):
         return _only(text, [bare], "number of stars")
-    return _only(text, list(_STARS.finditer(text)), "number of stars")
+    return _only(text, _unquoted(_STARS.finditer(text), material), "number of stars")
+
+
+def _unquoted(found: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
+    known = [unicodedata.normalize("NFKC", text).casefold() for text in material]
+    return [one for one in found if not any(one.group().casefold() in text for text in known)]
 
 
 def _only(text: str, found: list[re.Match[str]], noun: str) -> float:

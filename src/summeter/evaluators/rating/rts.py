@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
@@ -32,9 +32,11 @@ class ReasonThenScore(AspectJudge):
     summary: ClassVar[str] = "An LLM judge gives a reason, then a score from 1 to 5, for one aspect (RTS)."
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 
-    def strict(self, text: str) -> Verdict:
+    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The score and the reason; from plain text where exactly one score is named."""
-        return reading.verdict(text, _from_json, lambda body: Verdict(reading.score_in(body), clean(text)))
+        return reading.verdict(
+            text, _from_json, lambda body: Verdict(reading.score_in(body, material), clean(text)), material
+        )
 
     def released(self, text: str) -> Verdict:
         """The score by the released rules."""

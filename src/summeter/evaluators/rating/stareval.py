@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
@@ -30,9 +30,9 @@ class StarEval(AspectJudge):
     summary: ClassVar[str] = "An LLM judge gives one to five stars for one aspect (StarEval)."
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 
-    def strict(self, text: str) -> Verdict:
+    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The one number of stars named; a number that stands alone will do."""
-        return reading.verdict(text, _from_json, lambda body: Verdict(reading.stars_in(body)))
+        return reading.verdict(text, _from_json, lambda body: Verdict(reading.stars_in(body, material)), material)
 
     def released(self, text: str) -> Verdict:
         """The number before the first "star"."""
