@@ -23,8 +23,8 @@ article footer code br
 """
 _ATTRIBUTES = """
 lang dir charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden aria-sort tabindex
-type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains data-aspect title
-scope rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value placeholder
+type hidden role data-item data-label data-value data-sort data-sortable data-heat data-pager data-domains data-aspect
+title scope rowspan viewbox preserveaspectratio focusable x y x1 x2 y1 y2 cx cy r width height open value placeholder
 autocomplete
 """
 TAGS, ATTRIBUTES = frozenset(_TAGS.split()), frozenset(_ATTRIBUTES.split())

@@ -89,8 +89,8 @@ def test_markdown_escapes_names() -> None:
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_name_cannot_steer_the_terminal(terminal: bool) -> None:
     row = SystemScore(
-        system="\x1b[2Jgone\u202e[bold]", judge="j", signature="j\x07|v:1", model=None, aspect="faithfulness", value=1.0,
-        low=None, high=None, n=1, missing=0, interval="none",
+        system="\x1b[2Jgone\u202e[bold]", judge="j", signature="j\x07|v:1", model=None, aspect="faithfulness",
+        value=1.0, low=None, high=None, n=1, missing=0, interval="none",
     )  # fmt: skip
     text = printed(SystemTable([row]), terminal=terminal)
     assert "\x1b[2J" not in text

@@ -270,3 +270,11 @@ def test_without_a_script_the_numbers_stand(visit: Any, one: Path) -> None:
     assert page.locator("noscript .alarm").is_visible()
     assert page.locator("table.rank").is_visible()
     assert page.locator("#filters").is_hidden()
+
+
+def test_paper_is_white_whatever_the_screen_is(visit: Any, one: Path) -> None:
+    page = visit(one, scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("#filters").is_hidden()
+    assert page.evaluate(CONTRAST) == []

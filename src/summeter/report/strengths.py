@@ -113,9 +113,9 @@ def _errors(view: RunView) -> _Errors:
 
 
 def heats(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[Heat, ...]:
-    """Domain by system, one table a column, that of the ranking first. None where the data name no domains."""
+    """Domain by system, one table a column, that of the ranking first. None where there are no two domains."""
     domains = list(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
-    if not domains:
+    if len(domains) < 2:
         return ()
     lead = _lead(view)
     keys = sorted(view.table.columns(), key=lambda key: key != lead)

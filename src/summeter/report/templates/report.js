@@ -414,8 +414,10 @@ function go(id) {
     [...form.querySelectorAll("[name=by]")].forEach((one) => { one.value = chosen.get(one.dataset.aspect); });
     apply();
   }
-  start = Math.floor(view.indexOf(card) / PAGE) * PAGE;
-  draw();
+  if (!byId(`item-${id}`)) {
+    start = Math.floor(view.indexOf(card) / PAGE) * PAGE;
+    draw();
+  }
   const node = byId(`item-${id}`);
   node.focus({ preventScroll: true });
   node.scrollIntoView({ block: "start" });
