@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check web shared bench format clean
+.PHONY: demo test check web shared lowest format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -51,6 +51,13 @@ shared: $(VENV)/.test
 # A real browser over the report; skips, visibly, where there is none.
 web: $(VENV)/.web
 	@$(BIN)/python -m pytest -m web -rs
+
+# The oldest versions of every dependency that summeter says it works with, in an environment of their own.
+lowest:
+	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
+	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
+	@$(VENV)-lowest/bin/python -m pip install --quiet --editable . --group test --constraint constraints/lowest.txt
+	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared" tests/cli tests/engine tests/models tests/store tests/text
 
 check: $(VENV)/.check
 	@$(BIN)/ruff check .
