@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -113,9 +114,10 @@ def _row(name: str, found: str, *, ok: bool, fix: str = "", optional: bool = Fal
 def _dependencies() -> list[dict[str, str]]:
     rows = []
     for text in requires("summeter") or []:
-        name = text.split(";")[0].split(">")[0].split("=")[0].strip()
-        if "extra ==" in text:
+        found = re.match(r"[\w.-]+", text)
+        if found is None or "extra ==" in text:
             continue
+        name = found[0]
         try:
             rows.append(_row(name, version(name), ok=True))
         except PackageNotFoundError:
