@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.evaluators.support.numbers import numbers, written
+from summeter.evaluators.support.numbers import numbers
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,6 @@ def test_values(text, values):
 )
 def test_kinds(text, kind):
     assert [number.kind for number in numbers(text)] == [kind]
-
-
-def test_written_as_people_write():
-    assert [written(v) for v in (14.0, 2.5, 1984.0, 1_500_000.0)] == ["14", "2.5", "1984", "1,500,000"]
 
 
 @given(st.integers(0, 10**9))

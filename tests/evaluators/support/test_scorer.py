@@ -43,6 +43,10 @@ def test_reasons_name_the_evidence():
     assert judged("41 men", "14 men", "summary").reasons == ("41 is not in the summary; nearest: 14",)
 
 
+def test_percent_sign_and_word_are_no_difference_worth_naming():
+    assert judged("Profits rose 14 per cent.", "Profits rose 14%.").reasons == ("all content words found here",)
+
+
 def test_evidence_points_at_the_sentence():
     (span,) = judged("The merger with Acme was not approved.").evidence
     assert SOURCE[slice(*span)] == "The board did not approve a merger with Acme."

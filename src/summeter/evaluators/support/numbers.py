@@ -134,10 +134,3 @@ def numbers(text: str) -> list[Number]:
         elif match["spoken"].lower() != "one":
             found.extend(_from_words(match, text))
     return found
-
-
-def written(value: float) -> str:
-    """The value as a person writes it: 14, 2.5, 1,500,000 (years and other four-digit numbers without comma)."""
-    if value != int(value):
-        return f"{value:,}"
-    return f"{int(value):,}" if abs(value) >= 1e4 else str(int(value))
