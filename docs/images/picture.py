@@ -34,9 +34,7 @@ def main(report: Path, target: Path, item: int, sentence: int) -> None:
         right = card.screenshot()
         both = browser.new_page(viewport={"width": 1640, "height": 880})
         images = "".join(f'<img src="data:image/png;base64,{base64.b64encode(one).decode()}">' for one in (left, right))
-        style = (
-            "body{margin:0;display:flex;gap:24px;padding:16px;background:#d9dee3}img{width:792px}"
-        )
+        style = "body{margin:0;display:flex;gap:24px;padding:16px;background:#d9dee3}img{width:792px}"
         both.set_content(f"<style>{style}</style>{images}")
         both.wait_for_function("[...document.images].every((image) => image.complete)")
         both.screenshot(path=str(target))

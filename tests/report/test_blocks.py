@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from report import fake_runs as fake
 
-from summeter.records import UsageError
+from summeter.records import Document, Judgment, Summary, UsageError
 from summeter.report.blocks import Page
 from summeter.report.build import page
+from summeter.store.manifest import JudgeEntry
 
 
 @pytest.fixture(scope="module")
@@ -159,6 +161,47 @@ def test_runs_over_other_texts_share_no_item(tmp_path: Path) -> None:
     assert all(row.difference is None for contrast in change.contrasts for row in contrast.rows)
 
 
+def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    other = fake.FACT_CHECK.model_copy(
+        update={"model": "scripted/two", "signature": "mock.fact_check|judge:scripted/two|v:1", "file": "two"}
+    )
+    strict = fake.NOVELTY.model_copy(update={"signature": "abstractiveness|n:3|v:1", "file": "three"})
+    judges = (
+        (fake.FACT_CHECK, fake.fact_check), (other, fake.lenient), (fake.NOVELTY, fake.novelty), (strict, fake.novelty),
+    )  # fmt: skip
+    both = page([fake.make(tmp_path / "r", judges=judges)])
+    assert both.deck.sources == (
+        "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)",
+        "abstractiveness (defaults)", "abstractiveness (n:3)",
+    )  # fmt: skip
+    assert both.deck.switches == (("faithfulness", (0, 1)),)
+    assert [column.title for column in both.tables[0].columns] == [
+        "faithfulness",
+        "faithfulness",
+        *["abstractiveness"] * 2,
+    ]
+    first = next(card for card in both.deck.cards if card.changed)
+    assert first.changed == 1  # 41: an error to one, supported to the other
+
+
+def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
+    rows = [{"doc_id": "d", "system": "s", "document": "It rained.", "summary": "It rained."}]
+    derived = fake.KeyFacts.of(["It rained."], "document")
+
+    def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+        unit = {"unit": "key_fact", "index": 0, "label": 1}
+        known = fake.judgment(document, summary, entry, "completeness", list_id=derived.id, **unit)
+        return [known, fake.judgment(document, summary, entry, "completeness", list_id="lost", **unit)]
+
+    run = fake.make(tmp_path / "r", rows, ((fake.ALIGN, judge),))
+    row = {"id": "p", "signature": fake.ALIGN.signature, "document_id": "d",
+           "data": {"key_facts": list(derived.texts), "origin": "document"}}  # fmt: skip
+    (run.folder / "prepared" / "mock.align.jsonl").write_text(json.dumps(row) + "\n" + '{"torn', encoding="utf-8")
+    deck = page([run]).deck
+    assert deck.facts == (("document", ("It rained.",)),)
+    assert [(verdict.facts, verdict.foreign) for verdict in deck.cards[0].verdicts] == [(0, False), (None, True)]
+
+
 def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
     started = page([fake.make(tmp_path / "r", status="running", documents=1)])
     assert started.heads[0].alarm is not None
@@ -175,6 +218,17 @@ def test_nothing_judged_yet(tmp_path: Path) -> None:
 def test_no_run_is_an_error() -> None:
     with pytest.raises(UsageError, match="at least one run"):
         page([])
+
+
+def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
+    judge = fake.FACT_CHECK.model_copy(update={"settings": {"prompts": "/home/me/mine", "strict": True, "cut": None}})
+    options = {"temperature": None, "max_tokens": 90, "limit": 5, "base_url": "http://me:secret@host/v1"}
+    (found,) = page([fake.make(tmp_path / "r", judges=((judge, fake.fact_check),), options=options)]).provenance
+    assert found.options == (("limit", "5"), ("max_tokens", "90"))
+    assert found.replay == (
+        "summeter score r/data -e 'mock.fact_check[prompts=mine,strict=true]' -m judge=scripted/one --limit 5 "
+        "--temperature none --max-tokens 90 --replay r -o r-again"
+    )
 
 
 def test_provenance_tells_how_to_run_again(one: Page) -> None:

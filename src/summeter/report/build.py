@@ -22,6 +22,8 @@ from summeter.store.run import RunFolder, counts, coverage
 
 # Names that say nothing: the name of the file or folder around them says more.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
+# The choices that bear on the numbers. Endpoints and time limits do not, and an endpoint may name a host.
+_BEARING = ("limit", "seed", "temperature", "max_tokens")
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 
 
@@ -112,7 +114,9 @@ def _provenance(view: RunView) -> Provenance:
         letter=view.letter, name=view.name, data_name=data_name(view), data_hash=manifest.data.hash,
         splitter=manifest.data.splitter, summeter=manifest.summeter, python=manifest.python,
         intervals=tuple(dict.fromkeys(row.interval for row in view.table.rows)),
-        options=tuple((name, str(value)) for name, value in sorted(manifest.options.items()) if value is not None),
+        options=tuple(
+            (name, str(value)) for name in _BEARING if (value := manifest.options.get(name)) is not None
+        ),
         replayed_from=PurePath(manifest.replayed_from).name if manifest.replayed_from else None,
         replay=_replay(view), rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
     )  # fmt: skip
@@ -130,9 +134,11 @@ def _replay(view: RunView) -> str | None:
     for role, model in models.items():
         parts += ["-m", f"{role}={model}"]
     options = view.manifest.options
-    for name in ("limit", "seed"):
-        if options.get(name) is not None:
-            parts += [f"--{name}", str(options[name])]
+    for name in _BEARING:
+        # A temperature of None means "the provider's own", which is not the default here.
+        value = "none" if name == "temperature" and name in options and options[name] is None else options.get(name)
+        if value is not None and (name, value) != ("temperature", 0):
+            parts += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*parts, "--replay", view.name, "-o", f"{view.name}-again"])
 
 
@@ -142,6 +148,8 @@ def _spec(judge: JudgeEntry) -> str:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, str) and PurePath(value).is_absolute():
+        return PurePath(value).name  # where a file lies is nobody's business but the owner's
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

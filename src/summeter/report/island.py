@@ -103,11 +103,10 @@ class _Coder:
         ]  # fmt: skip
 
     def _vote(self, one: Vote) -> list[Any]:
-        """[unit, aspect, index, facts, kind, said, differs]."""
+        """[unit, aspect, index, facts, kind, said]: whether it differs depends on the judge the reader chooses."""
         facts = -1 if one.facts is None else one.facts
         return [
             self.string(one.unit), self.string(one.aspect), one.at, facts, one.kind, self.string(one.said),
-            int(one.differs),
         ]  # fmt: skip
 
 

@@ -89,8 +89,8 @@ const cards = deck.cards.map((raw, id) => ({
     source, aspect: string(aspect), unit: string(unit), index, facts, kind, said: string(said),
     reason: string(reason), evidence, foreign: foreign === 1,
   })),
-  votes: raw.p.map(([unit, aspect, index, facts, kind, said, differs]) => ({
-    unit: string(unit), aspect: string(aspect), index, facts, kind, said: string(said), differs: differs === 1,
+  votes: raw.p.map(([unit, aspect, index, facts, kind, said]) => ({
+    unit: string(unit), aspect: string(aspect), index, facts, kind, said: string(said),
   })),
 }));
 const form = byId("filters");
@@ -121,9 +121,15 @@ function marked(text, spans) {
 function chip(kind, text, title) {
   return el("span", { class: `chip ${kind === "plain" ? "plain-value" : kind}`, text, title, dir: "auto" });
 }
-function peopleChip(vote) {
-  return el("span", { class: `chip people${vote.differs ? " differs" : ""}`, dir: "auto" },
-    `people: ${vote.said}${vote.differs ? " (judge differs)" : ""}`);
+// People and the judge whose verdicts are shown: do they say different things?
+function differs(card, vote) {
+  return card.verdicts.some((one) => one.aspect === vote.aspect && one.unit === vote.unit && one.index === vote.index
+    && one.facts === vote.facts && !one.foreign && shown(card, one)
+    && ["good", "bad", "pad"].includes(one.kind) && vote.kind !== "none" && one.kind !== vote.kind);
+}
+function peopleChip(vote, differ) {
+  return el("span", { class: `chip people${differ ? " differs" : ""}`, dir: "auto" },
+    `people: ${vote.said}${differ ? " (judge differs)" : ""}`);
 }
 
 function sentenceNumbers(card, spans) {
@@ -161,7 +167,8 @@ function sentence(card, at) {
   }
   for (const vote of card.votes) {
     if (vote.unit !== "sentence" || vote.index !== at) continue;
-    if (vote.aspect === "faithfulness" || vote.differs) chips.append(peopleChip(vote));
+    const differ = differs(card, vote);
+    if (vote.aspect === "faithfulness" || differ) chips.append(peopleChip(vote, differ));
   }
   const id = `c${card.id}-w${at}`;
   return el("li", { class: `sent${main ? ` k-${main.kind}` : ""}`, "data-at": at },
@@ -204,7 +211,7 @@ function factBoxes(card) {
     const box = el("ul", { class: "keyfacts" });
     found.sort((a, b) => a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
     const voted = found.map((one) => voteOn(card, one)).filter(Boolean);
-    const agreed = voted.filter((vote) => !vote.differs).length;
+    const agreed = voted.filter((vote) => !differs(card, vote)).length;
     const people = voted.length ? `; people agree on ${agreed} of ${voted.length}` : "";
     return el("div", {}, el("h4", { text: `Key facts: ${covered} of ${found.length} covered${people}` }),
       el("p", { class: "small", text: `${origins[origin]}, judged by ${deck.sources[source]}` }), box);
@@ -223,7 +230,7 @@ function fact(card, one, texts) {
     }
   }
   const vote = voteOn(card, one);
-  if (vote && vote.differs) extra.append(peopleChip(vote));
+  if (vote && differs(card, vote)) extra.append(peopleChip(vote, true));
   if (one.reason) extra.append(el("span", { class: "muted", dir: "auto", text: one.reason }));
   return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.said, deck.signatures[one.source])),
     el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null));
