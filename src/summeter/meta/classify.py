@@ -227,7 +227,8 @@ def _success(pairs: Pairs) -> Row:
     n = int(counted.sum())
     value = float((counted & ~bad).sum() / n) if n else None
     return row(
-        STUDY, Group(None, None, pairs), "success_ratio", value, average="pooled", n=n, missing=int((shown & ~asked).sum()),
+        STUDY, Group(None, None, pairs), "success_ratio", value, average="pooled", n=n,
+        missing=int((shown & ~asked).sum()),
         reason=None if n else "no summary was judged by both", details={"usable": int((counted & ~bad).sum())},
     )  # fmt: skip
 

@@ -20,8 +20,6 @@ from summeter.store.dataset import Dataset
 from summeter.store.human import RAW
 from summeter.store.run import Failure, RunFolder
 
-Judging = RunFolder | Columns | Iterable[Judgment]
-"""Whose trust is in question: a run, or its judgments."""
 Gold = Dataset | Columns | Iterable[Judgment]
 """What people said: a data set with judgments, or a judgment set."""
 
@@ -81,8 +79,14 @@ def _composed(judge: str, parts: list[Question]) -> dict[Question, list[Question
     return {(judge, composite_signature([signature for _, signature, _ in parts]), COMPOSITE): parts}
 
 
+Judging = RunFolder | Judged | Columns | Iterable[Judgment]
+"""Whose trust is in question: a run, or its judgments."""
+
+
 def judged(run: Judging) -> Judged:
     """A run, columns or judgments as `Judged`. Judgments alone have no context and reduce units by share."""
+    if isinstance(run, Judged):
+        return run
     if isinstance(run, RunFolder):
         return Judged(run_columns(run), run.reduce, context_of(run.data))
     return Judged(run if isinstance(run, Columns) else of_judgments(run))

@@ -1,0 +1,305 @@
+"""Judgments x gold at every level: keys, means, missing values and their reasons."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from meta.makers import judgment, ratings, sentences
+
+from summeter.meta import Context, Items, Level, Use, align, of_judgments, read_lines
+from summeter.meta.columns import Columns, combine, join
+from summeter.meta.inputs import Judged
+from summeter.meta.matrix import OTHER_LIST, Pairs, Series, group_means
+from summeter.records import InputError, Judgment, UsageError
+from summeter.scoring import dedupe, summary_scores
+
+NAN = math.nan
+
+
+def only(
+    judgments: list[Judgment], level: Level = Level.SUMMARY, use: Use = Use.VALUE, reduce: str = "share"
+) -> Series:
+    """The series of judgments that are all one judge's on one aspect."""
+    judged = Judged(of_judgments(judgments), {judgments[0].judge: reduce})
+    (question,) = judged.questions()
+    return judged.series(question, level, use)
+
+
+def values(pairs: Pairs) -> dict[tuple[str | None, ...], tuple[float, float]]:
+    keys = zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True)
+    return {
+        key: (float(x), float(y)) for key, x, y in zip(keys, pairs.x, pairs.y, strict=True)
+    }  # fmt: skip
+
+
+def lines(judgments: list[Judgment]) -> list[bytes]:
+    return [one.model_dump_json().encode() + b"\n" for one in judgments]
+
+
+# ---- columns
+
+
+def same(one: Columns, two: Columns) -> None:
+    for name in ("document", "system", "rival", "unit", "list_id", "aspect", "judge", "status", "error_type", "named"):
+        assert list(getattr(one, name).labels()) == list(getattr(two, name).labels()), name
+    for name in ("index", "value", "label"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+MIXED = [
+    judgment("d1", "A", 0.25), judgment("d1", "B", None, status="unparsed"),
+    judgment("d1", "A", 0.5, unit="sentence", index=0, label=1, aspect="faithfulness"),
+    judgment("d1", "A", None, unit="sentence", index=1, label="entity error", error_type="EntE", aspect="faithfulness"),
+    judgment("d1", "A", 1.0, unit="key_fact", index=0, list_id="abc", label=1, aspect="completeness"),
+]  # fmt: skip
+
+
+def test_lines_and_records_make_the_same_columns() -> None:
+    same(of_judgments(MIXED), read_lines(lines(MIXED)))
+
+
+def test_many_lines_come_in_batches() -> None:
+    many = [judgment(f"d{i}", "A", float(i)) for i in range(20_000)]
+    got = read_lines(lines(many))
+    assert len(got) == 20_000
+    assert got.value[[0, 8191, 8192, 19_999]].tolist() == [0, 8191, 8192, 19_999]
+
+
+def test_the_last_answer_counts() -> None:
+    twice = [judgment("d1", "A", 1.0), judgment("d2", "A", 2.0), judgment("d1", "A", 3.0)]
+    got = of_judgments(twice)
+    assert sorted(got.value.tolist()) == [2.0, 3.0]
+    assert sorted(one.value or 0 for one in dedupe(twice)) == [2.0, 3.0]
+    assert len(join([of_judgments(twice), of_judgments(twice[:1])])) == 2
+    assert sorted(join([of_judgments(twice), of_judgments(twice[:1])]).value.tolist()) == [1.0, 2.0]
+
+
+def test_a_torn_last_line_is_passed_over_and_a_damaged_one_is_named() -> None:
+    whole = lines(MIXED)
+    assert len(read_lines([*whole[:2], whole[2][:30]])) == 2
+    with pytest.raises(InputError, match=r"run\.jsonl:2: damaged"):
+        read_lines([whole[0], b"{nonsense}\n", whole[1]], "run.jsonl")
+    with pytest.raises(InputError, match="j:1: damaged: not a judgment"):
+        read_lines([b"[1]\n"], "j")
+
+
+def test_nothing_makes_empty_columns() -> None:
+    assert len(of_judgments([])) == len(read_lines([])) == len(join([])) == 0
+    assert of_judgments([]).by_question() == {}
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 10**6)] * 5), min_size=1, max_size=30))
+def test_combined_keys_are_equal_exactly_where_rows_are(rows: list[tuple[int, ...]]) -> None:
+    # Five columns of a million values overflow 63 bits unless they are renumbered on the way.
+    key = combine(*(np.array(column, np.int64) for column in zip(*rows, strict=True)))
+    assert len(set(key.tolist())) == len(set(rows))
+
+
+# ---- series
+
+
+def test_shares_and_means_are_those_of_scoring() -> None:
+    # Labels 1 0 1 -> 2/3; values .9 .2 .4 -> .5; the failed sentence is left out of both.
+    rows = [
+        judgment("d", "A", 0.9, label=1, unit="sentence", index=0, aspect="faithfulness"),
+        judgment("d", "A", 0.2, label=0, unit="sentence", index=1, aspect="faithfulness"),
+        judgment("d", "A", 0.4, label=1, unit="sentence", index=2, aspect="faithfulness"),
+        judgment("d", "A", None, unit="sentence", index=3, aspect="faithfulness", status="unparsed"),
+    ]
+    for reduce, expected in (("share", 2 / 3), ("mean", 0.5)):
+        got = only(rows, reduce=reduce)
+        assert got.value.tolist() == [pytest.approx(expected, abs=1e-15)]
+        assert summary_scores(rows, {"j": reduce})[0].value == pytest.approx(expected, abs=1e-15)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["d1", "d2"]), st.sampled_from(["A", "B"]),
+            st.sampled_from(["summary", "sentence", "claim"]), st.integers(0, 3), st.sampled_from([None, 0, 1]),
+            st.sampled_from([0.0, 0.3, 1.0]),
+        ), min_size=1, max_size=25,
+    ),
+    st.sampled_from(["share", "mean"]),
+)  # fmt: skip
+def test_summary_values_equal_scoring(rows: list[tuple[str, str, str, int, int | None, float]], reduce: str) -> None:
+    made = [
+        judgment(d, s, None if label is None else value, label=None if unit == "summary" else label,
+                 unit=unit, index=None if unit == "summary" else index)
+        for d, s, unit, index, label, value in rows
+    ]  # fmt: skip
+    expected = {(one.doc_id, one.system): one.value for one in summary_scores(made, {"j": reduce})}
+    got = only(made, reduce=reduce)
+    items = zip(got.document.labels(), got.system.labels(), strict=True)
+    found = {item: None if math.isnan(value) else value for item, value in zip(items, got.value.tolist(), strict=True)}
+    assert found == {key: None if value is None else pytest.approx(value, abs=1e-12) for key, value in expected.items()}
+
+
+def test_a_label_is_used_as_a_decision_and_a_value_as_a_score() -> None:
+    rows = [
+        judgment("d", "A", 0.9, label=1, unit="sentence", index=0, aspect="faithfulness"),
+        judgment("d", "A", 0.7, unit="sentence", index=1, aspect="faithfulness"),
+        judgment("d", "A", 1.0, unit="sentence", index=2, aspect="faithfulness"),
+    ]
+    assert only(rows, Level.SENTENCE).value.tolist() == [0.9, 0.7, 1.0]
+    decided = only(rows, Level.SENTENCE, Use.LABEL)
+    np.testing.assert_array_equal(decided.value, [1.0, NAN, 1.0])
+    assert list(decided.why.labels()) == [None, "no decision: give a threshold", None]
+
+
+def test_the_worst_status_says_why_a_score_is_missing() -> None:
+    rows = [
+        judgment("d", "A", None, unit="sentence", index=0, status="skipped"),
+        judgment("d", "A", None, unit="sentence", index=1, status="refused"),
+    ]
+    assert list(only(rows).why.labels()) == ["refused"]
+
+
+def test_a_grid_is_systems_by_documents() -> None:
+    grid = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"A": 3}})).grid()
+    assert (grid.systems, grid.documents) == (("A", "B"), ("d1", "d2"))
+    np.testing.assert_array_equal(grid.values, [[1, 3], [2, NAN]])
+
+
+# ---- pairs
+
+
+def test_summaries_meet_by_document_and_system_in_any_order() -> None:
+    judge = only(ratings({"d2": {"B": 4, "A": 3}, "d1": {"A": 1}}))
+    gold = only(ratings({"d1": {"A": 10, "B": 20}, "d2": {"A": 30}}, judge="people"))
+    pairs = align(judge, gold)
+    got = values(pairs)
+    assert got["d1", "A", -1] == (1, 10)
+    assert got["d2", "A", -1] == (3, 30)
+    assert (pairs.n, pairs.missing) == (2, 2)
+    assert pairs.missing_reasons == {"gold: no judgment": 1, "judge: no judgment": 1}
+
+
+def test_both_sides_missing_is_one_missing_row_with_both_reasons() -> None:
+    judge = only([judgment("d", "A", None, status="unparsed"), judgment("d", "B", 1.0)])
+    gold = only([judgment("d", "A", None, judge="p"), judgment("d", "B", 2.0, judge="p")])
+    assert align(judge, gold).missing_reasons == {"judge: unparsed; gold: skipped": 1}
+
+
+def test_key_facts_meet_within_one_list_only() -> None:
+    # d1 was judged on people's list, d2 on another one: its facts are missing, not compared by number.
+    judge = only(
+        [*sentences({("d1", "A"): [1, 0]}, unit="key_fact", list_id="own1", aspect="completeness"),
+         *sentences({("d2", "A"): [1]}, unit="key_fact", list_id="extracted", aspect="completeness")],
+        Level.KEY_FACT,
+    )  # fmt: skip
+    gold = only(
+        [*sentences({("d1", "A"): [1, 1]}, "p", unit="key_fact", list_id="own1", aspect="completeness"),
+         *sentences({("d2", "A"): [0]}, "p", unit="key_fact", list_id="own2", aspect="completeness")],
+        Level.KEY_FACT,
+    )  # fmt: skip
+    pairs = align(judge, gold)
+    assert pairs.n == 2
+    assert pairs.missing_reasons == {f"judge: {OTHER_LIST}": 1, f"gold: {OTHER_LIST}": 1}
+
+
+def test_numbered_key_facts_without_a_list_are_of_the_list_people_judged() -> None:
+    judge = only(sentences({("d1", "A"): [1, 0]}, unit="key_fact"), Level.KEY_FACT)
+    gold = only(sentences({("d1", "A"): [1, 1]}, "p", unit="key_fact", list_id="x"), Level.KEY_FACT)
+    assert align(judge, gold).n == 2
+
+
+def test_a_summary_that_failed_whole_names_the_failure_for_its_sentences() -> None:
+    rows = [
+        *sentences({("d1", "A"): [1]}),
+        judgment("d2", "A", None, aspect="faithfulness", status="refused"),
+    ]
+    gold = only(sentences({("d1", "A"): [1], ("d2", "A"): [0, 1]}, "p"), Level.SENTENCE)
+    pairs = align(only(rows, Level.SENTENCE), gold)
+    assert pairs.missing_reasons == {"judge: refused": 2}
+
+
+def test_levels_do_not_mix() -> None:
+    gold = only(ratings({"d": {"A": 1}}))
+    with pytest.raises(UsageError, match="cannot be set beside"):
+        align(only(sentences({("d", "A"): [1]}), Level.SENTENCE), gold)
+    sentence = only(sentences({("d", "A"): [1]}), Level.SENTENCE)
+    with pytest.raises(UsageError, match="made of summaries"):
+        align(sentence, sentence).at(Level.SYSTEM)
+
+
+def test_means_are_over_common_items_unless_asked_otherwise() -> None:
+    #        judge        people
+    #        A    B       A    B       common: A {d1}, B {d1, d2};  own: judge A {d1}, people A {d1, d2}
+    # d1     1    2       10   20
+    # d2     -    4       30   40
+    judge = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"B": 4}}))
+    gold = only(ratings({"d1": {"A": 10, "B": 20}, "d2": {"A": 30, "B": 40}}, judge="p"))
+    pairs = align(judge, gold)
+    common, own = pairs.at(Level.SYSTEM), pairs.at(Level.SYSTEM, items=Items.OWN)
+    assert list(common.system.labels()) == ["A", "B"]
+    assert (common.x.tolist(), common.y.tolist()) == ([1, 3], [10, 30])
+    assert (own.x.tolist(), own.y.tolist()) == ([1, 3], [20, 30])
+    assert common.missing_reasons == {"judge: no judgment": 1}
+    assert common.document.labels().tolist() == [None, None]
+    by_document = pairs.at(Level.DOCUMENT)
+    assert (by_document.x.tolist(), by_document.y.tolist()) == ([1.5, 4], [15, 40])
+    few = pairs.at(Level.SYSTEM, min_items=2)
+    np.testing.assert_array_equal(few.x, [NAN, 3])
+    assert (few.n, few.missing) == (1, 1)
+
+
+def test_equal_means_tie_whatever_the_order_of_summing() -> None:
+    # 100 ratings of thirds, the same multiset in two orders and as two other multisets with the same sum.
+    one = np.array([1 / 3, 2 / 3, 1.0] * 33 + [5 / 3])
+    two = one[::-1].copy()
+    three = np.array([2 / 3] * 99 + [5 / 3])
+    got = group_means(np.concatenate([one, two, three]), np.repeat([0, 1, 2], 100), 3)
+    assert len(set(got.tolist())) == 1
+
+
+def test_rows_split_by_any_column_of_the_data() -> None:
+    context = Context(
+        domains={"d1": "news", "d2": None}, categories={("d1", "A"): "extractive"},
+        extra={"year": {("d2", "B"): "2023"}},
+    )
+    side = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"B": 4}}))
+    pairs = align(side, side, context)
+    assert {name: part.n for name, part in pairs.split("domain")} == {"news": 2}
+    assert {name: part.n for name, part in pairs.split("system")} == {"A": 1, "B": 2}
+    assert {name: part.n for name, part in pairs.split("category")} == {"extractive": 1}
+    assert {name: part.n for name, part in pairs.split("year")} == {"2023": 1}
+    with pytest.raises(UsageError, match="no column 'weather'"):
+        list(pairs.split("weather"))
+
+
+@given(st.permutations(list(range(12))))
+def test_the_order_of_judgments_does_not_matter(order: list[int]) -> None:
+    rows = ratings({f"d{i}": {system: float(7 * i % 5 + j) for j, system in enumerate("ABC")} for i in range(4)})
+    gold = only(ratings({f"d{i}": {system: float(3 * i % 4 + j) for j, system in enumerate("ABC")} for i in range(4)}))
+    straight, shuffled = align(only(rows), gold), align(only([rows[i] for i in order]), gold)
+    assert values(straight) == values(shuffled)
+    means = [dict(zip(one.system.labels(), one.x, strict=True)) for one in
+             (straight.at(Level.SYSTEM), shuffled.at(Level.SYSTEM))]  # fmt: skip
+    assert means[0] == means[1]
+
+
+# ---- runs
+
+
+def test_a_run_read_as_lines_holds_what_its_records_hold(tmp_path: Path) -> None:
+    from summeter.engine.outputs import import_outputs
+    from summeter.meta.inputs import run_columns
+    from summeter.store.dataset import load
+    from summeter.store.run import RunFolder
+
+    data = load([{"doc_id": f"d{i}", "system": s, "document": "It rained. We stayed.", "summary": "It rained."}
+                 for i in range(3) for s in "AB"])  # fmt: skip
+    raw = tmp_path / "raw.jsonl"
+    raw.write_text("".join(
+        f'{{"doc_id": "d{i}", "system": "{s}", "evaluator": "mine", "aspect": "overall", "value": {i}}}\n'
+        for i in range(3) for s in "AB" if (i, s) != (2, "B")
+    ))  # fmt: skip
+    import_outputs(data, raw, tmp_path / "run", "strict")
+    run = RunFolder(tmp_path / "run")
+    same(run_columns(run), of_judgments(run.judgments()))
