@@ -1,4 +1,7 @@
-"""Verdicts on pairs -> a preference with ties. A verdict that turns with the order of showing is a tie."""
+"""Verdicts on pairs -> a preference with ties. A verdict that turns with the order of showing is a tie.
+
+Preferences of a pair of systems -> their mean over documents, with interval, n, missing and flip rate.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from statistics import fmean
 
 from summeter.records import Judgment, Record
 from summeter.scoring.scores import dedupe
+from summeter.scoring.systems import LEVEL, RESAMPLES
+from summeter.stats.resample import bootstrap_mean
 
 
 class Preference(Record):
@@ -25,6 +30,29 @@ class Preference(Record):
     n: int
     missing: int
     flipped: bool
+
+
+class PairScore(Record):
+    """How far `system` is preferred to `rival` over all documents: mean preference, 0.5 for neither.
+
+    `low`-`high` is the bootstrap percentile interval over documents (None with fewer than two). `n` documents
+    have a preference, `missing` have none. `flip_rate` is the share of documents judged more than once whose
+    verdicts turned with the order; None where none was.
+    """
+
+    system: str
+    rival: str
+    judge: str
+    signature: str
+    aspect: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    missing: int
+    flip_rate: float | None
+    interval: str
+    reason: str | None = None
 
 
 def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
@@ -55,4 +83,30 @@ def _preference(key: tuple[str, ...], values: list[float | None]) -> Preference:
         doc_id=doc_id, system=system, rival=rival, judge=judge, signature=signature, aspect=aspect,
         value=fmean(known) if known else None, n=len(known), missing=len(values) - len(known),
         flipped=any(value > 0.5 for value in known) and any(value < 0.5 for value in known),
+    )  # fmt: skip
+
+
+def pair_scores(found: Iterable[Preference], *, seed: int = 0) -> list[PairScore]:
+    """Means by (pair of systems, judge, signature, aspect), in order of first appearance.
+
+    Two documents, preferences 1 and 0.5, the second flipped: value 0.75, flip rate 0.5.
+    """
+    groups: dict[tuple[str, ...], list[Preference]] = {}
+    for one in found:
+        groups.setdefault((one.system, one.rival, one.judge, one.signature, one.aspect), []).append(one)
+    return [_pair(group, seed) for group in groups.values()]
+
+
+def _pair(group: list[Preference], seed: int) -> PairScore:
+    got = bootstrap_mean(
+        [one.value for one in group], clusters=[one.doc_id for one in group],
+        resamples=RESAMPLES, level=LEVEL, seed=seed,
+    )  # fmt: skip
+    first = group[0]
+    twice = [one.flipped for one in group if one.n > 1]
+    return PairScore(
+        system=first.system, rival=first.rival, judge=first.judge, signature=first.signature, aspect=first.aspect,
+        value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
+        flip_rate=fmean(twice) if twice else None,
+        interval=f"{LEVEL:.0%} {got.method} bootstrap by document, {got.resamples} resamples, seed {seed}",
     )  # fmt: skip

@@ -25,7 +25,7 @@ from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.evaluators.rating.mcq import MultipleChoice
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.records import Judgment, ReplyError
-from summeter.scoring import preferences, summary_scores
+from summeter.scoring import pair_scores, preferences, summary_scores
 from summeter.stats.prefer import order_effect
 from summeter.store.dataset import Dataset, load
 
@@ -222,3 +222,6 @@ def test_flips_are_counted_as_the_order_effect_counts_them(compared: Done) -> No
         effect = order_effect(np.array([one for one, _ in pairs]), np.array([two for _, two in pairs]))
         assert effect.n == 300
         assert effect.first_slot + effect.second_slot == counted[dimension]
+        by_pair = [one for one in pair_scores(preferences(compared.judgments)) if one.aspect == dimension]
+        assert [one.n for one in by_pair] == [100, 100, 100]
+        assert sum(one.flip_rate or 0 for one in by_pair) == pytest.approx(counted[dimension] / 100)

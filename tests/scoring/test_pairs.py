@@ -1,0 +1,54 @@
+"""Means of preferences over documents, with their flip rate."""
+
+from __future__ import annotations
+
+from summeter.records import Judgment, Target
+from summeter.scoring import pair_scores, preferences
+
+
+def verdict(doc: str, system: str, rival: str, value: float | None, aspect: str = "fluency") -> Judgment:
+    target = Target(document_id=doc, system=system, rival=rival, unit="pair")
+    status, reason = ("ok", None) if value is not None else ("unparsed", "no letter")
+    return Judgment.model_validate({
+        "target": target, "aspect": aspect, "judge": "h2h", "signature": "h2h|v:1", "value": value,
+        "status": status, "reason": reason,
+    })  # fmt: skip
+
+
+def test_means_n_missing_and_flips() -> None:
+    found = pair_scores(
+        preferences(
+            [
+                verdict("d1", "a", "b", 1.0), verdict("d1", "b", "a", 0.0),  # a both times: 1
+                verdict("d2", "a", "b", 1.0), verdict("d2", "b", "a", 1.0),  # turns: 0.5
+                verdict("d3", "a", "b", 0.5), verdict("d3", "b", "a", 0.0),  # a tie, then a: (0.5 + 1) / 2 = 0.75
+                verdict("d4", "a", "b", None), verdict("d4", "b", "a", 1.0),  # b, once: 0
+                verdict("d5", "a", "b", None), verdict("d5", "b", "a", None),
+            ]
+        )
+    )  # fmt: skip
+    (one,) = found
+    assert (one.system, one.rival, one.n, one.missing) == ("a", "b", 4, 1)
+    assert one.value == (1 + 0.5 + 0.75 + 0) / 4
+    assert one.flip_rate == 1 / 3  # d2, among d1, d2 and d3
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low <= one.value <= one.high
+
+
+def test_one_order_only_has_no_flip_rate() -> None:
+    (one,) = pair_scores(preferences([verdict("d1", "b", "a", 1.0), verdict("d2", "b", "a", 1.0)]))
+    assert (one.system, one.value, one.flip_rate) == ("a", 0.0, None)
+
+
+def test_nothing_usable_has_a_reason() -> None:
+    (one,) = pair_scores(preferences([verdict("d1", "a", "b", None)]))
+    assert (one.value, one.n, one.missing) == (None, 0, 1)
+    assert one.reason
+
+
+def test_aspects_and_pairs_stand_apart() -> None:
+    rows = [verdict("d1", "a", "b", 1.0), verdict("d1", "a", "c", 1.0), verdict("d1", "a", "b", 0.0, "relevance")]
+    assert [(one.rival, one.aspect, one.value) for one in pair_scores(preferences(rows))] == [
+        ("b", "fluency", 1.0), ("c", "fluency", 1.0), ("b", "relevance", 0.0),
+    ]  # fmt: skip
