@@ -1,0 +1,263 @@
+"""Few labels, honest means: a system's score from many machine judgments and a small random sample of human ones.
+
+The machine judged every summary; people judged a random sample. The machine's error is measured on the sample and
+taken out of its mean (prediction-powered inference: Angelopoulos et al., 2023; its weight tuned as in PPI++), so the
+score is unbiased whichever systems the machine favours (Shen et al., 2023, section 5), and the interval covers at its
+stated rate. The sample must be *random*: labels chosen by the machine's score, or the first rows of a file, bring
+the bias back. What can be seen of that is told in the notes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from summeter.meta.inputs import Gold, Judging
+from summeter.meta.matrix import Level, Pairs
+from summeter.meta.results import Row, Study, pair_name, status_of
+from summeter.meta.selection import Group, Selection, all_pairs, groups, selected, sides
+from summeter.records import UsageError
+from summeter.stats import PpiMean, bootstrap_mean, correlate, labels_needed, ppi_mean
+from summeter.stats.base import Floats
+
+STUDY = "estimate"
+SMALL = 20
+"""Fewer labelled documents than this are called few."""
+SURE = 0.001
+"""A p-value under which a sample is said not to look random (there is one look a system)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How estimates are made.
+
+    `level` of the intervals; `tuned` weighs the machine by how well it predicts people (PPI++), else it has the
+    weight 1. `pairs` are the systems to compare, all of them by default; `power` is the chance to find a
+    difference of `difference` (by default the one estimated) that the number of labels is planned for.
+    """
+
+    level: float = 0.95
+    tuned: bool = True
+    pairs: Sequence[tuple[str, str]] | None = None
+    power: float = 0.8
+    difference: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1 or not 0 < self.power < 1:
+            raise UsageError(f"level and power must lie between 0 and 1, got {self.level} and {self.power}")
+        if self.difference is not None and self.difference <= 0:
+            raise UsageError(f"the difference to find must be positive, got {self.difference}")
+
+    def interval(self, what: str = "prediction-powered") -> str:
+        """What stands beside an interval."""
+        return f"{self.level:.0%} {what}, Student's t by labelled document"
+
+
+def estimate(
+    run: Judging, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
+    plan: Plan | None = None,
+) -> Study:  # fmt: skip
+    """What would people's mean be for each system, had they read everything, and how far do systems differ?
+
+    Rows of the study "estimate", for each judge and system: `ppi_mean` (the estimate; `n` labelled summaries,
+    `missing` without a machine score, `details.unlabelled`, `.weight`, `.narrower`: its interval's width as a share
+    of that from labels alone), `human_mean` and `machine_mean` (each alone) and `machine_bias` (machine minus people
+    on the sample). For each pair of systems ("a-b"): `ppi_difference`, from documents labelled for both, with
+    `details.settled` by the interval widened for the number of pairs (Bonferroni), and `labels_needed`, how many
+    labelled documents would find the difference with the power planned for.
+
+    Raises UsageError where people and the machine have nothing in common, or for an unknown system in `plan.pairs`.
+    """
+    chosen, how = selected(select, aspect), plan or Plan()
+    read = sides(run, gold, chosen)
+    rows: list[Row] = []
+    notes: list[str] = []
+    for whole in all_pairs(read, Level.SUMMARY, chosen):
+        for group in groups(whole, chosen.by):
+            systems = _systems(group.pairs)
+            rows.extend(row for one in systems for row in _system_rows(group, one, how))
+            rows.extend(_pair_rows(group, systems, how))
+            notes.extend(_warnings(group, systems))
+    told = [_told(row) for row in rows if row.statistic == "ppi_difference"]
+    return Study(STUDY, rows, [*notes, *told])
+
+
+def _systems(pairs: Pairs) -> list[str]:
+    return [str(name) for name in pairs.system.used()]
+
+
+def _of(group: Group, system: str) -> Pairs:
+    return group.pairs.take(group.pairs.system.equal(system))
+
+
+def _row(group: Group, statistic: str, value: float | None, **more: Any) -> Row:
+    """A row about these summaries; people's missing labels are the design, so `missing` is the machine's alone."""
+    pairs, fields = group.pairs, group.fields()
+    details = {**fields.pop("details", {}), **more.pop("details", {})}
+    return Row(
+        **{
+            "study": STUDY, "judge": pairs.judge.judge, "signature": pairs.judge.signature, "model": pairs.judge.model,
+            "aspect": pairs.judge.aspect, "gold_aspect": pairs.gold.aspect, "gold_signature": pairs.gold.signature,
+            "level": Level.SYSTEM.value, "statistic": statistic, "value": value, "details": details, **fields, **more,
+        }
+    )  # fmt: skip
+
+
+def _system_rows(group: Group, system: str, plan: Plan) -> Iterator[Row]:
+    part = _of(group, system)
+    got = ppi_mean(part.y, part.x, part.document.codes, plan.level, plan.tuned)
+    about: dict[str, Any] = {"system": system}
+    yield _row(
+        group, "ppi_mean", got.value, **about, **_ends(got.low, got.high, plan.interval()), n=got.n,
+        missing=got.missing, status=status_of(got.value, got.status), reason=got.reason,
+        details={"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.clusters,
+                 "narrower": _narrower(got)},
+    )  # fmt: skip
+    # Labels where the machine has no score count for people alone, so this is not always the sample above.
+    alone = ppi_mean(part.y, np.zeros(len(part)), part.document.codes, plan.level)
+    yield _row(
+        group, "human_mean", alone.human, **about, **_ends(alone.human_low, alone.human_high, plan.interval("mean")),
+        n=alone.n, missing=len(part) - alone.n, status=status_of(alone.human, alone.status),
+        reason=None if alone.human is not None and alone.human_low is not None else alone.reason,
+    )  # fmt: skip
+    machine = bootstrap_mean(part.x, part.document.codes, level=plan.level)
+    yield _row(
+        group, "machine_mean", machine.value, **about, low=machine.low, high=machine.high, n=machine.n,
+        missing=machine.missing, status=status_of(machine.value, machine.status), reason=machine.reason,
+        interval=_bootstrapped(plan, machine.resamples) if machine.low is not None else None,
+    )  # fmt: skip
+    bias = ppi_mean(part.x - part.y, np.zeros(len(part)), part.document.codes, plan.level)
+    yield _row(
+        group, "machine_bias", bias.human, **about, **_ends(bias.human_low, bias.human_high, plan.interval("mean")),
+        n=bias.n, missing=got.missing, status=status_of(bias.human, bias.status),
+        reason=None if bias.human is not None and bias.human_low is not None else bias.reason,
+    )  # fmt: skip
+
+
+def _bootstrapped(plan: Plan, resamples: int) -> str:
+    return f"{plan.level:.0%} percentile bootstrap by document, {resamples} resamples, seed 0"
+
+
+def _ends(low: float | None, high: float | None, interval: str) -> dict[str, Any]:
+    return {"low": low, "high": high, "interval": interval if low is not None else None}
+
+
+def _narrower(got: PpiMean) -> float | None:
+    """The interval's width as a share of the one from human labels alone."""
+    if got.low is None or got.high is None or got.human_low is None or got.human_high is None:
+        return None
+    alone = got.human_high - got.human_low
+    return (got.high - got.low) / alone if alone > 0 else None
+
+
+def _pair_rows(group: Group, systems: Sequence[str], plan: Plan) -> Iterator[Row]:
+    wanted = list(combinations(systems, 2)) if plan.pairs is None else list(plan.pairs)
+    for system in (one for pair in wanted for one in pair):
+        if system not in systems:
+            raise UsageError(f"no system {system!r}; there are: {', '.join(systems)}")
+    human, machine = _grids(group.pairs, systems)
+    place = {name: number for number, name in enumerate(systems)}
+    for first, second in wanted:
+        a, b = place[first], place[second]
+        gap, said = human[a] - human[b], machine[a] - machine[b]
+        yield from _difference(group, pair_name(first, second), (gap, said), len(wanted), plan)
+
+
+def _grids(pairs: Pairs, systems: Sequence[str]) -> tuple[Floats, Floats]:
+    """People's and the machine's scores, systems x documents."""
+    documents = pairs.document.used()
+    rows = np.array([systems.index(str(name)) for name in pairs.system.labels()], np.int64)
+    columns = np.array([documents.index(name) for name in pairs.document.labels()], np.int64)
+    human, machine = (np.full((len(systems), len(documents)), np.nan) for _ in range(2))
+    human[rows, columns], machine[rows, columns] = pairs.y, pairs.x
+    return human, machine
+
+
+def _difference(group: Group, name: str, gaps: tuple[Floats, Floats], family: int, plan: Plan) -> Iterator[Row]:
+    gap, said = gaps
+    got = ppi_mean(gap, said, None, plan.level, plan.tuned)
+    wide = ppi_mean(gap, said, None, 1 - (1 - plan.level) / family, plan.tuned)
+    settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
+    yield _row(
+        group, "ppi_difference", got.value, pair=name, **_ends(got.low, got.high, plan.interval()), n=got.n,
+        missing=got.missing, status=status_of(got.value, got.status),
+        reason=got.reason if got.value is not None else "no document has people's labels for both systems",
+        details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human, "machine_bias": got.bias,
+                 "narrower": _narrower(got), "low_adjusted": wide.low, "high_adjusted": wide.high,
+                 "comparisons": family, "settled": settled},
+    )  # fmt: skip
+    yield _needed(group, name, gaps, got, plan)
+
+
+def _needed(group: Group, name: str, gaps: tuple[Floats, Floats], got: PpiMean, plan: Plan) -> Row:
+    find = plan.difference if plan.difference is not None else abs(got.value or 0.0)
+    about: dict[str, Any] = {"pair": name, "n": got.n, "missing": got.missing}
+    if got.n < 2 or not find:
+        reason = "fewer than 2 documents with labels for both systems" if got.n < 2 else "the difference is 0"
+        return _row(group, "labels_needed", None, **about, status="undefined", reason=f"{reason}: nothing to plan from")
+    plans = labels_needed(gaps[0], gaps[1], find, plan.level, plan.power)
+    labels = None if plans.labels is None else float(plans.labels)
+    return _row(
+        group, "labels_needed", labels, **about, status=status_of(labels), reason=plans.reason,
+        details={"difference": find, "power": plan.power, "human_only": plans.human_only, "pool": plans.pool},
+    )  # fmt: skip
+
+
+def _told(row: Row) -> str:
+    first_second, aspect = row.pair, row.gold_aspect
+    if row.value is None or row.low is None or row.high is None:
+        return f"{first_second} on {aspect}: {row.reason}"
+    settled = "is settled" if row.details["settled"] else "is not settled"
+    many = row.details["comparisons"]
+    after = "" if many == 1 else f", interval widened for {many} pairs"
+    return (
+        f"{first_second} on {aspect}: {row.value:+.2f} [{row.low:.2f}, {row.high:.2f}] from {row.n} labelled documents "
+        f"and {row.details['unlabelled']} more by {row.judge}; the difference {settled}{after}"
+    )
+
+
+def _warnings(group: Group, systems: Sequence[str]) -> Iterator[str]:
+    where = f" in {group.value}" if group.column else ""
+    for system in systems:
+        part = _of(group, system)
+        about = f"{part.judge.judge}, {part.gold.aspect}{where}, {system}"
+        yield from (f"warning: {about}: {text}" for text in sample_warnings(part.y, part.x))
+    labelled = group.pairs.take(~np.isnan(group.pairs.y))
+    for column in ("domain",):
+        every = {value for value in group.pairs.column(column).labels() if value is not None}
+        seen = {value for value in labelled.column(column).labels() if value is not None}
+        if seen and every - seen:
+            lost = ", ".join(sorted(every - seen))
+            yield f"warning: {group.pairs.gold.aspect}{where}: no label in {column} {lost}: the sample is not random"
+
+
+def sample_warnings(human: Floats, machine: Floats) -> list[str]:
+    """What speaks against a sample: too few labels, the head of the file, or other machine scores than the rest.
+
+    `human` is NaN where nobody labelled. That a sample passes does not make it random; only drawing it so does.
+
+    >>> sample_warnings(np.array([1.0, np.nan, np.nan]), np.array([0.5, 0.4, 0.3]))
+    ['only 1 label: no interval']
+    """
+    labelled = ~np.isnan(human)
+    n, rest = int(labelled.sum()), int((~labelled).sum())
+    found = []
+    if n < SMALL:
+        few = "no interval" if n < 2 else f"fewer than {SMALL}, so the interval leans on Student's t"
+        found.append(f"only {n} label{'' if n == 1 else 's'}: {few}")
+    if n < 5 or rest < 5:
+        return found
+    if bool(labelled[:n].all()):
+        found.append(f"the labels are those of the first {n} documents: draw a random sample instead")
+    gap = correlate(labelled.astype(np.float64), machine, "spearman")
+    if gap.p is not None and gap.value is not None and gap.p < SURE:
+        side = "higher" if gap.value > 0 else "lower"
+        found.append(
+            f"the machine scores the labelled summaries {side} than the others (Spearman {gap.value:+.2f}): the sample "
+            "does not look random, and the estimate then speaks for its kind of summary only"
+        )
+    return found
