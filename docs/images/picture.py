@@ -32,9 +32,9 @@ def main(report: Path, target: Path, item: int, sentence: int) -> None:
         card.locator(f"#item-{item}").evaluate("node => { node.blur(); node.scrollIntoView({ block: 'start' }) }")
         card.mouse.move(0, 0)
         right = card.screenshot()
-        both = browser.new_page(viewport={"width": 1640, "height": 880})
+        both = browser.new_page(viewport={"width": 1416, "height": 766})
         images = "".join(f'<img src="data:image/png;base64,{base64.b64encode(one).decode()}">' for one in (left, right))
-        style = "body{margin:0;display:flex;gap:24px;padding:16px;background:#d9dee3}img{width:792px}"
+        style = "body{margin:0;display:flex;gap:24px;padding:16px;background:#d9dee3}img{width:680px}"
         both.set_content(f"<style>{style}</style>{images}")
         both.wait_for_function("[...document.images].every((image) => image.complete)")
         both.screenshot(path=str(target))

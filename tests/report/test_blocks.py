@@ -126,7 +126,8 @@ def test_evidence_cuts_back_to_the_text(one: Page) -> None:
 
 
 def test_two_runs_side_by_side(two: Page) -> None:
-    (table,) = two.tables
+    table, others = two.tables
+    assert (others.title, [column.source for column in others.columns]) == ("Other measures", ["A · abstractiveness"])
     assert [(column.title, column.source) for column in table.columns][:2] == [
         ("faithfulness", "A · mock.fact_check"), ("faithfulness", "B · mock.fact_check"),
     ]  # fmt: skip

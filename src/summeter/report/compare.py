@@ -130,14 +130,14 @@ def _changed(
     gaps = _gaps(pairs, first, second, where)
     joined = {(key[0], key[2]): (other[0], other[2]) for key, other in pairs}
     before, after = _labels(first, set(joined), where), _labels(second, set(joined.values()), where)
+    names = {item: (doc_id, system) for (place, doc_id, system), item in where.items() if place == first.place}
     found = []
     for item, labels in before.items():
         shared = {unit: label for unit, label in labels.items() if unit in after.get(item, {})}
         flips = sum(after[item][unit] != label for unit, label in shared.items())
         gap, aspect = gaps.get(item, (None, None))
         if flips or gap:
-            doc_id, system = next(key[1:] for key, at in where.items() if at == item and key[0] == first.place)
-            link = ItemLink(position[item], doc_id, system)
+            link = ItemLink(position[item], *names[item])
             found.append(Changed(link, flips, len(shared), gap, aspect))
     return sorted(found, key=lambda one: (-one.flips, -abs(one.largest or 0.0), one.link.item))
 

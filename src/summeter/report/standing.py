@@ -43,16 +43,16 @@ def label_of(place: Place, view: RunView, sources: Sequence[Source]) -> str:
 
 
 def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:
-    """One table a family that judges faithfulness, completeness or conciseness; other measures stand beside
-    the only one, or in a table of their own."""
+    """One table a family that judges faithfulness, completeness or conciseness. Other measures stand beside
+    the only one; where there are several families or runs, in a table of their own."""
     places = [Place(view.place, *key) for view in views for key in view.table.columns()]
     main = [name for name in _families(places) if any(one.aspect in COMPOSED for one in places if _is(one, name))]
     others = [one for one in places if family(one.judge) not in main]
-    groups = [(name, [one for one in places if _is(one, name)]) for name in main]
-    if len(groups) == 1:
+    groups = [(f"Judged by {name}", [one for one in places if _is(one, name)]) for name in main]
+    if len(groups) == 1 and len(views) == 1:
         groups = [(groups[0][0], [*groups[0][1], *others])]
     elif others:
-        groups.append(("other measures", others))
+        groups.append(("Other measures" if groups else "Measures", others))
     return tuple(_table(title, _ordered(group), views, sources) for title, group in groups)
 
 

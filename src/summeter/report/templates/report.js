@@ -262,14 +262,27 @@ function alerts(card) {
     el("strong", { text: `${[...aspects].join(", ")} ${one.said}` }), `${by(one)} — ${one.reason}`)));
 }
 
+// One entry an aspect; where several sources gave it, each by its run's letter if that is enough to tell them apart.
 function scoreLine(card) {
   const line = el("ul", { class: "scores" });
-  for (const [column, value, n, missing, status, reason] of card.raw.c) {
-    const [title, source, signature] = deck.columns[column];
-    const many = deck.columns.some(([other], at) => other === title && at !== column);
-    const tail = value === null ? ` ${string(status)}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
-    line.append(el("li", { title: `${signature}${reason >= 0 ? ` — ${string(reason)}` : ""}` },
-      el("span", { class: "muted", text: many ? `${title} (${source}) ` : `${title} ` }), el("strong", { text: show(value) }), tail));
+  const titles = new Map();
+  for (const score of card.raw.c) {
+    const title = deck.columns[score[0]][0];
+    titles.set(title, [...(titles.get(title) || []), score]);
+  }
+  for (const [title, scores] of titles) {
+    const names = deck.columns.filter(([other]) => other === title).map(([, source]) => source);
+    const letters = names.map((name) => name.split(" · ")[0]);
+    const short = new Set(letters).size === names.length;
+    const entry = el("li", {}, el("span", { class: "muted", text: title }));
+    for (const [column, value, n, missing, status, reason] of scores) {
+      const [, source, signature] = deck.columns[column];
+      const name = names.length === 1 ? "" : ` ${short ? source.split(" · ")[0] : source}`;
+      const tail = value === null ? ` ${string(status)}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
+      entry.append(el("span", { title: `${signature}${reason >= 0 ? ` — ${string(reason)}` : ""}` },
+        el("span", { class: "small", text: `${name} ` }), el("strong", { text: show(value) }), tail));
+    }
+    line.append(entry);
   }
   return line;
 }
