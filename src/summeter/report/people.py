@@ -58,11 +58,16 @@ class Votes:
         label = None if ayes * 2 == total else int(ayes * 2 > total)
         types = self._types.get(unit)
         named = None if types is None else min(types, key=lambda name: (-types[name], name))
-        said = "tied" if label is None else said_of(aspect, label, named) or ""
-        if label == 0 and aspect == "faithfulness" and named is None:
-            said = "error"
-        if total > 1:
-            said += f" ({ayes} of {total} say {said_of(aspect, 1, None)})"
+        said = _said(aspect, label, named, "" if total == 1 else f" ({ayes if label else total - ayes} of {total})")
         look: Kind = "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
         differs = label is not None and any(other in (0, 1) and other != label for other in machine)
         return Vote(kind_of, aspect, index, facts[list_id] if list_id is not None else None, look, said, differs)
+
+
+def _said(aspect: str, label: int | None, named: str | None, share: str) -> str:
+    """A majority in words. The type of one person says it all; of several, `named` is the type most of them gave."""
+    if label is None:
+        return f"tied{share}"
+    if label == 0 and aspect == "faithfulness":
+        return (named or "error") if not share else f"error{share}{', ' + named if named else ''}"
+    return f"{said_of(aspect, label, None)}{share}"

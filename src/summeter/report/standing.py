@@ -165,10 +165,11 @@ def _settled(got: Comparison, second: SystemScore) -> str:
     name, on = second.system, f"on the {count(got.n, 'document')} both have"
     if got.difference is None:
         return f"next is {name} with {number(second.value)}, but they share no document, so the order is not settled."
-    if got.difference == 0 and not got.low and not got.high:
-        return f"{name} is level with it {on}."
     if got.low is None or got.high is None:
-        return f"{name} follows with {number(second.value)}; {on} that is too little to settle the order."
+        follows = f"{name} follows with {number(second.value)}"
+        return f"{follows}. They share {count(got.n, 'document')}: too little to settle it."
+    if got.low == got.high == 0:
+        return f"{name} is level with it {on}."
     gap = with_interval(abs(got.difference), got.low, got.high)
     if got.difference > 0 and got.low > 0:
         return f"{on}, it is ahead of {name} by {gap}, more than chance explains."
