@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.meta.ballots import beside, lines, merge, score_votes, take, type_votes
-from summeter.meta.coefficients import Measure, Measured, check_names, measure, scale_of, usual
+from summeter.meta.ballots import beside, lines, merge, score_votes, take, type_votes, unit_level
+from summeter.meta.coefficients import ON_SCALE, Measure, Measured, check_names, measure, scale_of, usual
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
 from summeter.meta.gold import Votes, aspects, blocks, gold_series, votes
@@ -30,6 +30,7 @@ from summeter.meta.selection import Selection, selected
 from summeter.meta.spans import marked, span_rows
 from summeter.records import Judgment, UsageError
 from summeter.scoring import COMPOSITE
+from summeter.stats import Model, Weights
 from summeter.stats.base import Bools, Floats
 from summeter.store.dataset import Dataset
 
@@ -57,8 +58,11 @@ class Panel:
 
     def __post_init__(self) -> None:
         check_names([name for name in self.coefficients if name != SPAN_F1])
-        if self.level is not None and self.level not in ("sentence", "key_fact", "summary"):
-            raise UsageError(f"people vote on sentences, key facts or summaries, not at the level {self.level!r}")
+        if self.level is not None:
+            unit_level(self.level)
+        for value, known, what in ((self.weights, Weights, "weights"), (self.model, Model, "ICC")):
+            if value not in [one.value for one in known]:
+                raise UsageError(f"no {what} {value!r}; there are: {' | '.join(one.value for one in known)}")
 
 
 class Board(NamedTuple):
@@ -154,7 +158,7 @@ def _boards(columns: Columns, chosen_: Selection, panel: Panel, draws: Draws) ->
 
 
 def _votes(columns: Columns, aspect: str, source: str | None, panel: Panel) -> Votes | None:
-    level = Level(panel.level) if panel.level else Level.SUMMARY
+    level = unit_level(panel.level or Level.SUMMARY)
     if panel.error_types:
         return type_votes(columns, aspect, level, source)
     found = votes(columns, aspect, level, source)
@@ -185,13 +189,16 @@ def _each(board: Board) -> Iterator[Row]:
         if not len(others):
             continue
         pair = np.stack([values[place], merge(others, board.votes.unit)])
-        if set(board.how.scale) >= set(scale_of(pair)):
-            yield from board.rows("annotator", pair, judge=rater)
-        else:  # means of ratings are not on the scale: only the coefficients of numbers apply
-            numbers = [name for name in board.names if name.startswith(("alpha_i", "alpha_r", "icc", "mean"))]
-            yield from board._replace(names=tuple(numbers)).rows("annotator", pair, judge=rater)
+        yield from _fitting(board, pair).rows("annotator", pair, judge=rater)
         if len(others) >= _FEWEST:
             yield from board.rows("agreement_without", others, judge=rater)
+
+
+def _fitting(board: Board, values: Floats) -> Board:
+    """The board without the coefficients of a fixed scale, where the values (means of ratings) are not on it."""
+    if set(scale_of(values)) <= set(board.how.scale):
+        return board
+    return board._replace(names=tuple(name for name in board.names if name not in ON_SCALE))
 
 
 def _with_judges(board: Board, machine: Judged, columns: Columns, chosen_: Selection) -> Iterator[Row]:
@@ -213,7 +220,7 @@ def _with_judges(board: Board, machine: Judged, columns: Columns, chosen_: Selec
         for merged in gold_series(columns, board.aspect, level, chosen_.rule, chosen_.source):
             pair = np.stack([own, beside(merged, part.votes)])
             about = {**fields, "gold_signature": merged.signature}
-            yield from _judge_rows(part, "judge_and_people", pair, strange, about)
+            yield from _judge_rows(_fitting(part, pair), "judge_and_people", pair, strange, about)
         everyone = np.vstack([part.votes.values, own])
         alone = {name: measure(name, part.votes.values, part.votes.document.codes, part.how) for name in part.names}
         for row in _judge_rows(part, "agreement_with_judge", everyone, strange, fields):

@@ -11,7 +11,15 @@ import numpy as np
 from summeter.meta.columns import Coded, Columns
 from summeter.meta.gold import PEOPLE, MergeRule, Votes, block_of, chosen, coded, gold_series, votes
 from summeter.meta.matrix import Level, Series, align
+from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats
+
+
+def unit_level(name: str) -> Level:
+    """The level of that name at which there are votes. Raises UsageError for any other."""
+    if name not in (Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY):
+        raise UsageError(f"there are votes on sentences, key facts and summaries, not at the level {name!r}")
+    return Level(name)
 
 
 def take(found: Votes, units: Bools) -> Votes:
@@ -28,22 +36,28 @@ def score_votes(columns: Columns, aspect: str, source: str | None = None) -> Vot
     if rows is None:
         return None
     found = gold_series(columns, aspect, Level.SUMMARY, MergeRule("each"), source)
-    items = list(dict.fromkeys(item for one in found for item in _items(one)))
-    place = {item: column for column, item in enumerate(items)}
-    matrix = np.full((len(found), len(items)), np.nan)
-    for row, one in enumerate(found):
-        matrix[row, [place[item] for item in _items(one)]] = one.value
-    source_name = block_of(found[0].signature)
-    size = len(items)
+    return replace(together([(one.judge, one) for one in found]), source=block_of(found[0].signature))
+
+
+def together(found: Sequence[tuple[str, Series]]) -> Votes:
+    """Series of one level as the votes of raters, each with its name; a unit that any of them has is a column."""
+    columns: dict[tuple[Any, ...], int] = {}
+    places = [[columns.setdefault(unit, len(columns)) for unit in _units(one)] for _, one in found]
+    matrix = np.full((len(found), len(columns)), np.nan)
+    for row, (_, one) in enumerate(found):
+        matrix[row, places[row]] = one.value
+    documents, systems, lists, index = zip(*columns, strict=True) if columns else ((), (), (), ())
+    level = found[0][1].level.value if found else "summary"
     return Votes(
-        matrix, tuple(one.judge for one in found), coded([item[0] for item in items]),
-        coded([item[1] for item in items]), Coded(np.zeros(size, np.int64), (None,)), np.full(size, -1, np.int64),
-        "summary", source_name,
+        matrix, tuple(name for name, _ in found), coded(documents), coded(systems), coded(lists),
+        np.array(index, np.int64), level, "",
     )  # fmt: skip
 
 
-def _items(one: Series) -> list[tuple[Any, Any]]:
-    return list(zip(one.document.labels(), one.system.labels(), strict=True))
+def _units(one: Series) -> Iterator[tuple[Any, ...]]:
+    return zip(
+        one.document.labels(), one.system.labels(), one.list_id.labels(), one.index.tolist(), strict=True
+    )
 
 
 def type_votes(columns: Columns, aspect: str, level: Level, source: str | None = None) -> Votes | None:
@@ -61,7 +75,8 @@ def type_votes(columns: Columns, aspect: str, level: Level, source: str | None =
 def merge(values: Floats, unit: str) -> Floats:
     """The mean of ratings; of labels the majority, none where it is split evenly."""
     counts = (~np.isnan(values)).sum(axis=0)
-    means = np.divide(np.nansum(values, axis=0), counts, out=np.full(values.shape[1], np.nan), where=counts > 0)
+    empty: Floats = np.full(values.shape[1], np.nan)
+    means: Floats = np.divide(np.nansum(values, axis=0), counts, out=empty, where=counts > 0)
     if unit == "summary":
         return means
     return np.where(means == 0.5, np.nan, np.round(means))

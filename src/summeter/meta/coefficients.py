@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from summeter.meta.agreement_draws import alpha_draws, cohen_draws, gwet_draws
 from summeter.meta.grids import Draws
 from summeter.records import UsageError
 from summeter.stats import (
@@ -17,7 +18,6 @@ from summeter.stats import (
     Model,
     Statistic,
     Status,
-    agreement_interval,
     bootstrap,
     bootstrap_mean,
     cohen_kappa,
@@ -43,9 +43,11 @@ FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
 FOR_RATINGS = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "ac2", "icc", "mean_pairwise_pearson",
                "rater_deviation")  # fmt: skip
 
-_ON_SCALE = frozenset({"kappa_cohen", "kappa_fleiss", "ac1", "ac2"})
+ON_SCALE = frozenset({"kappa_cohen", "kappa_fleiss", "ac1", "ac2"})
 _ANONYMOUS = frozenset({*ALPHAS, "kappa_fleiss", "ac1", "ac2", "rater_deviation", "identical"})
 _MANY_RATERS = 10
+_Function = Callable[[NDArray[Any]], Agreement | Statistic]
+FEW = "fewer than 2 documents: no interval"
 
 
 @dataclass(frozen=True)
@@ -108,22 +110,25 @@ def measure(name: str, values: Floats, documents: Ints, how: Measure, draws: Dra
     0.5333
     """
     check_names([name])
+    draws = draws if draws is not None and draws.resamples else None
     raters = int((~np.isnan(values)).any(axis=1).sum())
     compact = slots(values) if name in _ANONYMOUS else values[(~np.isnan(values)).any(axis=1)]
     if name in PAIRWISE:
         return _pairwise(name, values, documents, raters, draws)
-    function = _function(name, how)
-    try:
-        got = function(compact)
-    except ValueError as error:  # a vote that is not on the scale, or below 0 for ratios
+    if problem := _misfit(name, compact, how):
         units = values.shape[1]
-        return Measured(name, None, 0, units, None, Status.UNDEFINED, str(error), None, None, {"raters": raters})
+        return Measured(name, None, 0, units, None, Status.UNDEFINED, problem, None, None, {"raters": raters})
+    function = _function(name, how)
+    got = function(compact)
     details: dict[str, Any] = {"raters": raters, **_said(name, how)}
     if isinstance(got, Agreement):
         details |= {"votes": got.votes, "observed": got.observed, "expected": got.expected}
     p = got.p if isinstance(got, Statistic) else None
     made = Measured(name, got.value, got.n, got.missing, p, Status(got.status), got.reason, None, None, details)
-    return made if got.value is None or draws is None else _with_interval(made, function, compact, documents, draws)
+    if got.value is None or draws is None:
+        return made
+    numbered = np.unique(documents, return_inverse=True)[1].astype(np.int64)
+    return _with_interval(made, function, compact, numbered, how, draws)
 
 
 def slots(values: Floats) -> Floats:
@@ -157,15 +162,15 @@ def _said(name: str, how: Measure) -> dict[str, Any]:
         return {"model": how.model}
     if name == "ac2":
         return {"weights": how.weights, "scale": list(how.scale)}
-    return {"scale": list(how.scale)} if name in _ON_SCALE else {}
+    return {"scale": list(how.scale)} if name in ON_SCALE else {}
 
 
-def _function(name: str, how: Measure) -> Callable[[NDArray[Any]], Agreement | Statistic]:
+def _function(name: str, how: Measure) -> _Function:
     scale = how.scale or None
     if name in ALPHAS:
         level = Level(name.removeprefix("alpha_"))
         return lambda votes: krippendorff_alpha(votes, level)
-    made: dict[str, Callable[[NDArray[Any]], Agreement | Statistic]] = {
+    made: dict[str, _Function] = {
         "kappa_cohen": lambda votes: _cohen(votes, scale),
         "kappa_fleiss": lambda votes: fleiss_kappa(votes, scale),
         "ac1": lambda votes: gwet_ac1(votes, scale),
@@ -184,19 +189,59 @@ def _cohen(votes: NDArray[Any], scale: Sequence[float] | None) -> Agreement:
     return mean_cohen_kappa(votes, scale=scale)._replace(name="kappa_cohen")
 
 
+def _misfit(name: str, votes: Floats, how: Measure) -> str | None:
+    """Why votes cannot be measured so; None where they can."""
+    seen = votes[~np.isnan(votes)]
+    if name in ON_SCALE and not np.isin(seen, how.scale).all():
+        return f"some votes are not on the scale {', '.join(f'{value:g}' for value in how.scale)}"
+    return "ratio votes must not be negative" if name == "alpha_ratio" and (seen < 0).any() else None
+
+
 def _with_interval(
-    made: Measured, function: Callable[[NDArray[Any]], Agreement | Statistic], votes: Floats, documents: Ints,
-    draws: Draws,
-) -> Measured:  # fmt: skip
-    if isinstance(function(votes[:, :0]), Agreement):
-        got = agreement_interval(function, votes, documents, draws.resamples, draws.level, draws.seed)  # type: ignore[arg-type]
-    else:
-        got = bootstrap(
-            lambda columns: function(votes[:, columns.astype(np.int64)]).value, [np.arange(votes.shape[1])],
-            documents, draws.resamples, draws.level, draws.seed,
-        )  # fmt: skip
-    status = Status.OK if got.low is not None else Status.NO_INTERVAL
-    return made._replace(low=got.low, high=got.high, status=status, reason=made.reason or got.reason)
+    made: Measured, function: _Function, votes: Floats, documents: Ints, how: Measure, draws: Draws
+) -> Measured:
+    """The quickest way to an interval by document; `documents` are numbered 0..D-1."""
+    several = documents.max(initial=0) > 0
+    if not several:
+        return made._replace(status=Status.NO_INTERVAL, reason=FEW)
+    if made.name in ("rater_deviation", "identical"):
+        return _mean_interval(made, votes, documents, draws)
+    drawn = _drawn(made.name, votes, documents, how, draws)
+    if drawn is None:
+        return _slow_interval(made, function, votes, documents, draws)
+    ends = draws.ends(drawn)
+    if ends is None:
+        return made._replace(status=Status.NO_INTERVAL, reason="the coefficient is undefined in most resamples")
+    return made._replace(low=ends[0], high=ends[1])
+
+
+def _drawn(name: str, votes: Floats, documents: Ints, how: Measure, draws: Draws) -> Floats | None:
+    """The coefficient of each draw, where there is a quick way to all of them."""
+    times = draws.times(int(documents.max(initial=0)) + 1)
+    if name in ALPHAS:
+        return alpha_draws(votes, documents, times, name.removeprefix("alpha_"))
+    if name == "kappa_cohen":
+        return cohen_draws(votes, documents, times, how.scale)
+    return gwet_draws(name, votes, documents, times, how.scale, how.weights) if name in ON_SCALE else None
+
+
+def _mean_interval(made: Measured, votes: Floats, documents: Ints, draws: Draws) -> Measured:
+    """The interval of what is a mean over units."""
+    kept = (~np.isnan(votes)).sum(axis=0) >= 2
+    inside = votes[:, kept]
+    each = np.nanstd(inside, axis=0) if made.name == "rater_deviation" else np.nanmax(inside, 0) == np.nanmin(inside, 0)
+    got = bootstrap_mean(each.astype(np.float64), documents[kept], draws.resamples, draws.level, draws.seed)
+    return made._replace(low=got.low, high=got.high, status=Status(got.status), reason=got.reason)
+
+
+def _slow_interval(
+    made: Measured, function: _Function, votes: Floats, documents: Ints, draws: Draws
+) -> Measured:
+    got = bootstrap(
+        lambda columns: function(votes[:, columns.astype(np.int64)]).value, [np.arange(votes.shape[1])],
+        documents, draws.resamples, draws.level, draws.seed,
+    )  # fmt: skip
+    return made._replace(low=got.low, high=got.high, status=Status(got.status), reason=got.reason)
 
 
 def _pairwise(name: str, values: Floats, documents: Ints, raters: int, draws: Draws | None) -> Measured:

@@ -24,15 +24,15 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class Draws:
-    """How intervals are drawn: documents whole and with replacement, percentiles of `resamples` draws."""
+    """How intervals are drawn: documents whole and with replacement, percentiles of `resamples` draws (0: none)."""
 
     resamples: int = 1000
     level: float = 0.95
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.resamples < 1 or not 0 < self.level < 1:
-            raise UsageError(f"need resamples >= 1 and 0 < level < 1, got {self.resamples} and {self.level}")
+        if self.resamples < 0 or not 0 < self.level < 1:
+            raise UsageError(f"need resamples >= 0 and 0 < level < 1, got {self.resamples} and {self.level}")
 
     def times(self, units: int) -> NDArray[np.int64]:
         """How often each of the units is in each draw (draws x units); the same for the same number of units."""
@@ -123,6 +123,8 @@ def system_means(values: Floats) -> Floats:
 
 def drawn_row(about: Mapping[str, Any], value: float | None, ends: tuple[float, float] | None, draws: Draws) -> Row:
     """A row with the ends of its interval; `about` holds the other fields, and the reason where there is no value."""
+    if value is not None and not draws.resamples:
+        return Row(**about, value=value)
     if value is None or ends is None:
         reason = about.get("reason") or (None if value is None else "too few documents for an interval")
         status = status_of(value, "no_interval")

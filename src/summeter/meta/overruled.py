@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from summeter.meta.ballots import unit_level
 from summeter.meta.gold import gold_series
-from summeter.meta.grids import Draws, named
+from summeter.meta.grids import Draws, drawn_row, named
 from summeter.meta.inputs import Gold, Judging, judged, people
 from summeter.meta.matrix import Level, Series, Use, align
-from summeter.meta.results import Row, Study, status_of
+from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError
 from summeter.stats import bootstrap_mean
@@ -27,7 +28,7 @@ def overruled(
     those shown as 1 and as 0 (`details.shown`); `n` units have both labels. Raises UsageError where no unit has.
     """
     chosen_, draws = selected(select, aspect), draws or Draws()
-    at = Level(level)
+    at = unit_level(level)
     machine, (columns, _) = judged(shown), people(gold, chosen_.set_name)
     rows: list[Row] = []
     for question in machine.questions(judge=chosen_.judge):
@@ -51,15 +52,13 @@ def _overruled(said: Series, merged: Series, level: Level, draws: Draws) -> list
     for label in (None, 1.0, 0.0):
         inside = np.ones(len(pairs), dtype=np.bool_) if label is None else pairs.x == label
         got = bootstrap_mean(
-            changed[inside], pairs.document.codes[inside], draws.resamples, draws.level, draws.seed
+            changed[inside], pairs.document.codes[inside], max(1, draws.resamples), draws.level, draws.seed
         )
         details: dict[str, Any] = {"overruled": int(np.nansum(changed[inside]))}
         if label is not None:
             details |= {"shown": int(label), "group": f"shown {label:g}"}
         reason = got.reason if got.value is not None else "no unit has both labels"
-        rows.append(Row(
-            **fields, value=got.value, status=status_of(got.value, got.status), reason=reason, n=got.n,
-            missing=got.missing, low=got.low, high=got.high, details=details,
-            interval=draws.text() if got.low is not None else None,
-        ))  # fmt: skip
+        ends = None if got.low is None or got.high is None else (got.low, got.high)
+        about = {**fields, "n": got.n, "missing": got.missing, "reason": reason, "details": details}
+        rows.append(drawn_row(about, got.value, ends, draws))
     return rows

@@ -29,6 +29,7 @@ from summeter.records import UsageError
 from summeter.stats import (
     Games,
     PairPreference,
+    Strength,
     bradley_terry,
     chain,
     compare_pair,
@@ -332,7 +333,7 @@ def _win_rates(systems: Sequence[str], grid: Floats, fields: Mapping[str, Any], 
 def _strengths(
     games: Games, systems: Sequence[str], fields: Mapping[str, Any], draws: Draws, prior: float
 ) -> list[Row]:
-    fit = bradley_terry(games, len(systems), prior, draws.resamples, draws.level, draws.seed)
+    fit = bradley_terry(games, len(systems), prior, max(1, draws.resamples), draws.level, draws.seed)
     about = {**fields, "study": "bradley_terry", "level": Level.SYSTEM.value, "statistic": "strength", "n": fit.n,
              "missing": fit.missing}  # fmt: skip
     if fit.lost:
@@ -341,11 +342,13 @@ def _strengths(
         reason = fit.reason if _linked(games, len(systems)) else _APART
         return [Row(**about, system=name, value=None, status="undefined", reason=reason) for name in systems]
     return [
-        Row(**about, system=systems[one.system], value=one.strength, low=one.low, high=one.high,
-            status=status_of(one.strength, fit.status), reason=fit.reason,
-            interval=None if one.low is None else draws.text())
+        drawn_row({**about, "system": systems[one.system], "reason": fit.reason}, one.strength, _ends_of(one), draws)
         for one in fit.strengths
-    ]  # fmt: skip
+    ]
+
+
+def _ends_of(one: Strength) -> tuple[float, float] | None:
+    return None if one.low is None or one.high is None else (one.low, one.high)
 
 
 def _linked(games: Games, systems: int) -> bool:

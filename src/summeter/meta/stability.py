@@ -41,10 +41,15 @@ class Steady:
     together: bool = True
 
     def __post_init__(self) -> None:
-        known = [one.value for one in Coefficient]
-        for name in self.coefficients:
-            if name not in known:
-                raise UsageError(f"no coefficient {name!r}; there are: {', '.join(known)}")
+        check_coefficients(self.coefficients)
+
+
+def check_coefficients(names: Sequence[str]) -> None:
+    """Raise UsageError for none, or for a coefficient that there is not."""
+    known = [one.value for one in Coefficient]
+    strange = [name for name in names if name not in known]
+    if strange or not names:
+        raise UsageError(f"no coefficient {strange[0] if strange else ''!r}; there are: {', '.join(known)}")
 
 
 class Candidates(NamedTuple):
@@ -76,7 +81,7 @@ def stability(
     rows: list[Row] = []
     for one in tables(sides(run, gold, chosen), chosen):
         got = candidates(one.judge, one.gold, steady.coefficients, draws)
-        rows += per_system_rows("per_candidate", one, one.fields(), got, draws)
+        rows += per_system_rows("per_candidate", one.systems, one.fields(), got, draws)
         for name in steady.coefficients:
             rows += _spread(one, got, name, draws)
             rows.append(_meta(one, got, name, steady, draws))
@@ -112,13 +117,15 @@ def _drawn(x: Floats, y: Floats, times: np.ndarray[Any, np.dtype[np.int64]], kin
     return values
 
 
-def per_system_rows(study: str, one: Table, fields: dict[str, Any], got: Candidates, draws: Draws) -> list[Row]:
+def per_system_rows(
+    study: str, systems: Sequence[str], fields: dict[str, Any], got: Candidates, draws: Draws
+) -> list[Row]:
     """One row a system and coefficient."""
     rows = []
     for name, found in got.found.items():
         for place, stat in enumerate(found):
             about = {**fields, "study": study, "level": Level.SUMMARY.value, "average": "pooled", "statistic": name,
-                     "system": one.systems[place], "n": stat.n, "missing": stat.missing, "p": stat.p,
+                     "system": systems[place], "n": stat.n, "missing": stat.missing, "p": stat.p,
                      "reason": stat.reason}  # fmt: skip
             ends = draws.ends(got.drawn[name][:, place]) if stat.value is not None and stat.n > 2 else None
             rows.append(drawn_row(about, stat.value, ends, draws))

@@ -1,0 +1,70 @@
+"""Does a judge say the same when asked again? Temperature 0 is no guarantee of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from summeter.meta.ballots import together as side_by_side
+from summeter.meta.ballots import unit_level
+from summeter.meta.coefficients import Measure, measure, scale_of
+from summeter.meta.grids import Draws, drawn_row, merged_details, named
+from summeter.meta.inputs import Judged, Judging, judged
+from summeter.meta.matrix import Level, Series, Use
+from summeter.meta.results import Row, Study
+from summeter.meta.selection import Selection, selected
+from summeter.records import UsageError
+
+FOR_LABELS = ("identical", "alpha_nominal")
+FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
+
+
+def self_consistency(
+    runs: Sequence[Judging], *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
+    level: str = "summary", draws: Draws | None = None,
+) -> Study:  # fmt: skip
+    """How far repeats of one judge agree: each of `runs` is one time of asking.
+
+    What is compared has the same signature in the runs, or else the same judge and model (a seed may differ). Rows
+    have the study `self_consistency`: `identical` (the share of units on which all repeats say the same), alpha, and
+    for scores the mean population standard deviation over repeats. Raises UsageError without a judge in two runs.
+    """
+    chosen, draws, at = selected(select, aspect), draws or Draws(), unit_level(level)
+    rows = [row for found in _repeats([judged(run) for run in runs], chosen, at) for row in _rows(found, at, draws)]
+    if not rows:
+        raise UsageError("no judge is in two of the runs, on the same aspect and at this level")
+    return Study("self_consistency", rows)
+
+
+def _repeats(runs: Sequence[Judged], chosen: Selection, level: Level) -> list[list[Series]]:
+    """The series of each judge and aspect over the runs, those with two or more."""
+    use = Use.VALUE if level is Level.SUMMARY else Use.LABEL
+    names = [one.partition(":")[0] for one in chosen.aspects]
+    by_signature: dict[tuple[str | None, ...], list[Series]] = {}
+    by_judge: dict[tuple[str | None, ...], list[Series]] = {}
+    for run in runs:
+        for question in run.questions(judge=chosen.judge):
+            if names and question[2] not in names:
+                continue
+            series = run.series(question, level, use)
+            if len(series):
+                by_signature.setdefault(question, []).append(series)
+                by_judge.setdefault((series.judge, series.model, series.aspect), []).append(series)
+    same = [found for found in by_signature.values() if len(found) > 1]
+    return same or [found for found in by_judge.values() if len(found) > 1]
+
+
+def _rows(found: Sequence[Series], level: Level, draws: Draws) -> list[Row]:
+    votes = side_by_side([(f"repeat {number}", one) for number, one in enumerate(found, 1)])
+    seen = votes.values[~np.isnan(votes.values)]
+    names = FOR_LABELS if np.isin(seen, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES
+    rows = []
+    for name in names:
+        got = measure(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), draws)
+        ends = None if got.low is None or got.high is None else (got.low, got.high)
+        about = merged_details(named(found[0]), **got.details, repeats=len(found))
+        about |= {"study": "self_consistency", "level": level.value, "statistic": name, "n": got.n,
+                  "missing": got.missing, "reason": got.reason}  # fmt: skip
+        rows.append(drawn_row(about, got.value, ends, draws))
+    return rows

@@ -1,0 +1,236 @@
+"""Can a judge's trust be known without people? (Shen et al., 2023, section 4.3.)
+
+Two judges, or one judge asked in two ways (RTS and MCQ), agree more on some systems than on others: the reliability
+R_i is their correlation on the summaries of system i (study `reliability`). Whether that tells on which systems the
+judge agrees with people is checked against people: rho over systems of R_i and the judge's correlation with people
+P_i (study `reliability_check`). `verdict` says, for a tolerance r, which systems need people: those with R_i < r, or
+without any R_i. `dependence` says how far a judge's aspects go together, beside how far people's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from summeter.meta.columns import Columns, join
+from summeter.meta.gold import aspects, gold_series
+from summeter.meta.grids import Draws, drawn_row, merged_details, named
+from summeter.meta.inputs import Gold, Judged, Judging, judged, people
+from summeter.meta.matrix import Level, Series, align
+from summeter.meta.results import Row, Study
+from summeter.meta.selection import Selection, selected
+from summeter.meta.stability import (
+    USUAL,
+    Candidates,
+    candidates,
+    check_coefficients,
+    correlate_draws,
+    over_systems,
+    per_system_rows,
+)
+from summeter.records import UsageError
+from summeter.stats import correlate, correlation_interval
+from summeter.stats.base import Floats
+from summeter.store.run import RunFolder
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How reliability is measured.
+
+    `judges` are the two to compare (names or signatures); by default every two that judged the same aspect.
+    `tolerance` is the r below which a system needs people, on the first coefficient; none for no verdict.
+    `together` drops a system on which any coefficient is undefined from all. `dependence` adds the correlations
+    between aspects.
+    """
+
+    judges: tuple[str, str] | None = None
+    coefficients: Sequence[str] = USUAL
+    tolerance: float | None = None
+    together: bool = True
+    dependence: bool = True
+
+    def __post_init__(self) -> None:
+        check_coefficients(self.coefficients)
+        if self.tolerance is not None and not -1 <= self.tolerance <= 1:
+            raise UsageError(f"a tolerance is a correlation, from -1 to 1, not {self.tolerance}")
+
+
+class _Two(NamedTuple):
+    """Two judges' and people's scores on the same systems and documents (people's None without a gold)."""
+
+    first: Series
+    second: Series
+    gold: Series | None
+    systems: tuple[str, ...]
+    grids: tuple[Floats, ...]
+
+    def fields(self) -> dict[str, Any]:
+        """Both judges, joined by a plus, as the fields of a row."""
+        one, two = named(self.first), named(self.second)
+        both = {name: f"{one[name]} + {two[name]}" for name in ("judge", "signature")}
+        models = dict.fromkeys(model for model in (one["model"], two["model"]) if model)
+        return {**one, **both, "model": " + ".join(models) or None}
+
+
+def reliability(
+    run: Judging | Sequence[RunFolder], gold: Gold | None = None, *, aspect: str | Sequence[str] | None = None,
+    select: Selection | None = None, trust: Trust | None = None, draws: Draws | None = None,
+) -> Study:  # fmt: skip
+    """How far two judges agree on each system, and with people's judgments, what that is worth.
+
+    `run` may be several runs' folders, one a judge. Raises UsageError where no aspect has two judges.
+    """
+    chosen, trust, draws = selected(select, aspect), trust or Trust(), draws or Draws()
+    machine = together(run)
+    theirs = None if gold is None else people(gold, chosen.set_name)[0]
+    rows: list[Row] = []
+    notes: list[str] = []
+    for two in _twos(machine, theirs, chosen, trust):
+        reliable = candidates(two.grids[0], two.grids[1], trust.coefficients, draws)
+        rows += per_system_rows("reliability", two.systems, two.fields(), reliable, draws)
+        rows += _verdict(two, reliable, trust, notes)
+        rows += _checks(two, reliable, trust, draws)
+    if trust.dependence:
+        rows += dependence(machine, theirs, chosen, trust.coefficients[0], draws)
+    if not rows:
+        raise UsageError("reliability needs two judges of one aspect (or --judges to name them); "
+                         f"the run has: {', '.join(dict.fromkeys(one[0] for one in machine.questions()))}")  # fmt: skip
+    return Study("reliability", rows, notes)
+
+
+def together(run: Judging | Sequence[RunFolder]) -> Judged:
+    """One run, or several as one (the context is the first's)."""
+    if not isinstance(run, Sequence) or not all(isinstance(one, RunFolder) for one in run) or not run:
+        return judged(run)  # type: ignore[arg-type]
+    found = [judged(one) for one in run]
+    reduce = {name: how for one in found for name, how in one.reduce.items()}
+    return Judged(join([one.columns for one in found]), reduce, found[0].context)
+
+
+def _twos(machine: Judged, theirs: Columns | None, chosen: Selection, trust: Trust) -> Iterator[_Two]:
+    names = [one.partition(":") for one in chosen.aspects]
+    asked = {own: gold or own for own, _, gold in names} or {one[2]: one[2] for one in machine.questions()}
+    for own, gold_aspect in asked.items():
+        made = [machine.series(one, Level.SUMMARY) for one in machine.questions(own, chosen.judge)]
+        usable = [one for one in made if len(one)]
+        golds: list[Series | None] = [None]
+        if theirs is not None:
+            golds = [*gold_series(theirs, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
+        for first, second in _pairs(usable, trust.judges):
+            for gold in golds:
+                yield _two(first, second, gold)
+
+
+def _pairs(made: Sequence[Series], judges: tuple[str, str] | None) -> list[tuple[Series, Series]]:
+    if judges is None:
+        return list(combinations(made, 2))
+    sides = [[one for one in made if name in (one.judge, one.signature)] for name in judges]
+    return [(one, two) for one in sides[0] for two in sides[1] if one is not two]
+
+
+def _two(first: Series, second: Series, gold: Series | None) -> _Two:
+    series = [one for one in (first, second, gold) if one is not None]
+    grids = [one.grid() for one in series]
+    systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
+    documents = tuple(dict.fromkeys(name for grid in grids for name in grid.documents))
+    found = []
+    for grid in grids:
+        matrix = np.full((len(systems), len(documents)), np.nan)
+        rows = [(place, grid.systems.index(name)) for place, name in enumerate(systems) if name in grid.systems]
+        columns = [documents.index(name) for name in grid.documents]
+        for place, row in rows:
+            matrix[place, columns] = grid.values[row]
+        found.append(matrix)
+    return _Two(first, second, gold, systems, tuple(found))
+
+
+def _verdict(two: _Two, reliable: Candidates, trust: Trust, notes: list[str]) -> list[Row]:
+    """For each system, 1 where people are needed, 0 where the judges agree at least as much as asked."""
+    if trust.tolerance is None:
+        return []
+    name = trust.coefficients[0]
+    rows, needed = [], []
+    for system, stat in zip(two.systems, reliable.found[name], strict=True):
+        need = stat.value is None or stat.value < trust.tolerance
+        needed += [system] if need else []
+        details = {"reliability": stat.value, "tolerance": trust.tolerance, "coefficient": name}
+        rows.append(Row(
+            **two.fields(), study="verdict", statistic="needs_people", level=Level.SYSTEM.value, system=system,
+            value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason, details=details,
+        ))  # fmt: skip
+    told = ", ".join(needed) or "none"
+    notes.append(
+        f"{two.first.judge} and {two.second.judge} on {two.first.aspect}: at {name} < {trust.tolerance:g} people are "
+        f"needed for {len(needed)} of {len(rows)} systems ({told})"
+    )
+    return rows
+
+
+def _checks(two: _Two, reliable: Candidates, trust: Trust, draws: Draws) -> Iterator[Row]:
+    """rho(R, P) over systems, for each of the two judges' P."""
+    if two.gold is None:
+        return
+    for place, judge in enumerate((two.first, two.second)):
+        with_people = candidates(two.grids[place], two.grids[2], trust.coefficients, draws)
+        for name in trust.coefficients:
+            kept = reliable.defined(name, together=trust.together) & with_people.defined(name, together=trust.together)
+            stat = over_systems(name, reliable.values(name)[kept], with_people.values(name)[kept])
+            drawn = correlate_draws(reliable.drawn[name][:, kept], with_people.drawn[name][:, kept], name)
+            dropped = [system for system, here in zip(two.systems, kept, strict=True) if not here]
+            other = two.second if judge is two.first else two.first
+            about = merged_details(named(judge, two.gold), k=stat.n, dropped=dropped, with_judge=other.signature)
+            about |= {"study": "reliability_check", "level": Level.SYSTEM.value, "statistic": name, "n": stat.n,
+                      "missing": len(dropped), "p": stat.p, "reason": stat.reason}  # fmt: skip
+            yield drawn_row(about, stat.value, draws.ends(drawn) if stat.value is not None else None, draws)
+
+
+def dependence(
+    machine: Judged, theirs: Columns | None, chosen: Selection, coefficient: str, draws: Draws
+) -> Iterator[Row]:
+    """Correlations between the aspects of each judge over all summaries, with people's in `details`.
+
+    A judge that cannot tell aspects apart has correlations far above people's. Rows have the study `dependence` and
+    the aspect `A+B`; people's own have the judge `people`.
+    """
+    names = [one.partition(":")[0] for one in chosen.aspects]
+    own: dict[tuple[str, str], list[Series]] = {}
+    for question in machine.questions(judge=chosen.judge):
+        if not names or question[2] in names:
+            series = machine.series(question, Level.SUMMARY)
+            if len(series):
+                own.setdefault(question[:2], []).append(series)
+    human: dict[str, float] = {}
+    if theirs is not None:
+        golds = [gold_series(theirs, one, Level.SUMMARY, chosen.rule, chosen.source) for one in aspects(theirs)]
+        wanted = {series.aspect for found in own.values() for series in found}
+        merged = [found[0] for found in golds if found and found[0].aspect in wanted]
+        for row in _between(merged, coefficient, draws, {}):
+            if row.value is not None:
+                human[row.aspect or ""] = row.value
+            yield row
+    for found in own.values():
+        yield from _between(found, coefficient, draws, human)
+
+
+def _between(found: Sequence[Series], name: str, draws: Draws, human: dict[str, float]) -> Iterator[Row]:
+    for one, two in combinations(found, 2):
+        pairs = align(one, two)
+        stat = correlate(pairs.x, pairs.y, name)
+        ends = None
+        if stat.value is not None and draws.resamples:
+            got = correlation_interval(
+                pairs.x, pairs.y, name, pairs.document.codes, draws.resamples, draws.level, draws.seed
+            )
+            ends = None if got.low is None or got.high is None else (got.low, got.high)
+        aspect = f"{one.aspect}+{two.aspect}"
+        theirs = human.get(aspect, human.get(f"{two.aspect}+{one.aspect}"))
+        details = {} if theirs is None or stat.value is None else {"people": theirs, "above": stat.value - theirs}
+        about = {**merged_details(named(one), **details), "aspect": aspect, "study": "dependence", "statistic": name,
+                 "level": Level.SUMMARY.value, "average": "pooled", "n": stat.n, "missing": stat.missing,
+                 "p": stat.p, "reason": stat.reason}  # fmt: skip
+        yield drawn_row(about, stat.value, ends, draws)
