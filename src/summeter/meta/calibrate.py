@@ -1,0 +1,360 @@
+"""Is a judge good enough to be trusted here? A calibration file from 50 or more human labels.
+
+It says how well the judge's decisions agree with people's (Cohen's kappa, Krippendorff's alpha, with intervals by
+document), what a constant answer would reach, what people reach among themselves, and which items they differ on,
+the worst first. Where a dev split is named, a threshold is tuned there alone (`stats.tune_threshold`) and everything
+else is measured on the rest. The file is bound to the judge's signature (which holds model, prompt and settings),
+the aspect and the data: `gate` refuses it once the judge has changed, and a file changed by hand is refused as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from summeter._version import __version__
+from summeter.meta.disagreements import Disagreement, disagreements
+from summeter.meta.gold import Votes, decisions, votes
+from summeter.meta.inputs import Gold
+from summeter.meta.matrix import Level, Pairs, Use
+from summeter.meta.results import Row, Study, status_of
+from summeter.meta.selection import Selection, Sides, all_pairs, selected, sides
+from summeter.records import InputError, Record, UsageError, digest
+from summeter.stats import (
+    Interval,
+    Threshold,
+    agreement_interval,
+    classification_interval,
+    cohen_kappa,
+    decide,
+    fleiss_kappa,
+    krippendorff_alpha,
+    tune_threshold,
+)
+from summeter.stats import classify as classify_labels
+from summeter.stats.base import Floats
+from summeter.store.atomic import write_text
+from summeter.store.run import RunFolder
+
+STUDY = "calibration"
+SCHEMA: Final = "summeter-calibration/1"
+FEWEST = 50
+"""Fewer human labels than this do not make a calibration."""
+RESAMPLES = 1000
+
+
+class Measure(Record):
+    """A coefficient or rate with its interval; `value` is None where `reason` says why."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int
+    missing: int = 0
+    reason: str | None = None
+
+
+class Calibration(Record):
+    """Everything in a calibration file. `threshold` is None where the judge's own labels are used."""
+
+    schema_: Literal["summeter-calibration/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
+    summeter: str
+    judge: str
+    signature: str
+    model: str | None
+    prompt: str | None
+    aspect: str
+    gold_aspect: str
+    gold_signature: str
+    level: str
+    data: str
+    data_hash: str
+    dev: str | None
+    dev_n: int
+    threshold: float | None
+    dev_balanced_accuracy: float | None
+    n: int
+    missing: int
+    missing_reasons: dict[str, int]
+    kappa: Measure
+    alpha: Measure
+    accuracy: Measure
+    balanced_accuracy: Measure
+    baseline_label: int
+    baseline_accuracy: float | None
+    ceiling_kappa: Measure
+    ceiling_alpha: Measure
+    annotators: int
+    interval: str
+    disagreements_total: int
+    disagreements: tuple[Disagreement, ...]
+    checksum: str = ""
+
+    def sealed(self) -> Calibration:
+        """With the checksum of everything else."""
+        return self.model_copy(update={"checksum": self._sum()})
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing was changed since it was sealed."""
+        return self.checksum == self._sum()
+
+    def _sum(self) -> str:
+        return digest(self.model_dump(mode="json", by_alias=True, exclude={"checksum"}), 16)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a judge is calibrated: the dev split ("column=value", or a value of `split`), and what is enough.
+
+    `allow_few` accepts fewer than 50 labels. `listed` is how many disagreements the file holds.
+    """
+
+    dev: str | None = None
+    allow_few: bool = False
+    listed: int = 100
+    resamples: int = RESAMPLES
+    seed: int = 0
+
+    @property
+    def split(self) -> tuple[str, str]:
+        """(column, value) of the dev split."""
+        column, equals, value = (self.dev or "").partition("=")
+        return (column, value) if equals else ("split", column)
+
+
+def calibrate(
+    run: RunFolder, gold: Gold, *, aspect: str, level: str | None = None, select: Selection | None = None,
+    plan: Plan | None = None,
+) -> Calibration:  # fmt: skip
+    """Calibrate one judge of a run on one aspect (or `JUDGE:GOLD`) against people's labels.
+
+    `level` is by default that of the labels people gave: sentences, else key facts, else summaries. Values of
+    people that are not 0 or 1 need `select.gold_at_least`. Raises UsageError with fewer than 50 labels (unless
+    `plan.allow_few`), where several judges fit (name one in `select.judge`), and where a dev split has no label.
+    """
+    chosen, how = selected(select, aspect), plan or Plan()
+    read = sides(run, gold, chosen)
+    pairs = _chosen(read, chosen, level, how)
+    if chosen.gold_at_least is None:
+        decisions(pairs.gold)  # raises where people's values are no yes or no
+    if pairs.n < FEWEST and not how.allow_few:
+        raise UsageError(
+            f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
+            f"{FEWEST}; label more, or accept a coarse one with --allow-few"
+        )
+    tuned, tested = _tuned(pairs, how)
+    said = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
+    found = votes(read.gold, pairs.gold.aspect, pairs.level, chosen.source)
+    listed = disagreements(run, tested, said, found)
+    made = _measured(tested, said, how)
+    ceiling = _ceiling(found, chosen, how)
+    judge = pairs.judge
+    return Calibration(
+        summeter=__version__, judge=judge.judge, signature=judge.signature, model=judge.model,
+        prompt=part_of(judge.signature, "prompt"), aspect=judge.aspect, gold_aspect=pairs.gold.aspect,
+        gold_signature=pairs.gold.signature + (f"|at_least:{chosen.gold_at_least:g}" if chosen.gold_at_least else ""),
+        level=pairs.level.value, data=run.manifest.data.source, data_hash=run.manifest.data.hash,
+        dev=None if tuned is None else "=".join(how.split), dev_n=0 if tuned is None else tuned.n,
+        threshold=None if tuned is None else tuned.threshold,
+        dev_balanced_accuracy=None if tuned is None else tuned.balanced_accuracy,
+        n=made.kappa.n, missing=tested.missing, missing_reasons=tested.missing_reasons,
+        kappa=made.kappa, alpha=made.alpha, accuracy=made.accuracy, balanced_accuracy=made.balanced,
+        baseline_label=made.constant, baseline_accuracy=made.baseline, ceiling_kappa=ceiling.kappa,
+        ceiling_alpha=ceiling.alpha, annotators=ceiling.raters,
+        interval=f"95% percentile bootstrap by document, {how.resamples} resamples, seed {how.seed}",
+        disagreements_total=len(listed), disagreements=tuple(listed[: how.listed]), schema=SCHEMA,
+    ).sealed()  # fmt: skip
+
+
+def part_of(signature: str, key: str) -> str | None:
+    """A named part of a signature.
+
+    >>> part_of("geval|judge:openai/gpt-4o|prompt:c1a0|v:1", "prompt")
+    'c1a0'
+    """
+    parts = dict(part.partition(":")[::2] for part in signature.split("|")[1:])
+    return parts.get(key)
+
+
+def _chosen(read: Sides, chosen: Selection, level: str | None, plan: Plan) -> Pairs:
+    """The one judge's values beside people's; its own decisions where no threshold is tuned."""
+    use = Use.VALUE if plan.dev is not None else Use.LABEL
+    levels = [Level(level)] if level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
+    if levels[0].base is not levels[0]:
+        raise UsageError(f"judges are calibrated on sentences, key facts or summaries, not at the level {level}")
+    lost: UsageError | None = None
+    for one in levels:
+        try:
+            found = list(all_pairs(read, one, chosen, use))
+        except UsageError as error:
+            lost = lost or error
+            continue
+        if len(found) > 1:
+            judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in found))
+            raise UsageError(f"several judges fit; choose one with --judge: {judges}")
+        return found[0]
+    raise lost or UsageError("nothing to calibrate on")
+
+
+def _tuned(pairs: Pairs, plan: Plan) -> tuple[Threshold | None, Pairs]:
+    if plan.dev is None:
+        if not np.isin(pairs.x[~np.isnan(pairs.x)], (0.0, 1.0)).all() or np.isnan(pairs.x).all():
+            raise UsageError(
+                f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (--dev)"
+            )
+        return None, pairs
+    column, value = plan.split
+    dev = pairs.column(column).equal(value)
+    if not dev.any() or dev.all():
+        there = ", ".join(str(name) for name in pairs.column(column).used() if name is not None) or "none"
+        rest = "nothing is left to measure on" if dev.any() else f"no row has it; {column} has: {there}"
+        raise UsageError(f"no threshold can be tuned on {column}={value}: {rest}")
+    part = pairs.take(dev)
+    found = tune_threshold(part.y, part.x)
+    if found.threshold is None:
+        raise UsageError(f"no threshold can be tuned on {column}={value}: {found.reason}")
+    return found, pairs.take(~dev)
+
+
+class _Measured(NamedTuple):
+    kappa: Measure
+    alpha: Measure
+    accuracy: Measure
+    balanced: Measure
+    constant: int
+    baseline: float | None
+
+
+def _measured(pairs: Pairs, said: Floats, plan: Plan) -> _Measured:
+    gold = pairs.y
+    both = np.stack([said, gold])
+    documents = pairs.document.codes
+    kappa = agreement_interval(lambda table: cohen_kappa(table, scale=(0.0, 1.0)), both, documents, plan.resamples,
+                               seed=plan.seed)  # fmt: skip
+    alpha = agreement_interval(krippendorff_alpha, both, documents, plan.resamples, seed=plan.seed)
+    accuracy, balanced = (
+        classification_interval(gold, said, name, documents, plan.resamples, seed=plan.seed)
+        for name in ("accuracy", "balanced_accuracy")
+    )
+    kept = gold[~np.isnan(gold)]
+    constant = int(kept.mean() >= 0.5) if len(kept) else 1
+    always = np.where(np.isnan(said), np.nan, float(constant))
+    return _Measured(
+        _measure(kappa), _measure(alpha), _measure(accuracy), _measure(balanced), constant,
+        classify_labels(gold, always).accuracy.value,
+    )  # fmt: skip
+
+
+def _measure(got: Interval) -> Measure:
+    return Measure(value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason)
+
+
+class _Ceiling(NamedTuple):
+    kappa: Measure
+    alpha: Measure
+    raters: int
+
+
+def _ceiling(found: Votes | None, chosen: Selection, plan: Plan) -> _Ceiling:
+    """What people reach among themselves, on all units that two or more of them judged."""
+    alone = Measure(value=None, n=0, reason="fewer than 2 annotators: people's own agreement is not known")
+    if found is None or len(found.raters) < 2:
+        return _Ceiling(alone, alone, 0 if found is None else len(found.raters))
+    table = found.values
+    if chosen.gold_at_least is not None:
+        table = np.where(np.isnan(table), np.nan, (table >= chosen.gold_at_least).astype(np.float64))
+    # Neither coefficient asks who cast a vote: with NaN sorted last, hundreds of raters become a few rows.
+    table = np.sort(table, axis=0)[: int((~np.isnan(table)).sum(axis=0).max(initial=1))]
+    documents = found.document.codes
+    kappa = agreement_interval(fleiss_kappa, table, documents, plan.resamples, seed=plan.seed)
+    alpha = agreement_interval(krippendorff_alpha, table, documents, plan.resamples, seed=plan.seed)
+    return _Ceiling(_measure(kappa), _measure(alpha), len(found.raters))
+
+
+def save_calibration(calibration: Calibration, file: str | Path) -> None:
+    """Write a calibration file, whole or not at all."""
+    write_text(file, calibration.model_dump_json(by_alias=True, indent=1) + "\n")
+
+
+def load_calibration(file: str | Path) -> Calibration:
+    """Read a calibration file. Raises InputError where it is none, or was changed by hand."""
+    path = Path(file)
+    try:
+        found = Calibration.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: no such calibration file; make one with `summeter meta calibrate`") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or None
+        raise InputError.at(path, None, place, f"not a calibration file of this version: {first['msg']}") from error
+    if not found.intact:
+        raise InputError.at(path, None, "checksum", "was changed since it was made; calibrate again")
+    return found
+
+
+def calibration_study(made: Calibration) -> Study:
+    """A calibration as the rows of the study "calibration", with its verdict in words."""
+    common: dict[str, Any] = {
+        "study": STUDY, "judge": made.judge, "signature": made.signature, "model": made.model, "aspect": made.aspect,
+        "gold_aspect": made.gold_aspect, "level": made.level, "average": "pooled",
+        "gold_signature": made.gold_signature,
+    }  # fmt: skip
+    people = {**common, "judge": "people", "signature": None, "model": None}
+    rows = [
+        *_threshold_row(made, common),
+        _row(common, "kappa_cohen", made.kappa, made),
+        _row(common, "alpha_nominal", made.alpha, made),
+        _row(common, "accuracy", made.accuracy, made),
+        _row(common, "balanced_accuracy", made.balanced_accuracy, made),
+        _row(common, "baseline_accuracy", Measure(
+            value=made.baseline_accuracy, n=made.accuracy.n, missing=made.accuracy.missing,
+            reason=None if made.baseline_accuracy is not None else "no labels",
+        ), made, always=made.baseline_label),
+        _row(people, "kappa_fleiss", made.ceiling_kappa, made, annotators=made.annotators),
+        _row(people, "alpha_nominal", made.ceiling_alpha, made, annotators=made.annotators),
+    ]  # fmt: skip
+    return Study(STUDY, rows, [_verdict(made), *_told(made.disagreements[:5], made.disagreements_total)])
+
+
+def _threshold_row(made: Calibration, common: Mapping[str, Any]) -> Iterator[Row]:
+    if made.threshold is not None:
+        details = {"tuned_on": made.dev, "balanced_accuracy": made.dev_balanced_accuracy}
+        yield Row(**common, statistic="threshold", value=made.threshold, n=made.dev_n, details=details)
+
+
+def _row(common: Mapping[str, Any], name: str, got: Measure, made: Calibration, **details: Any) -> Row:
+    return Row(
+        **common, statistic=name, value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing,
+        status=status_of(got.value, None if got.low is not None or name == "baseline_accuracy" else "no_interval"),
+        reason=got.reason, interval=made.interval if got.low is not None else None, details=details,
+    )  # fmt: skip
+
+
+def _verdict(made: Calibration) -> str:
+    kappa, ceiling, base = made.kappa, made.ceiling_kappa, made.baseline_accuracy
+    ends = "" if kappa.low is None else f" [{kappa.low:.2f}, {kappa.high:.2f}]"
+    agrees = "kappa is undefined" if kappa.value is None else f"kappa with people is {kappa.value:.2f}{ends}"
+    among = "" if ceiling.value is None else f"; people's own is {ceiling.value:.2f} ({made.annotators} annotators)"
+    right = "" if made.accuracy.value is None else f"; it is right on {made.accuracy.value:.0%}"
+    const = "" if base is None else f", where always saying {made.baseline_label} is right on {base:.0%}"
+    weak = ""
+    if kappa.low is not None and kappa.low <= 0:
+        weak = "; that is no better than chance, as far as these labels tell"
+    return f"{made.judge} on {made.aspect}: {agrees}{among}{right}{const}{weak} (n = {made.n}, missing {made.missing})"
+
+
+def _told(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
+    if total:
+        yield f"{total} disagreement{'' if total == 1 else 's'}, the worst first:"
+    for one in listed:
+        place = "" if one.index is None else f", {one.unit} {one.index}"
+        score = "" if one.score is None else f" ({one.score:.2f})"
+        why = f": {one.reason}" if one.reason else ""
+        yield f"  {one.document_id}/{one.system}{place}: judge {one.decision}{score}, people {one.gold}{why}"
+

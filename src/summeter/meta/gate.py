@@ -1,0 +1,160 @@
+"""Is the run good enough to go on? A bound on the mean of an aspect, for every system and judge of a run.
+
+A mean that is missing fails. With a calibration file the judge must still be the one that was calibrated, signature
+for signature, and its tuned threshold decides which units count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from summeter.meta.calibrate import Calibration
+from summeter.meta.results import Row, Study, status_of
+from summeter.records import GateError, Judgment, UsageError
+from summeter.scoring import Score, SystemScore, summary_scores, system_scores
+from summeter.stats import decide
+from summeter.store.run import RunFolder
+
+STUDY = "gate"
+
+
+def gate(
+    run: RunFolder, minimums: Mapping[str, float], *, calibrations: Iterable[Calibration] = (),
+    judge: str | None = None, systems: Sequence[str] = (),
+) -> Study:  # fmt: skip
+    """Hold the means of a run against the least they may be.
+
+    Rows of the study "gate", one for each aspect of `minimums`, judge and system (all of them, or those named):
+    `statistic` mean, `value`, interval, `n` and `missing`, with `details.min` and `details.passed`. See `failed` for
+    the outcome. With a calibration of an aspect only the judge that was calibrated is held against it.
+
+    Raises UsageError for an aspect, judge or system that the run does not have, and for a calibration that is
+    stale: its judge's signature is not in the run.
+    """
+    by_aspect = _by_aspect(run, calibrations, minimums)
+    scores = _scores(run, by_aspect)
+    rows: list[Row] = []
+    for aspect, least in minimums.items():
+        wanted = by_aspect.get(aspect)
+        fit = [one for one in scores if one.aspect == aspect and _wanted(one, judge, wanted)]
+        if not fit:
+            there = sorted({f"{one.aspect} ({one.judge})" for one in scores})
+            raise UsageError(f"no score on {aspect}{f' by {judge}' if judge else ''}; there are: {', '.join(there)}")
+        named = list(dict.fromkeys(one.system for one in fit))
+        for system in systems:
+            if system not in named:
+                raise UsageError(f"no system {system!r} with a score on {aspect}; there are: {', '.join(named)}")
+        means = system_scores(one for one in fit if not systems or one.system in systems)
+        rows.extend(_row(mean, least, wanted) for mean in means)
+    return Study(STUDY, rows, list(_notes(run, by_aspect)))
+
+
+def _wanted(score: Score, judge: str | None, calibration: Calibration | None) -> bool:
+    if calibration is not None:
+        return score.signature == calibration.signature
+    return judge is None or judge in {score.judge, score.signature}
+
+
+def _by_aspect(
+    run: RunFolder, calibrations: Iterable[Calibration], minimums: Mapping[str, float]
+) -> dict[str, Calibration]:
+    found: dict[str, Calibration] = {}
+    for one in calibrations:
+        if one.aspect not in minimums:
+            raise UsageError(f"the calibration is of {one.aspect}, which is not gated; add --min {one.aspect}=VALUE")
+        if one.aspect in found:
+            raise UsageError(f"two calibrations of {one.aspect}; give one an aspect")
+        check_fresh(one, run)
+        found[one.aspect] = one
+    return found
+
+
+def check_fresh(calibration: Calibration, run: RunFolder) -> None:
+    """Raise UsageError, showing both signatures, where the run's judge is not the one that was calibrated."""
+    able = [one for one in run.manifest.judges if calibration.aspect in one.aspects]
+    if any(one.signature == calibration.signature for one in able):
+        return
+    same = [one.signature for one in able if one.name == calibration.judge] or [one.signature for one in able]
+    there = "\n  ".join(same) or "(no judge of this aspect)"
+    raise UsageError(
+        f"the calibration of {calibration.judge} on {calibration.aspect} is stale: the judge has changed since\n"
+        f"calibrated:\n  {calibration.signature}\nin the run:\n  {there}\n"
+        "calibrate the judge of this run again (summeter meta calibrate)"
+    )
+
+
+def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]:
+    judgments = run.judgments()
+    tuned = {one.signature: one for one in by_aspect.values() if one.threshold is not None}
+    if not tuned:
+        return summary_scores(judgments, run.reduce)
+    # Decisions are counted as a share, also where the judge's own score is a mean of values; its other aspects stay.
+    decided = [_decided(one, tuned[one.signature]) for one in judgments if _tuned(one, tuned)]
+    kept = [one for one in judgments if not _tuned(one, tuned)]
+    return summary_scores(kept, run.reduce) + summary_scores(decided, {})
+
+
+def _tuned(one: Judgment, tuned: Mapping[str, Calibration]) -> bool:
+    return one.signature in tuned and one.aspect == tuned[one.signature].aspect
+
+
+def _decided(one: Judgment, calibration: Calibration) -> Judgment:
+    """The judgment with the decision that the threshold makes of its value; without a value it stays as it is."""
+    if one.status != "ok" or one.value is None or calibration.threshold is None:
+        return one
+    label = int(decide([one.value], calibration.threshold)[0])
+    return one.model_copy(update={"label": label, "value": float(label)})
+
+
+def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Row:
+    passed = mean.value is not None and mean.value >= least
+    details: dict[str, Any] = {"min": least, "passed": passed}
+    if calibration is not None:
+        details |= {
+            "threshold": calibration.threshold, "calibrated_on": calibration.data_hash,
+            "kappa": calibration.kappa.value, "calibration": calibration.checksum,
+        }  # fmt: skip
+    return Row(
+        study=STUDY, judge=mean.judge, signature=mean.signature, model=mean.model, aspect=mean.aspect, level="system",
+        statistic="mean", value=mean.value, low=mean.low, high=mean.high, n=mean.n, missing=mean.missing,
+        status=status_of(mean.value, None if mean.low is not None else "no_interval"),
+        reason=mean.reason or ("no usable score" if mean.value is None else None), system=mean.system,
+        interval=mean.interval if mean.low is not None else None, details=details,
+    )  # fmt: skip
+
+
+def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str]:
+    if run.manifest.status != "complete":
+        yield f"warning: the run is {run.manifest.status}, not complete"
+    for one in by_aspect.values():
+        if one.kappa.value is None or one.kappa.low is None or one.kappa.low <= 0:
+            yield f"warning: {one.judge} was calibrated on {one.aspect} at a kappa that may be 0"
+        if one.data_hash == run.manifest.data.hash:
+            yield f"{one.aspect}: the run judges the very data it was calibrated on"
+
+
+def sentences(study: Study) -> list[str]:
+    """Each bound in words.
+
+    "FAILED aster on faithfulness by support: 0.62 [0.50, 0.70] is under 0.8 (n = 18, missing 2)"
+    """
+    return [_sentence(row) for row in study]
+
+
+def _sentence(row: Row) -> str:
+    least, passed = row.details["min"], row.details["passed"]
+    ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
+    if row.value is None:
+        says = f"has no mean ({row.reason}), which cannot reach {least:g}"
+    else:
+        says = f"{row.value:.3f}{ends} {'reaches' if passed else 'is under'} {least:g}"
+    mark = "passed" if passed else "FAILED"
+    return f"{mark} {row.system} on {row.aspect} by {row.judge}: {says} (n = {row.n}, missing {row.missing})"
+
+
+def check(study: Study) -> None:
+    """Raise GateError (exit 3) naming every bound that was not reached."""
+    lost = [_sentence(row) for row in study if not row.details["passed"]]
+    if lost:
+        raise GateError("gate not passed:\n" + "\n".join(lost))
