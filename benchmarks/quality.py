@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.support.scorer import LexicalScorer
+from summeter.evaluators.support.scorer import LexicalScorer, Support
 from summeter.stats.base import Status
-from summeter.stats.classify import auroc, classify, decide
+from summeter.stats.classify import auroc, classify
 from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.split import split
 
@@ -116,15 +116,15 @@ def rouge_scores(case: Case, n: int) -> list[float]:
     return found
 
 
-def support_scores(case: Case, scorer: LexicalScorer) -> list[float | None]:
-    found: list[float | None] = []
+def support_scores(case: Case, scorer: LexicalScorer) -> list[Support]:
+    found: list[Support] = []
     prepared, at = None, -1
     for unit in case.units:
         if unit.text != at:
             at = unit.text
             prepared = scorer.prepare(*case.texts[at])
         assert prepared is not None
-        found.append(scorer.score([unit.claim], prepared)[0].probability)
+        found.extend(scorer.score([unit.claim], prepared))
     return found
 
 
@@ -182,7 +182,8 @@ def table(folder: Path) -> str:
     for name in SETS:
         case = load(folder, name)
         scorer = LexicalScorer("summary" if name == "realsumm" else "source")
-        scores = support_scores(case, scorer)
+        verdicts = support_scores(case, scorer)
+        scores = [verdict.probability for verdict in verdicts]
         kept = [i for i, score in enumerate(scores) if score is not None]
         missing = len(scores) - len(kept)
         one, two = rouge_scores(case, 1), rouge_scores(case, 2)
@@ -194,7 +195,7 @@ def table(folder: Path) -> str:
         points.append(point)
         draws.append(drawn)
         cells = [f"{value:.3f}" for value in point]
-        found = classify(labels, decide(columns[:, 2], scorer.threshold)).balanced_accuracy
+        found = classify(labels, [float(bool(verdicts[i].supported)) for i in kept]).balanced_accuracy
         decided = "undefined" if found.value is None else f"{found.value:.3f}"
         against = [f"{point[2] - point[k]:+.3f} ({interval(drawn[:, 2] - drawn[:, k])})" for k in (0, 1)]
         counts = [name, str(len(labels)), f"{labels.mean():.2f}"]

@@ -74,9 +74,34 @@ def test_better_claims_score_higher():
         "Staff numbers rose.",
         "Penguins crossed Antarctica in winter.",
     ]
-    scores = [judged(claim, text).probability for claim in ordered]
+    verdicts = [judged(claim, text) for claim in ordered]
+    scores = [verdict.probability for verdict in verdicts]
     assert scores == sorted(scores, reverse=True)
-    assert scores[0] > default_scorer().threshold > scores[-1]
+    assert (verdicts[0].supported, verdicts[-1].supported) == (True, False)
+
+
+def test_a_number_that_stands_nowhere_decides():
+    copied = judged("Profits rose 41 percent after a merger with Acme.")
+    assert copied.supported is False
+    assert any("41 is not in the source" in reason for reason in copied.reasons)
+
+
+def test_who_copies_is_held_to_more():
+    # From 1.0 (nothing copied) to 3.0 (all copied) in a straight line from .5 on: at .75 half-way, 2.0.
+    curve = Calibration(((0.0, 0.1), (4.0, 0.9)), ((0.5, 1.0), (1.0, 3.0)))
+    assert [curve.least(copied) for copied in (0.0, 0.5, 0.75, 1.0)] == [1.0, 1.0, 2.0, 3.0]
+    assert Calibration(((0.0, 0.1),), ((0.0, 1.0),)).least(0.7) == 1.0
+
+
+def test_a_copy_is_supported_and_a_splice_of_two_sentences_is_not():
+    text = "The mayor of Lund opened the new bridge on Monday. The ferry to Malmo was sold to a firm from Oslo."
+    spans = [(0, 50), (51, len(text))]
+    scorer = default_scorer()
+    copy, splice = scorer.score(
+        ["The mayor of Lund opened the new bridge on Monday.", "The mayor of Lund was sold to a firm."],
+        scorer.prepare(text, spans),
+    )
+    assert (copy.supported, splice.supported) == (True, False)
 
 
 SCRIPTS = {
@@ -97,7 +122,8 @@ def test_any_script(script):
     said, other = SCRIPTS[script]
     text = f"{said} 👩‍👩‍👧 {other}"
     same, foreign = judged(said, text), judged(said, other)
-    assert same.probability > default_scorer().threshold > foreign.probability
+    assert same.probability > foreign.probability
+    assert (same.supported, foreign.supported) == (True, False)
     assert any(said[:3] in text[a:b] for a, b in same.evidence)
 
 
@@ -136,15 +162,15 @@ def test_a_fact_at_the_end_of_a_long_source_is_found():
     start = time.perf_counter()
     verdict = scorer.score(["A heron nested on the lighthouse."], scorer.prepare(text, spans))[0]
     assert time.perf_counter() - start < 20  # about a second on an idle core; this bound only catches explosions
-    assert verdict.probability > scorer.threshold
+    assert verdict.supported
     assert verdict.evidence == (spans[-1],)
 
 
 def test_the_id_follows_weights_and_nothing_else():
     weights = shipped()
     assert LexicalScorer("summary").id == LexicalScorer().id == f"lexical@{weights.digest}"
-    model = {"coefficients": {"words": 1.0}, "calibration": {"source": {"threshold": 0.5}}}
-    changed = {**model, "calibration": {"source": {"threshold": 0.6}}}
+    model = {"coefficients": {"words": 1.0}, "calibration": {"source": {"decision": [[0.0, 0.5]]}}}
+    changed = {**model, "calibration": {"source": {"decision": [[0.0, 0.6]]}}}
     assert len({digest(model, {}), digest(changed, {}), digest(model, {"man": 0.5})}) == 3
 
 
@@ -162,7 +188,7 @@ def test_shipped_weights_keep_their_signs_and_say_where_they_come_from():
 def test_probability_by_hand():
     weights = Weights({"words": 2.0, "missing": -1.0}, {}, {}, {}, "x")
     assert weights.score({"words": 0.75, "missing": 1.0}) == pytest.approx(0.5)
-    curve = Calibration(((0.0, 0.1), (1.0, 0.3), (2.0, 0.9)), 0.5)
+    curve = Calibration(((0.0, 0.1), (1.0, 0.3), (2.0, 0.9)), ((0.0, 0.5),))
     # 1.5 is half way from .3 to .9; .5 half way from .1 to .3; below the first knot .1 decays: at -1, .1 / e
     assert curve.probability(1.5) == pytest.approx(0.6)
     assert curve.probability(0.5) == pytest.approx(0.2)
@@ -172,11 +198,12 @@ def test_probability_by_hand():
 
 @pytest.mark.parametrize("use", ["source", "summary"])
 def test_shipped_calibration_rises_strictly(use):
-    knots, threshold = shipped().calibration[use]
+    knots, decision = shipped().calibration[use]
     assert all(a[0] < b[0] and a[1] < b[1] for a, b in pairwise(knots))
     assert knots[0][1] > 0
     assert knots[-1][1] < 1
-    assert knots[0][1] < threshold < knots[-1][1]
+    assert all(knots[0][0] < score < knots[-1][0] for _, score in decision)
+    assert list(decision) == sorted(decision)
 
 
 def test_uses_keep_the_order_of_claims():

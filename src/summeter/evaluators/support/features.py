@@ -43,7 +43,7 @@ PENALTIES = (
     "length",  # ln(number of words)
 )
 FEATURES = SHARES + PENALTIES
-REVISION = "1"  # raise when a feature, the stemmer or a word list changes: it stands in the signature
+REVISION = "2"  # raise when a feature, the stemmer, a word list or the rule of decision changes: it is signed
 SIZES = (1, 2, 3, 5)
 RELATIVE = 0.5  # credit for a word of which only a relative (same first letters) is found
 _NEAR = 4

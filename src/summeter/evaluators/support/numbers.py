@@ -93,11 +93,7 @@ def _from_digits(match: re.Match[str], text: str) -> Number:
     scale = (match["scale"] or "").lower()
     # "5 m" is more often five metres than five million: a letter counts as a scale only when it touches money.
     letter = len(scale) == 1
-    if (
-        scale
-        and not match["ordinal"]
-        and (not letter or (not match["gap"] and _kind(text, start, end) == "currency"))
-    ):
+    if scale and not match["ordinal"] and (not letter or (not match["gap"] and _kind(text, start, end) == "currency")):
         value, end = value * _SCALES[scale], match.end("scale")
     elif scale == "k" and not match["gap"] and not match["ordinal"]:
         value, end = value * 1e3, match.end("scale")

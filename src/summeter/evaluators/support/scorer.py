@@ -20,11 +20,13 @@ class Support(NamedTuple):
 
     ``probability`` lies in 0..1, or is None when there is nothing to check (``reasons`` say why). ``evidence`` are
     (start, end) spans in code points of the evidence text, best first; empty when nothing in it speaks of the claim.
+    ``supported`` is the scorer's decision, which may rest on more than the probability; None where that is None.
     """
 
     probability: float | None
     evidence: tuple[tuple[int, int], ...]
     reasons: tuple[str, ...]
+    supported: bool | None
 
 
 class Scorer(Protocol):
@@ -33,10 +35,6 @@ class Scorer(Protocol):
     @property
     def id(self) -> str:
         """Name and hash of the configuration; it stands in the signature of every judgment."""
-
-    @property
-    def threshold(self) -> float:
-        """Probability from which a claim counts as supported, chosen on development data."""
 
     def prepare(self, text: str, sentences: Sequence[tuple[int, int]]) -> Any:
         """Make an evidence text ready, once for all its claims. ``sentences``: ordered spans in code points."""
@@ -77,15 +75,18 @@ class LexicalScorer:
     Deterministic, CPU only, no download; about a hundred microseconds to a few milliseconds a claim. It reads the
     whole evidence text, however long. It knows words, not meaning: a faithful paraphrase in other words scores low.
     ``named`` says what the evidence text is: the "source" of summary sentences, or the "summary" that key facts are
-    looked for in. Reasons call it so, and it picks calibration and threshold (short facts are worded more freely
+    looked for in. Reasons call it so, and it picks calibration and decision (short facts are worded more freely
     than summary sentences, so less overlap means as much); the order of claims is the same in both.
+
+    A claim is decided supported when its score reaches what a claim that copies as much needs
+    (`Calibration.least`), and every number of it stands in the text.
 
     >>> scorer = LexicalScorer()
     >>> text = "Profits rose 14 percent in May. Staff numbers fell."
     >>> evidence = scorer.prepare(text, [(0, 31), (32, 51)])
     >>> verdict = scorer.score(["Profits rose 41 percent."], evidence)[0]
-    >>> verdict.evidence, verdict.reasons
-    (((0, 31),), ('41 is not in the source; nearest: 14',))
+    >>> verdict.evidence, verdict.supported, verdict.reasons
+    (((0, 31),), False, ('41 is not in the source; nearest: 14',))
     """
 
     named: Use = "source"
@@ -100,11 +101,6 @@ class LexicalScorer:
         """``lexical@`` and the hash of weights, word list and feature revision."""
         return f"lexical@{self._weights.digest}"
 
-    @property
-    def threshold(self) -> float:
-        """Probability from which a claim counts as supported (best balanced accuracy on the dev proxies)."""
-        return self._weights.calibration[self.named].threshold
-
     def prepare(self, text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
         """Index the text. Raises ValueError if the spans overlap or leave it."""
         return prepare(text, sentences)
@@ -116,15 +112,17 @@ class LexicalScorer:
     def _one(self, claim: str, evidence: Evidence) -> Support:
         words = analyse(claim)
         if not any(word.content for word in words):
-            return Support(None, (), ("no content words to check",))
+            return Support(None, (), ("no content words to check",), None)
         if not evidence.words:
-            return Support(None, (), (f"the {self.named} has no words",))
+            return Support(None, (), (f"the {self.named} has no words",), None)
         found = measure(words, evidence, self._weights.common)
         keys = frozenset(word.key for word in words if word.content)
+        score, calibration = self._weights.score(found.features), self._weights.calibration[self.named]
         return Support(
-            self._weights.calibration[self.named].probability(self._weights.score(found.features)),
+            calibration.probability(score),
             _spans(found, evidence, keys),
             reasons_for(claim, found, evidence, self.named),
+            score >= calibration.least(found.features["copied"]) and not found.numbers,
         )
 
 

@@ -20,16 +20,19 @@ class Calibration(NamedTuple):
     """What a score means in one use of the scorer.
 
     ``knots`` are (score, probability) pairs, both rising: between them the probability is interpolated, below the
-    first it decays exponentially, above the last it stays. ``threshold`` is the probability that decides.
+    first it decays exponentially, above the last it stays. ``decision`` are (copied share, score) pairs: the score
+    from which a claim of which that share is copied counts as supported, interpolated between them, constant beyond.
+    A claim that copies is held to more, because words in common are cheap there: a splice of two sentences has them
+    all. One threshold for both would call nearly every reworded sentence unsupported.
     """
 
     knots: tuple[tuple[float, float], ...]
-    threshold: float
+    decision: tuple[tuple[float, float], ...]
 
     def probability(self, score: float) -> float:
         """Calibrated probability of support, in 0..1.
 
-        >>> Calibration(((0.0, 0.1), (1.0, 0.3)), 0.2).probability(0.5)
+        >>> Calibration(((0.0, 0.1), (1.0, 0.3)), ((0.0, 0.5),)).probability(0.5)
         0.2
         """
         first, least = self.knots[0]
@@ -39,6 +42,20 @@ class Calibration(NamedTuple):
             if score < right:
                 return low + (high - low) * (score - left) / (right - left)
         return self.knots[-1][1]
+
+    def least(self, copied: float) -> float:
+        """The score a claim needs to count as supported, when this share of its words is copied.
+
+        >>> Calibration((), ((0.5, 1.0), (1.0, 3.0))).least(0.75)
+        2.0
+        """
+        first, lowest = self.decision[0]
+        if copied <= first:
+            return lowest
+        for (left, low), (right, high) in pairwise(self.decision):
+            if copied < right:
+                return low + (high - low) * (copied - left) / (right - left)
+        return self.decision[-1][1]
 
 
 @dataclass(frozen=True)
@@ -77,7 +94,9 @@ def shipped() -> Weights:
     return Weights(
         coefficients=model["coefficients"],
         calibration={
-            use: Calibration(tuple((z, p) for z, p in stored_use["knots"]), stored_use["threshold"])
+            use: Calibration(
+                tuple((z, p) for z, p in stored_use["knots"]), tuple((c, z) for c, z in stored_use["decision"])
+            )
             for use, stored_use in model["calibration"].items()
         },
         common=common,

@@ -1,0 +1,122 @@
+"""How fast and in how much memory studies run: a million judgments to a table of systems, and to correlations.
+
+    python benchmarks/meta.py [--judgments 1000000]
+
+Each part runs in a process of its own, so that its peak of memory is its own. "Plain" is the same work through
+records (`Judgment.model_validate_json`, `summary_scores`, `system_scores`), on a tenth of the judgments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SYSTEMS, SENTENCES = 20, 5
+
+
+def write(folder: Path, total: int) -> None:
+    """`total` judgments of sentences (judge), and people's ratings of the same summaries."""
+    documents = max(1, total // (SYSTEMS * SENTENCES))
+    draw = random.Random(0)
+    with (folder / "judge.jsonl").open("w") as judge, (folder / "gold.jsonl").open("w") as gold:
+        for document in range(documents):
+            for system in range(SYSTEMS):
+                item = {"document_id": f"document-{document}", "system": f"system-{system}", "rival": None}
+                for index in range(SENTENCES):
+                    value = draw.random()
+                    judge.write(json.dumps(row({**item, "unit": "sentence", "index": index}, value, int(value > 0.3))))
+                    judge.write("\n")
+                rating = float(draw.randint(1, 5))
+                about = {**item, "unit": "summary", "index": None}
+                gold.write(json.dumps(row(about, rating, None, "expert1", "human.ratings|v:1")) + "\n")
+
+
+def row(
+    target: dict[str, object], value: float, label: int | None, judge: str = "support",
+    signature: str = "support|split:rules-2|v:1",
+) -> dict[str, object]:  # fmt: skip
+    """One judgment as it stands on disk."""
+    return {
+        "target": {**target, "list_id": None}, "aspect": "faithfulness", "judge": judge, "signature": signature,
+        "model": None, "value": value, "label": label, "error_type": None,
+        "evidence": [{"of": "document", "start": 10, "end": 90}], "reason": "the passage says so", "status": "ok",
+        "prepared": None, "calls": [],
+    }  # fmt: skip
+
+
+def table(folder: Path) -> str:
+    """Judgments to a table of systems."""
+    from summeter.meta import read_lines
+    from summeter.meta.tables import system_table
+
+    with (folder / "judge.jsonl").open("rb") as lines:
+        made = system_table(read_lines(lines))
+    return f"{len(made)} systems, first {made.rows[0].value:.6f}"
+
+
+def plain(folder: Path) -> str:
+    """The same through records."""
+    from summeter.records import Judgment
+    from summeter.scoring import SystemTable, summary_scores, system_scores
+
+    with (folder / "judge.jsonl").open("rb") as lines:
+        scores = summary_scores((Judgment.model_validate_json(line) for line in lines), {})
+    made = SystemTable(system_scores(scores))
+    return f"{len(made)} systems, first {made.rows[0].value:.6f}"
+
+
+def correlations(folder: Path) -> str:
+    """Judgments and people's ratings to correlations by document, with intervals."""
+    from summeter.meta import correlate, read_lines
+
+    with (folder / "judge.jsonl").open("rb") as judge, (folder / "gold.jsonl").open("rb") as gold:
+        study = correlate(read_lines(judge), read_lines(gold), average="document")
+    return ", ".join(f"{one.statistic} {one.value:.4f}" for one in study)
+
+
+PARTS = {"table": table, "plain": plain, "correlations": correlations}
+
+
+def measure(part: str, folder: Path) -> tuple[float, float, str]:
+    """Seconds, peak MiB and result of a part in a process of its own."""
+    command = [sys.executable, __file__, "--part", part, "--folder", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    return found["seconds"], found["mib"], found["said"]
+
+
+def main() -> None:
+    """Write the judgments, measure each part, print the ratios."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--judgments", type=int, default=1_000_000)
+    options.add_argument("--part", choices=PARTS)
+    options.add_argument("--folder", type=Path)
+    given = options.parse_args()
+    if given.part:
+        start = time.perf_counter()
+        said = PARTS[given.part](given.folder)
+        seconds = time.perf_counter() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"seconds": seconds, "mib": peak, "said": said}))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        many, few = Path(name) / "many", Path(name) / "few"
+        for folder, total in ((many, given.judgments), (few, given.judgments // 10)):
+            folder.mkdir()
+            write(folder, total)
+        figures = {"table": measure("table", many), "correlations": measure("correlations", many)}
+        figures |= {"table, a tenth": measure("table", few), "plain, a tenth": measure("plain", few)}
+    for part, (seconds, mib, said) in figures.items():
+        print(f"{part:<16} {seconds:7.2f} s  {mib:6.0f} MiB   {said}")
+    print(f"records take {figures['plain, a tenth'][0] / figures['table, a tenth'][0]:.1f} times as long as columns")
+
+
+if __name__ == "__main__":
+    main()

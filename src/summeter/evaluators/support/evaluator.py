@@ -1,0 +1,132 @@
+"""`support`: the embedded local evaluator. Deterministic, no key, no download."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.support.key_facts import key_facts as facts_of_document
+from summeter.evaluators.support.scorer import Scorer, default_scorer
+from summeter.evaluators.support.scorer import Support as Verdict
+from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span
+from summeter.text.split import split
+
+
+class Support(Evaluator):
+    """Is each sentence of the summary supported by the document, and is each key fact in the summary?
+
+    faithfulness: share of sentences that the scorer decides are supported;
+    completeness: share of key facts the summary supports, by the same scorer; conciseness: share of
+    sentences that carry some key fact. Key facts are the given ones, else the sentences of the first
+    reference, else sentences of the document picked by a local rule (`key_facts.py`), at most
+    `max_key_facts`. Every verdict names its evidence and its reasons. Values are calibrated
+    probabilities; `docs/quality.md` shows how far they can be trusted.
+    """
+
+    name: ClassVar[str] = "support"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
+    aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
+
+    max_key_facts: int = Field(default=8, ge=1)
+
+    def traits(self) -> dict[str, object]:
+        """The scorer's id, which hashes weights and rules, and changed settings."""
+        return {"scorer": default_scorer().id, **super().traits()}
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """The key facts the document's summaries are judged by."""
+        del tools
+        facts = self._key_facts(document)
+        data = {"key_facts": list(facts.texts), "origin": facts.origin}
+        return Prepared(document_id=document.id, data=data)
+
+    def _key_facts(self, document: Document) -> KeyFacts:
+        if document.key_facts:
+            return KeyFacts.of(document.key_facts, "given")
+        reference = next((text for text in document.references if text.strip()), None)
+        if reference is not None:
+            return KeyFacts.of([reference[start:end] for start, end in split(reference)], "reference")
+        spans = [(span.start, span.end) for span in document.sentences]
+        picked = facts_of_document(document.text, spans, self.max_key_facts)
+        return KeyFacts.of([document.text[start:end] for start, end in picked], "document")
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment a sentence (faithfulness), a key fact (completeness), a sentence (conciseness)."""
+        pen = Pen(self, item, tools.signature, prepared=prepared.id)
+        facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
+        return [*_faithfulness(item, pen, tools), *_coverage(item, facts, pen)]
+
+
+def _faithfulness(item: Item, pen: Pen, tools: Tools) -> list[Judgment]:
+    """Each sentence against the document, which is made ready once for all its summaries."""
+    scorer = default_scorer("source")
+    if "source" not in tools.scratch:
+        tools.scratch["source"] = scorer.prepare(item.document.text, _ends(item.document.sentences))
+    verdicts = scorer.score(item.sentences, tools.scratch["source"])
+    return [
+        _judgment(pen, "faithfulness", ("sentence", place), verdict, "document")
+        for place, verdict in enumerate(verdicts)
+    ]
+
+
+def _coverage(item: Item, facts: KeyFacts, pen: Pen) -> list[Judgment]:
+    """Each key fact against the summary; then each sentence by the key fact it carries best."""
+    scorer = default_scorer("summary")
+    if not facts.facts:
+        why = "no key facts: none given, no reference, and the document has no sentence to take one from"
+        return [pen.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
+    spans = _ends(item.summary.sentences)
+    whole = scorer.score(facts.texts, scorer.prepare(item.summary.text, spans))
+    present = [
+        _judgment(pen, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
+        for place, verdict in enumerate(whole)
+    ]
+    carried = [_carries(pen, place, spans, item.sentences[place], facts, whole, scorer) for place in range(len(spans))]
+    return present + carried
+
+
+def _carries(
+    pen: Pen, place: int, spans: list[tuple[int, int]], text: str, facts: KeyFacts,
+    whole: list[Verdict], scorer: Scorer,
+) -> Judgment:  # fmt: skip
+    """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
+    alone = scorer.score(facts.texts, scorer.prepare(text, [(0, len(text))]))
+    found: list[tuple[bool, float, int]] = []
+    for number, (here, there) in enumerate(zip(alone, whole, strict=True)):
+        told = [here, there] if _overlap(spans[place], there.evidence) else [here]
+        known = [(bool(one.supported), one.probability, -number) for one in told if one.probability is not None]
+        found.extend(known)
+    if not found:
+        return pen.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
+    carries, probability, negative = max(found)
+    best = -negative
+    said = f"carries key fact {best + 1}" if carries else f"carries no key fact; nearest: {best + 1}"
+    return pen.ok(
+        "conciseness", "sentence", place, value=probability, label=int(carries),
+        reason=f"{said} ({facts.texts[best]})",
+    )  # fmt: skip
+
+
+def _judgment(
+    pen: Pen, aspect: str, unit: tuple[Literal["sentence", "key_fact"], int], verdict: Verdict,
+    of: Side, list_id: str | None = None,
+) -> Judgment:  # fmt: skip
+    reason = "; ".join(verdict.reasons) or None
+    if verdict.probability is None:
+        return pen.failed(aspect, "skipped", reason or "nothing to check", *unit, list_id=list_id)
+    return pen.ok(
+        aspect, *unit, value=verdict.probability, label=int(bool(verdict.supported)), reason=reason,
+        evidence=tuple(Span(of=of, start=start, end=end) for start, end in verdict.evidence), list_id=list_id,
+    )  # fmt: skip
+
+
+def _ends(spans: Iterable[Span]) -> list[tuple[int, int]]:
+    return [(span.start, span.end) for span in spans]
+
+
+def _overlap(one: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
+    return any(one[0] < end and start < one[1] for start, end in others)
