@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from summeter._version import __version__
-from summeter.cli import data, meta, outputs, reports, score, show
+from summeter.cli import data, gate, meta, outputs, reports, score, show
 
 app = typer.Typer(
     name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -40,6 +40,7 @@ app.command("demo")(score.demo)
 app.command("score")(score.score)
 app.command("rescore")(reports.rescore)
 app.command("report")(reports.report)
+app.command("gate")(gate.gate)
 app.add_typer(data.app, name="data", help="Look at data, check it, turn it into a dataset folder.")
 app.add_typer(outputs.app, name="outputs", help="Bring in raw outputs and scores of earlier experiments.")
 app.add_typer(meta.app, name="meta", help="Judge the judges: studies of runs against people.")

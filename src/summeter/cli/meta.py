@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli import meta_people
+from summeter.cli import meta_people, meta_systems
 from summeter.cli.common import AsJson, Format, Map, Preset
 from summeter.cli.meta_options import (
     Aspects,
@@ -46,6 +46,7 @@ Coefficients = Annotated[
 
 app = typer.Typer(no_args_is_help=True)
 meta_people.add_to(app)
+meta_systems.add_to(app)
 
 
 class Match(StrEnum):

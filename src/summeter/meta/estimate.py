@@ -25,7 +25,7 @@ from summeter.stats import PpiMean, bootstrap_mean, correlate, labels_needed, pp
 from summeter.stats.base import Floats
 
 STUDY = "estimate"
-SMALL = 20
+SMALL = 30
 """Fewer labelled documents than this are called few."""
 SURE = 0.001
 """A p-value under which a sample is said not to look random (there is one look a system)."""

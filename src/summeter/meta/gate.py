@@ -154,7 +154,8 @@ def _sentence(row: Row) -> str:
 
 
 def check(study: Study) -> None:
-    """Raise GateError (exit 3) naming every bound that was not reached."""
-    lost = [_sentence(row) for row in study if not row.details["passed"]]
+    """Raise GateError (exit 3) where a bound was not reached, naming the first."""
+    lost = [row for row in study if not row.details["passed"]]
     if lost:
-        raise GateError("gate not passed:\n" + "\n".join(lost))
+        first = "; the first: " + _sentence(lost[0]).removeprefix("FAILED ")
+        raise GateError(f"gate not passed: {len(lost)} of {len(study)} means are under their bound or missing{first}")
