@@ -116,10 +116,10 @@ def measure(runs: Runs) -> dict[Key, float | None]:
     return made | _tables_21_25(runs)
 
 
-def _by_coefficient(study: Study, **wanted: Any) -> Iterator[tuple[str, float | None]]:
+def _by_coefficient(found: Study, **wanted: Any) -> Iterator[tuple[str, float | None]]:
     for aspect in ASPECTS:
         for short, name in COEFFICIENTS.items():
-            yield f"{aspect}.{short}", study.one(aspect=aspect, statistic=name, **wanted).value
+            yield f"{aspect}.{short}", found.one(aspect=aspect, statistic=name, **wanted).value
 
 
 def _table_4(runs: Runs) -> Iterator[tuple[Key, float | None]]:
@@ -252,15 +252,15 @@ def page(cells: Sequence[Cell], runs: tuple[Runs, Runs], repeats: Repeats) -> st
     parts = [
         "# Reproduction: Shen et al. (2023), cell by cell",
         "",
-        f"Made by `scripts/reproduce_shen2023.py` with summeter {__version__}; do not edit. "
+        (f"Made by `scripts/reproduce_shen2023.py` with summeter {__version__}; do not edit. "
         "The raw ChatGPT replies that the authors released are read as their code reads them (legacy), and everything "
-        "is computed from there. A cell agrees when it is the printed one to the printed digit.",
+        "is computed from there. A cell agrees when it is the printed one to the printed digit."),
         "",
-        f"**{agreeing} of {len(cells)} cells agree.** The other {len(cells) - agreeing} are named below, with the "
-        "evidence that it is not the arithmetic.",
+        (f"**{agreeing} of {len(cells)} cells agree.** The other {len(cells) - agreeing} are named below, with the "
+        "evidence that it is not the arithmetic."),
         "",
         *_summary(cells), "", *_conventions(), "", *_exceptions(cells, legacy), "",
-        *_strictness(cells, strict), "", *_repeats(repeats), "", "## Every cell", "",
+        *_strictness(cells, legacy, strict), "", *_repeats(repeats), "", "## Every cell", "",
         *(line for table in TITLES for line in _cells(table, cells)),
     ]  # fmt: skip
     return "\n".join(parts).rstrip() + "\n"
@@ -282,15 +282,15 @@ def _conventions() -> list[str]:
         "",
         "- People's score is the mean of the three experts' ratings; crowd workers are not used.",
         "- Correlations are Spearman's rho, Pearson's r and Kendall's tau-b, printed to three digits.",
-        "- Table 5: a system gets 1, 1/2 or 0 points a document against another; a pair is correct when judge and "
+        ("- Table 5: a system gets 1, 1/2 or 0 points a document against another; a pair is correct when judge and "
         "people are on the same side of one half. The 11 pairs are the neighbours in people's ranking by the average "
-        "of the four aspects.",
-        "- Table 6: rho over 12 systems between people's mean of a system and the judge's correlation with people on "
-        "it, the same coefficient in both steps. Table 7: the same with the reliability of Table 29.",
-        "- Tables 21 and 25 are printed to two digits, a half going up; the average of Table 21 is that of the four "
-        "cells as printed.",
-        "- Table 22: points of both orders summed and halved; the mark is 1 where judge and people prefer alike. Three "
-        "of the paper's eleven pairs are here.",
+        "of the four aspects."),
+        ("- Table 6: rho over 12 systems between people's mean of a system and the judge's correlation with people on "
+        "it, the same coefficient in both steps. Table 7: the same with the reliability of Table 29."),
+        ("- Tables 21 and 25 are printed to two digits, a half going up; the average of Table 21 is that of the "
+        "four cells as printed."),
+        ("- Table 22: points of both orders summed and halved; the mark is 1 where judge and people prefer alike. "
+        "Three of the paper's eleven pairs are here."),
     ]
 
 
@@ -306,17 +306,22 @@ def _exceptions(cells: Sequence[Cell], runs: Runs) -> list[str]:
         table, row, column = cell.key
         lines.append(f"| {table} | {row} | {column} | {cell.paper:g} | {_shown(cell.value)} |")
     rts = [cell for cell in cells if cell.agrees and _is_rts_coherence(cell.key)]
+    tables = sorted({cell.key[0] for cell in rts}, key=int)
     total, number = _sum_of(runs.data, "M15", "consistency")
+    values = {cell.key[1:]: cell.value or 0.0 for cell in cells if cell.key[0] == "4"}
+    better = " and ".join(
+        name for name in COEFFICIENTS
+        if values["ChatGPT-RTS", f"coherence.{name}"] > values["ChatGPT-MCQ", f"coherence.{name}"]
+    ) or "no coefficient"  # fmt: skip
     lines += [
         "",
-        f"- **Table 4, ChatGPT-RTS, coherence.** The same replies give {len(rts)} other printed cells on RTS coherence "
-        f"to the digit (in Tables {', '.join(dict.fromkeys(cell.key[0] for cell in rts))}), among them the correlation "
-        "with people on every single system, so neither the replies nor the reading of them can be at fault. The "
-        "recomputed values lie above the printed ones; by them the paper's finding that MCQ agrees better than RTS on "
-        "coherence does not hold for Spearman and Pearson.",
-        f"- **Tables 21 and 25, M15, consistency of people.** The {number} expert ratings sum to {total:g}, a mean of "
+        (f"- **Table 4, ChatGPT-RTS, coherence.** The same scores give {len(rts)} other printed cells on RTS coherence "
+        f"to the digit (in Tables {', '.join(tables)}), among them the correlation with people on every single system, "
+        "so they are the scores behind the paper's other tables. The recomputed values lie above the printed ones; by "
+        f"them RTS agrees with people on coherence better than MCQ in {better}, where the paper finds MCQ better."),
+        (f"- **Tables 21 and 25, M15, consistency of people.** The {number} expert ratings sum to {total:g}, a mean of "
         f"{total / number:.4f}. For a printed 4.95 they would have to sum to {4.945 * number:g} at least. The caption "
-        "says that the means are those reported by Fabbri et al., so the cell was not computed from the ratings.",
+        "says that the means are those reported by Fabbri et al., so the cell was not computed from the ratings."),
     ]
     return lines
 
@@ -336,17 +341,21 @@ def _sum_of(data: Dataset, system: str, aspect: str) -> tuple[float, int]:
     return sum(values), len(values)
 
 
-def _strictness(cells: Sequence[Cell], strict: Runs) -> list[str]:
+def _strictness(cells: Sequence[Cell], legacy: Runs, strict: Runs) -> list[str]:
     lines = [
         "## What strict reading changes",
         "",
-        "The released code always finds a score: failing all else it takes the last digit from 1 to 5 in the reply. "
-        "Strict reading takes only what the reply plainly says; the rest has no score and is counted.",
+        ("The released code always finds a score: failing all else it takes the last digit from 1 to 5 in the reply. "
+        "Strict reading takes only what the reply plainly says; the rest has no score and is counted."),
         "",
-        "| judge | replies | usable | not | asked again |",
-        "|---|---|---|---|---|",
+        "| judge | replies | asked again | usable | not | read as another score |",
+        "|---|---|---|---|---|---|",
     ]
-    lines += [f"| {one.judge} | {one.rows} | {one.ok} | {one.failed} | {one.repeated} |" for one in strict.imported]
+    otherwise = _read_otherwise(legacy, strict)
+    lines += [
+        f"| {one.judge} | {one.rows} | {one.repeated} | {one.ok} | {one.failed} | {otherwise.get(one.judge, 'none')} |"
+        for one in strict.imported
+    ]
     moved = sorted((cell for cell in cells if _moves(cell)), key=lambda cell: -_move(cell))
     lines += ["", f"{len(moved)} of {len(cells)} cells change at the printed digit. Those that move most:", "",
               "| table | row | column | legacy | strict | move |", "|---|---|---|---|---|---|"]  # fmt: skip
@@ -357,12 +366,23 @@ def _strictness(cells: Sequence[Cell], strict: Runs) -> list[str]:
     return lines
 
 
+def _read_otherwise(legacy: Runs, strict: Runs) -> dict[str, str]:
+    """By judge, how many usable replies have another score than by the released rules, by aspect."""
+    study = self_consistency([legacy.ratings, strict.ratings], draws=NO_DRAWS).where(statistic="identical")
+    found: dict[str, list[str]] = {}
+    for row in study:
+        other = round((1 - (row.value or 0.0)) * row.n)
+        if other:
+            found.setdefault(str(row.judge), []).append(f"{other} ({row.aspect})")
+    return {judge: ", ".join(parts) for judge, parts in found.items()}
+
+
 def _repeats(repeats: Repeats) -> list[str]:
     lines = [
         "## The same question twice",
         "",
-        f"{repeats.ids} questions were asked twice, at temperature 0; {repeats.changed} of the second replies give "
-        "another score. The last reply counts, as in the released code. Krippendorff's alpha (interval) of the two:",
+        (f"{repeats.ids} questions were asked twice, at temperature 0; {repeats.changed} of the second replies give "
+        "another score. The last reply counts, as in the released code. Krippendorff's alpha (interval) of the two:"),
         "",
         "| judge and aspect | alpha |",
         "|---|---|",

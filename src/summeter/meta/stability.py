@@ -113,6 +113,8 @@ def _drawn(x: Floats, y: Floats, times: np.ndarray[Any, np.dtype[np.int64]], kin
     """The correlation of each draw, NaN where too little was drawn or it is constant."""
     enough = times.sum(axis=1) > 0
     values = np.full(len(times), np.nan)
+    if not enough.any():
+        return values
     values[enough] = weighted_correlations(x, y, times[enough], np.arange(len(x)), kind)
     return values
 
