@@ -114,25 +114,25 @@ def compare(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
-    from summeter.meta.compare import Testing, compare_by_people, compare_systems
+    from summeter.meta.compare import Settings, compare_by_people, compare_systems
     from summeter.meta.compare_judges import compare_evaluators
 
     chosen = selection(aspect, judge, set_name, source, merge, tie, min_votes, gold_at_least, by)
-    plan = Testing(permutations, resamples, confidence, alpha, seed, rule.value, coefficient.value)
+    plan = Settings(permutations, resamples, confidence, alpha, seed, rule.value, coefficient.value)
     read = list(read_runs(runs, gold, map_, preset, format_))
     what = of or (Of.SYSTEMS if gold is None else Of.JUDGES)
     if what is Of.JUDGES:
         found = compare_evaluators(
-            [run for run, _ in read], read[0][1], level=level, average=average, select=chosen, testing=plan
+            [run for run, _ in read], read[0][1], level=level, average=average, select=chosen, settings=plan
         )
         show([found], as_json=as_json)
         return
     if what is Of.PEOPLE:
-        show((named(compare_by_people(data, select=chosen, testing=plan), run, len(read)) for run, data in read),
+        show((named(compare_by_people(data, select=chosen, settings=plan), run, len(read)) for run, data in read),
              as_json=as_json)  # fmt: skip
         return
     show(
-        (named(compare_systems(run, aspect=aspect, judge=judge, by=by, testing=plan), run, len(read))
+        (named(compare_systems(run, aspect=aspect, judge=judge, by=by, settings=plan), run, len(read))
          for run, _ in read),
         as_json=as_json,
     )  # fmt: skip

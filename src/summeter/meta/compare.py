@@ -44,7 +44,7 @@ DESCRIPTIVE = frozenset({"abstractiveness"})
 
 
 @dataclass(frozen=True)
-class Testing:
+class Settings:
     """How differences are tested.
 
     `permutations` of the test (all of them where there are no more), `resamples` of the bootstrap, `level` of its
@@ -104,7 +104,7 @@ class Pair(NamedTuple):
 
 def compare_systems(
     run: Judging, *, aspect: str | Sequence[str] | None = None, judge: str | None = None, by: str | None = None,
-    testing: Testing | None = None,
+    settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """Which systems of a run are better than which, by every judge and aspect in it?
 
@@ -123,12 +123,12 @@ def compare_systems(
         there = sorted({f"{one[0]} ({one[2]})" for one in read.questions()})
         raise UsageError(f"no judge {judge or ''} with the aspect {asked}; there are: {', '.join(there) or 'none'}")
     made = [read.series(question, Level.SUMMARY) for question in found]
-    return _compare([one for one in made if len(one)], read.context, by, testing or Testing())
+    return _compare([one for one in made if len(one)], read.context, by, settings or Settings())
 
 
 def compare_by_people(
     gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
-    testing: Testing | None = None,
+    settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """Which systems are better than which by people's own judgments, merged as `select.rule` says."""
     chosen = selected(select, aspect)
@@ -137,10 +137,10 @@ def compare_by_people(
     made = [
         one for name in wanted for one in gold_series(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
     ]  # fmt: skip
-    return _compare(made, context, chosen.by, testing or Testing())
+    return _compare(made, context, chosen.by, settings or Settings())
 
 
-def _compare(found: Sequence[Series], context: Context, by: str | None, plan: Testing) -> Study:
+def _compare(found: Sequence[Series], context: Context, by: str | None, plan: Settings) -> Study:
     usable = [one for one in found if len(one.system.used()) > 1]
     if not usable:
         raise UsageError("to compare systems, a judge must have scored the summaries of at least 2 of them")
@@ -196,7 +196,7 @@ class _Part(NamedTuple):
     method: str
 
     @classmethod
-    def of(cls, fields: _Fields, series: Series, plan: Testing) -> _Part:
+    def of(cls, fields: _Fields, series: Series, plan: Settings) -> _Part:
         grid = series.grid()
         means = [bootstrap_mean(row, None, plan.resamples, plan.level, plan.seed) for row in grid.values]
         tests = paired_permutations(grid.values, None, plan.permutations, plan.seed)
@@ -228,7 +228,7 @@ def corrected(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def cluster(
-    names: Sequence[str], values: Sequence[float | None], pairs: Iterable[Pair], plan: Testing
+    names: Sequence[str], values: Sequence[float | None], pairs: Iterable[Pair], plan: Settings
 ) -> list[int | None]:
     """The cluster of each name, 1 for the highest values, from corrected pairs."""
     place = {name: number for number, name in enumerate(names)}
@@ -239,7 +239,7 @@ def cluster(
     return clusters_of_equals(values, matrix, plan.alpha, plan.rule)
 
 
-def _rows(series: Series, part: _Part, plan: Testing) -> Iterator[Row]:
+def _rows(series: Series, part: _Part, plan: Settings) -> Iterator[Row]:
     fields = {key: value for key, value in part.fields.items() if key != "details"}
     extra = dict(part.fields.get("details", {}))
     common: dict[str, Any] = {
@@ -267,7 +267,7 @@ def _rows(series: Series, part: _Part, plan: Testing) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def pair_row(common: Mapping[str, Any], pair: Pair, plan: Testing, **more: Any) -> Row:
+def pair_row(common: Mapping[str, Any], pair: Pair, plan: Settings, **more: Any) -> Row:
     """The row of a pair; `details` gains what the correction was."""
     details = {
         "first": pair.first, "second": pair.second, "p_holm": pair.p_holm, "comparisons": pair.family,
@@ -284,7 +284,7 @@ def pair_row(common: Mapping[str, Any], pair: Pair, plan: Testing, **more: Any) 
 
 def cluster_rows(
     common: Mapping[str, Any], names: Sequence[str], values: Sequence[float | None], pairs: Sequence[Pair],
-    plan: Testing,
+    plan: Settings,
 ) -> Iterator[Row]:  # fmt: skip
     """A row a member, `value` its cluster; the caller adds what n and missing are."""
     found = cluster(names, values, pairs, plan)
@@ -309,11 +309,11 @@ def show_p(p: float) -> str:
     return "p = 1" if float(digits) == 1 else f"p = {digits.lstrip('0')}"
 
 
-def sentence(pair: Pair, aspect: str, plan: Testing, *, verb: str | None = None) -> str:
+def sentence(pair: Pair, aspect: str, plan: Settings, *, verb: str | None = None) -> str:
     """The verdict on a pair in words.
 
     >>> pair = Pair("aster", "birch", 0.1, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0)
-    >>> sentence(pair, "composite", Testing())
+    >>> sentence(pair, "composite", Settings())
     'aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs'
     """
     if pair.difference is None or pair.p_holm is None:
@@ -341,7 +341,7 @@ def _size(pair: Pair, *, turned: bool) -> str:
 
 
 def verdict(
-    names: Sequence[str], values: Sequence[float | None], pairs: Sequence[Pair], aspect: str, plan: Testing,
+    names: Sequence[str], values: Sequence[float | None], pairs: Sequence[Pair], aspect: str, plan: Settings,
     verb: str | None = None,
 ) -> str:  # fmt: skip
     """All there is to say of a family, in one sentence: who is better, and who cannot be told apart."""
@@ -385,7 +385,7 @@ def _unranked(names: Sequence[str], ranked: Sequence[str], aspect: str) -> list[
     return [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {aspect}"] if lost else []
 
 
-def _clusters(names: Sequence[str], values: Sequence[float | None], pairs: Sequence[Pair], plan: Testing) -> str:
+def _clusters(names: Sequence[str], values: Sequence[float | None], pairs: Sequence[Pair], plan: Settings) -> str:
     found = cluster(names, values, pairs, plan)
     order = sorted({number for number in found if number is not None})
     return " > ".join(
@@ -393,7 +393,7 @@ def _clusters(names: Sequence[str], values: Sequence[float | None], pairs: Seque
     )
 
 
-def _told(series: Series, part: _Part, plan: Testing) -> str:
+def _told(series: Series, part: _Part, plan: Settings) -> str:
     group = next((str(value) for key, value in part.fields.items() if key != "details"), None)
     group = group or part.fields.get("details", {}).get("group")
     where = f" in {group}" if group else ""

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from summeter.meta.columns import Columns
-from summeter.meta.compare import STUDY, Pair, Testing, cluster_rows, corrected, pair_row, sentence, verdict
-from summeter.meta.correlate import Settings, measure
+from summeter.meta.compare import STUDY, Pair, Settings, cluster_rows, corrected, pair_row, sentence, verdict
+from summeter.meta.correlate import Settings as CorrelationSettings
+from summeter.meta.correlate import measure
 from summeter.meta.inputs import Gold, Judging
 from summeter.meta.matrix import Average, Level, Pairs, group_means
 from summeter.meta.results import Row, Study, status_of
@@ -49,7 +50,7 @@ class _Task(NamedTuple):
     coefficient: str
     level: Level
     average: Average
-    plan: Testing
+    plan: Settings
 
 
 class _Named(NamedTuple):
@@ -59,7 +60,7 @@ class _Named(NamedTuple):
 
 def compare_evaluators(
     runs: Judging | Sequence[Judging], gold: Gold, *, level: str = Level.SUMMARY, average: str = Average.POOLED,
-    aspect: str | Sequence[str] | None = None, select: Selection | None = None, testing: Testing | None = None,
+    aspect: str | Sequence[str] | None = None, select: Selection | None = None, settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """Which judges of one or several runs correlate better with people than which?
 
@@ -67,12 +68,12 @@ def compare_evaluators(
     the coefficient), one a pair (`<coefficient>_difference`; `pair` is "a-b", the value is a's correlation minus
     b's on the rows both have, `p` that of the permutation test, `details.p_holm` the corrected one,
     `details.p_williams` Williams' where it applies), and `cluster` rows. With an average by document or system the
-    correlations within each are exchanged. `testing.permutations` and `.resamples` are cut to 1,000 for rank
-    coefficients and for the intervals of differences; `testing.coefficient` names the coefficient.
+    correlations within each are exchanged. `settings.permutations` and `.resamples` are cut to 1,000 for rank
+    coefficients and for the intervals of differences; `settings.coefficient` names the coefficient.
 
     Raises UsageError with fewer than two judges of one aspect of the gold.
     """
-    chosen, plan = selected(select, aspect), testing or Testing()
+    chosen, plan = selected(select, aspect), settings or Settings()
     task = _Task(plan.coefficient, Level(level), Average(average), plan)
     check(task.level, task.average)
     told: list[str] = []
@@ -272,8 +273,9 @@ def _rows(group: Group, judges: Sequence[_Named], tests: Sequence[_Test], task: 
 
 def _value_row(one: _Named, common_fields: dict[str, Any], extra: dict[str, Any], task: _Task) -> Row:
     pairs = one.pairs.at(task.level) if task.level is not task.level.base else one.pairs
-    settings = Settings(resamples=min(task.plan.resamples, RESAMPLES), level=task.plan.level, seed=task.plan.seed)
-    got = measure(pairs, task.coefficient, task.average, settings)
+    most = min(task.plan.resamples, RESAMPLES)
+    drawing = CorrelationSettings(resamples=most, level=task.plan.level, seed=task.plan.seed)
+    got = measure(pairs, task.coefficient, task.average, drawing)
     drawn = got.interval
     judge = pairs.judge
     return Row(
@@ -281,6 +283,6 @@ def _value_row(one: _Named, common_fields: dict[str, Any], extra: dict[str, Any]
         statistic=task.coefficient, value=got.value, n=got.n, missing=got.missing, p=got.p, reason=got.reason,
         low=drawn.low if drawn else None, high=drawn.high if drawn else None,
         status=status_of(got.value, drawn.status if drawn else None),
-        interval=settings.says(drawn) if drawn and drawn.low is not None else None,
+        interval=drawing.says(drawn) if drawn and drawn.low is not None else None,
         details={**extra, **got.details, "name": one.name},
     )  # fmt: skip

@@ -1,0 +1,265 @@
+"""Systems and judges compared: by hand, against scipy, in words, and on the real sets."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from meta.makers import judgment, people, ratings
+from scipy import stats as scipy_stats
+
+from summeter.meta.compare import (
+    Pair,
+    Settings,
+    compare_by_people,
+    compare_systems,
+    corrected,
+    sentence,
+    show_p,
+    verdict,
+)
+from summeter.meta.compare_judges import compare_evaluators
+from summeter.meta.results import CONTRACT
+from summeter.meta.selection import Selection
+from summeter.records import Judgment, UsageError
+
+FEW = Settings(permutations=2000, resamples=200)
+
+
+def scores(table: dict[str, list[float | None]], judge: str = "j", aspect: str = "faithfulness") -> list[Judgment]:
+    """system -> a score a document d0, d1, ...; None is a reply that could not be read."""
+    made = []
+    for system, values in table.items():
+        for number, value in enumerate(values):
+            made.append(judgment(f"d{number}", system, value, aspect=aspect, judge=judge, status="unparsed" if value is
+                                 None else "ok"))  # fmt: skip
+    return made
+
+
+class TestSystems:
+    def test_a_pair_by_hand(self) -> None:
+        # Differences 1, 1, 1: of the 8 flips +++ and --- reach a mean of 1, so p = 2/8.
+        row = compare_systems(scores({"a": [2, 3, 4], "b": [1, 2, 3]})).one(pair="a-b")
+        assert (row.value, row.p, row.n, row.missing, row.statistic) == (1.0, 0.25, 3, 0, "mean_difference")
+        assert (row.details["p_holm"], row.details["comparisons"], row.details["better"]) == (0.25, 1, None)
+
+    def test_holm_is_over_all_pairs_of_an_aspect(self) -> None:
+        study = compare_systems(scores({"a": [9, 9, 9, 9], "b": [1, 2, 1, 2], "c": [1, 2, 2, 1]}))
+        p = {row.pair: row.p for row in study if row.pair}
+        # a-b and a-c: all four differences positive, 2 of 16 flips reach them: .125. b-c: 0 0 -1 1 sums to 0: p = 1.
+        assert p == {"a-b": 0.125, "a-c": 0.125, "b-c": 1.0}
+        # Holm: .125 * 3, then max(.375, .125 * 2), then max(.375, 1).
+        assert [row.details["p_holm"] for row in study if row.pair] == [0.375, 0.375, 1.0]
+
+    def test_missing_documents_are_left_out_of_the_pair_and_counted(self) -> None:
+        study = compare_systems(scores({"a": [1, None, 1, 0], "b": [0, 0, None, 0]}))
+        row = study.one(pair="a-b")
+        assert (row.n, row.missing, row.value) == (2, 2, 0.5)  # documents 0 and 3: (1 + 0) / 2
+        assert (study.one(statistic="mean", system="a").n, study.one(statistic="mean", system="a").missing) == (3, 1)
+        assert "(2 without both scores)" in row.details["verdict"]
+
+    def test_a_system_without_any_score_has_no_mean_no_cluster_and_no_difference(self) -> None:
+        study = compare_systems(scores({"a": [1, 1], "b": [0, 1], "c": [None, None]}), settings=FEW)
+        assert study.one(statistic="cluster", system="c").value is None
+        assert study.one(statistic="cluster", system="c").reason == "no value to rank by"
+        assert study.one(pair="a-c").status == "undefined"
+        assert study.one(pair="a-c").details["comparisons"] == 1  # only a-b was tested
+        assert "c has no score on faithfulness" in study.notes[0]
+
+    def test_clusters_of_equals(self) -> None:
+        rng = np.random.default_rng(1)
+        high, low = (mean + 0.05 * rng.standard_normal(30) for mean in (0.9, 0.3))
+        table = {"x": list(low), "y": list(high), "z": list(high + 0.02 * rng.standard_normal(30))}
+        study = compare_systems(scores(table), settings=FEW)
+        clusters = {row.system: row.value for row in study.where(statistic="cluster")}
+        assert clusters == {"x": 2.0, "y": 1.0, "z": 1.0}
+        assert study.one(statistic="cluster", system="y").details["equals"] == ["y", "z"]
+
+    def test_p_is_scipys(self) -> None:
+        rng = np.random.default_rng(2)
+        a, b = rng.random(9), rng.random(9)
+        row = compare_systems(scores({"a": list(a), "b": list(b)})).one(pair="a-b")
+        exact = scipy_stats.permutation_test(
+            (a, b), lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
+        )  # fmt: skip
+        assert row.p == pytest.approx(exact.pvalue, abs=1e-9)
+
+    def test_groups_are_one_family_beside_the_whole(self) -> None:
+        study = compare_systems(scores({"a": [9, 9, 9, 9], "b": [1, 2, 1, 2]}), by="document")
+        inside = [row for row in study if row.pair and "group" in row.details]
+        assert [row.details["group"] for row in inside] == ["d0", "d1", "d2", "d3"]
+        assert {row.details["comparisons"] for row in inside} == {4}
+        assert study.where(statistic="mean_difference").rows[0].details["comparisons"] == 1
+        assert "in d0" in study.notes[1]
+
+    def test_rows_have_the_contract(self) -> None:
+        for row in compare_systems(scores({"a": [1, 0], "b": [0, 1]})).to_dicts():
+            assert set(CONTRACT) <= set(row)
+            assert row["study"] == "compare"
+
+    def test_people_compare_systems_too(self) -> None:
+        gold = people({(f"d{n}", s): {"r1": v, "r2": v} for n in range(3) for s, v in (("a", 5), ("b", 2))})
+        row = compare_by_people(gold).one(pair="a-b")
+        assert (row.judge, row.value, row.n) == ("people", 3.0, 3)
+
+    def test_nothing_to_compare_is_said(self) -> None:
+        with pytest.raises(UsageError, match="at least 2"):
+            compare_systems(scores({"a": [1, 0]}))
+        with pytest.raises(UsageError, match="there are: j \\(faithfulness\\)"):
+            compare_systems(scores({"a": [1], "b": [0]}), aspect="style")
+        with pytest.raises(UsageError, match="alpha"):
+            Settings(alpha=0)
+        with pytest.raises(UsageError, match="clusters"):
+            Settings(rule="x")
+
+    @hypothesis_settings(max_examples=30, deadline=None)
+    @given(st.lists(st.tuples(*[st.sampled_from([0, 0.25, 0.5, 1, None])] * 3), min_size=2, max_size=7))
+    def test_order_does_not_matter_and_signs_turn(self, table: list[tuple[float | None, ...]]) -> None:
+        columns = dict(zip("abc", map(list, zip(*table, strict=True)), strict=True))
+        one = compare_systems(scores(columns), settings=FEW)
+        turned = {name: columns[name][::-1] for name in "cba"}
+        other = compare_systems(scores(turned), settings=FEW)
+        for first, second in combinations("abc", 2):
+            here, there = one.one(pair=f"{first}-{second}"), other.one(pair=f"{second}-{first}")
+            assert (here.n, here.missing, here.status) == (there.n, there.missing, there.status)
+            if here.value is not None and there.value is not None:
+                assert here.value == pytest.approx(-there.value, abs=1e-12)
+                assert here.p == pytest.approx(there.p)
+
+
+class TestWords:
+    PLAN = Settings()
+
+    def pair(self, **changes: Any) -> Pair:
+        return Pair("aster", "birch", 0.10, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0)._replace(**changes)
+
+    def test_better(self) -> None:
+        told = sentence(self.pair(), "composite", self.PLAN)
+        assert told == "aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs"
+
+    def test_the_second_is_better(self) -> None:
+        told = sentence(self.pair(difference=-0.1, low=-0.18, high=-0.02), "composite", self.PLAN)
+        assert told.startswith("birch is better than aster on composite: +0.10 [0.02, 0.18]")
+
+    def test_not_told_apart(self) -> None:
+        told = sentence(self.pair(p_holm=0.41, low=-0.03, family=1), "composite", self.PLAN)
+        assert told == (
+            "aster and birch cannot be told apart on composite: +0.10 [-0.03, 0.18], p = .41 after Holm over 1 pair"
+        )
+
+    def test_more_is_not_better_of_a_description(self) -> None:
+        assert "is higher than" in sentence(self.pair(), "abstractiveness", self.PLAN)
+
+    def test_not_compared(self) -> None:
+        told = sentence(self.pair(difference=None, p_holm=None, reason="all values missing"), "x", self.PLAN)
+        assert told == "aster and birch were not compared on x: all values missing"
+
+    def test_the_whole_family(self) -> None:
+        pairs = [
+            self.pair(),
+            Pair("aster", "cedar", 0.11, 0.01, 0.2, 0.001, 0.005, 6, 18, 0),
+            Pair("birch", "cedar", 0.01, -0.1, 0.1, 0.8, 0.8, 6, 18, 0),
+        ]
+        told = verdict(["aster", "birch", "cedar"], [0.9, 0.8, 0.79], pairs, "composite", self.PLAN)
+        assert told == (
+            "aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs; "
+            "aster is better than cedar on composite: +0.11 [0.01, 0.20], p = .005 after Holm over 6 pairs; "
+            "birch and cedar cannot be told apart (p = .80)"
+        )
+
+    def test_nobody_better(self) -> None:
+        pairs = corrected([Pair(a, b, 0.0, -0.1, 0.1, p, None, 0, 9, 0) for (a, b), p in
+                           zip(combinations("xyz", 2), (0.5, 0.2, 0.9), strict=True)])  # fmt: skip
+        told = verdict(list("xyz"), [0.5, 0.5, 0.5], pairs, "coherence", self.PLAN)
+        assert told == "x, y and z cannot be told apart on coherence (smallest p = .60 after Holm over 3 pairs)"
+
+    def test_many_systems_are_told_by_neighbours_and_clusters(self) -> None:
+        names = list("abcde")
+        pairs = corrected([
+            Pair(a, b, 0.5, 0.4, 0.6, 0.0001 if a < "c" <= b else 0.9, None, 0, 9, 0)
+            for a, b in combinations(names, 2)
+        ])  # fmt: skip
+        told = verdict(names, [5, 4, 3, 2, 1], pairs, "x", self.PLAN)
+        assert told.endswith("clusters of equals, best first: {a, b} > {c, d, e}")
+
+    @pytest.mark.parametrize(
+        ("p", "text"), [(0.0, "p < .001"), (0.001, "p = .001"), (0.0996, "p = .10"), (0.5, "p = .50"), (0.999, "p = 1")]
+    )
+    def test_p(self, p: float, text: str) -> None:
+        assert show_p(p) == text
+
+
+def matrix(values: dict[str, list[float]], judge: str) -> list[Judgment]:
+    return ratings({f"d{n}": {s: v[n] for s, v in values.items()} for n in range(len(values["a"]))}, judge=judge)
+
+
+class TestJudges:
+    def setup_method(self) -> None:
+        rng = np.random.default_rng(3)
+        self.truth = {s: list(rng.random(12)) for s in "ab"}
+        self.good = {s: [v + 0.1 * rng.standard_normal() for v in row] for s, row in self.truth.items()}
+        self.bad = {s: list(rng.random(12)) for s in "ab"}
+        self.gold = people({(f"d{n}", s): {"r": v} for s, row in self.truth.items() for n, v in enumerate(row)})
+        self.runs = [*matrix(self.good, "good"), *matrix(self.bad, "bad")]
+
+    def test_difference_williams_and_permutation(self) -> None:
+        study = compare_evaluators(self.runs, self.gold, settings=FEW)
+        row = study.one(statistic="pearson_difference")
+        x, g, b = (np.ravel(list(v.values())) for v in (self.truth, self.good, self.bad))
+        r12, r13, r23 = (np.corrcoef(*two)[0, 1] for two in ((x, g), (x, b), (g, b)))
+        assert row.value == pytest.approx(r12 - r13, abs=1e-9)
+        # Williams' t as printed (Graham & Baldwin, 2014), n = 24.
+        k = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+        t = (r12 - r13) * np.sqrt(23 * (1 + r23) / (2 * k * 23 / 21 + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3))
+        assert row.details["williams_t"] == pytest.approx(t, abs=1e-9)
+        assert row.details["p_williams"] == pytest.approx(2 * scipy_stats.t.sf(abs(t), 21), abs=1e-9)
+        assert row.p is not None
+        assert row.p < 0.01
+        assert (row.pair, row.n, row.missing, row.judge) == ("good-bad", 24, 0, None)
+        assert "good agrees better with people than bad on coherence" in study.notes[-1]
+        assert {r.judge: r.value for r in study.where(statistic="cluster")} == {"good": 1.0, "bad": 2.0}
+
+    @pytest.mark.parametrize(
+        ("level", "average", "n"), [("summary", "document", 24), ("summary", "system", 24), ("document", "pooled", 12)]
+    )
+    @pytest.mark.parametrize("coefficient", ["pearson", "spearman"])
+    def test_every_level(self, level: str, average: str, n: int, coefficient: str) -> None:
+        plan = Settings(permutations=200, resamples=50, coefficient=coefficient)
+        study = compare_evaluators(self.runs, self.gold, level=level, average=average, settings=plan)
+        row = study.one(statistic=f"{coefficient}_difference")
+        both = [study.one(judge=name, statistic=coefficient).value for name in ("good", "bad")]
+        assert row.value == pytest.approx(both[0] - both[1])  # type: ignore[operator]
+        assert row.n == n
+
+    def test_rows_that_one_judge_lacks_are_counted(self) -> None:
+        fewer = [one for one in self.runs if one.judge == "good" or one.target.document_id != "d0"]
+        row = compare_evaluators(fewer, self.gold, settings=FEW).one(statistic="pearson_difference")
+        assert (row.n, row.missing) == (22, 2)
+
+    def test_two_runs_of_one_judge_are_told_apart(self) -> None:
+        again = [one.model_copy(update={"signature": "good|v:2"}) for one in matrix(self.bad, "good")]
+        study = compare_evaluators([matrix(self.good, "good"), again], self.gold, settings=FEW)
+        assert study.one(statistic="pearson_difference").details["second"] == "good|v:2"
+
+    def test_one_judge_is_too_few(self) -> None:
+        with pytest.raises(UsageError, match="at least 2"):
+            compare_evaluators(matrix(self.good, "good"), self.gold)
+
+    def test_by_a_column(self) -> None:
+        study = compare_evaluators(self.runs, self.gold, select=Selection(by="system"), settings=FEW)
+        found = [row.system for row in study.where(statistic="pearson_difference")]
+        assert found == [None, "a", "b"]
+        assert study.where(statistic="pearson_difference").rows[1].details["comparisons"] == 2
+
+
+def test_exact_p_of_all_flips_by_enumeration() -> None:
+    a, b = [0.2, 0.9, 0.4, 0.7], [0.1, 0.5, 0.6, 0.3]
+    gaps = np.subtract(a, b)
+    reach = [abs(np.dot(signs, gaps)) >= abs(gaps.sum()) - 1e-12 for signs in product((1, -1), repeat=4)]
+    row = compare_systems(scores({"a": list(a), "b": list(b)})).one(pair="a-b")
+    assert row.p == pytest.approx(sum(reach) / 16)
