@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.meta.inputs import Gold, Judging
-from summeter.meta.matrix import Average, Items, Level, Pairs, group_means
+from summeter.meta.matrix import Average, Items, Level, Pairs
+from summeter.meta.resampling import Plan, average_interval, means_interval
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, check, groups, notes, row, selected, sides
 from summeter.records import UsageError
@@ -34,8 +35,7 @@ from summeter.stats import (
     pairwise_accuracy,
 )
 from summeter.stats import correlate as correlate_values
-from summeter.stats.base import CONSTANT, Floats
-from summeter.stats.correlation import raw
+from summeter.stats.base import CONSTANT
 
 STUDY = "correlation"
 PAIRWISE = "pairwise_accuracy"
@@ -68,8 +68,15 @@ class Settings:
             if name not in COEFFICIENTS:
                 raise UsageError(f"no coefficient {name!r}; there are: {', '.join(COEFFICIENTS)}")
 
+    @property
+    def draws(self) -> Plan:
+        """The bootstrap's part."""
+        return Plan(self.resamples, self.level, self.seed)
+
     def says(self, drawn: Interval) -> str:
         """The interval in words."""
+        if drawn.method == "normal":
+            return f"{drawn.level:.0%} normal interval by document"
         return (
             f"{drawn.level:.0%} {drawn.method} bootstrap by document, {drawn.resamples} resamples, seed {self.seed}"
         )
@@ -159,34 +166,16 @@ def _pooled(pairs: Pairs, name: str, plan: Settings) -> Measured:
     if pairs.source is not None:
         details["items_rule"] = pairs.items.value
     if got.value is not None and plan.resamples and pairs.items is Items.COMMON:
-        if pairs.source is not None:
-            drawn = _of_means(pairs, pairs.source, name, plan)
-        else:
-            drawn = correlation_interval(
-                pairs.x, pairs.y, name, pairs.document.codes, plan.resamples, plan.level, plan.seed
-            )
+        drawn = _interval(pairs, name, got.value, plan)
     return Measured(got.value, got.n, got.missing, got.p, got.reason, drawn, details, {})
 
 
-def _of_means(pairs: Pairs, source: Pairs, name: str, plan: Settings) -> Interval:
-    """The interval of a correlation of means: documents are drawn, the means formed anew."""
-    kind = Coefficient(name)
-    here, over = (pairs.document, source.document) if pairs.level is Level.DOCUMENT else (pairs.system, source.system)
-    entered = here.take(pairs.kept).used()
-    size = len(entered)
-    place = np.array([entered.index(one) if one in entered else -1 for one in over.names], np.int64)[over.codes]
-    inside = place >= 0
-
-    def value(x: Floats, y: Floats, group: Floats) -> float | None:
-        of = group.astype(np.int64)
-        left, right = group_means(x, of, size), group_means(y, of, size)
-        both = ~(np.isnan(left) | np.isnan(right))
-        return raw(left[both], right[both], kind)
-
-    return bootstrap(
-        value, [source.x[inside], source.y[inside], place[inside].astype(np.float64)],
-        source.document.codes[inside], plan.resamples, plan.level, plan.seed,
-    )  # fmt: skip
+def _interval(pairs: Pairs, name: str, value: float, plan: Settings) -> Interval:
+    if pairs.source is not None and pairs.level is Level.SYSTEM:
+        return means_interval(pairs, pairs.source, name, value, plan.draws)
+    return correlation_interval(
+        pairs.x, pairs.y, name, pairs.document.codes, plan.resamples, plan.level, plan.seed
+    )
 
 
 def _averaged(pairs: Pairs, name: str, average: Average, plan: Settings) -> Measured:
@@ -206,30 +195,17 @@ def _averaged(pairs: Pairs, name: str, average: Average, plan: Settings) -> Meas
     if not values:
         why = f"no {average.value} has a correlation: {constant} constant, {len(reasons) - constant} too small"
         return Measured(None, n, pairs.missing, None, why, None, details, found)
-    drawn = _interval_of_average(pairs, name, average, plan, values) if plan.resamples else None
-    return Measured(float(np.mean(values)), n, pairs.missing, None, None, drawn, details, found)
+    value = float(np.mean(values))
+    drawn = None
+    if plan.resamples and average is Average.DOCUMENT:
+        drawn = bootstrap_mean(values, None, plan.resamples, plan.level, plan.seed)
+    elif plan.resamples and plan.only_significant is None:
+        drawn = average_interval(pairs, name, value, plan.draws)
+    return Measured(value, n, pairs.missing, None, None, drawn, details, found)
 
 
 def _enters(one: Statistic, plan: Settings) -> bool:
     return plan.only_significant is None or (one.p is not None and one.p <= plan.only_significant)
-
-
-def _interval_of_average(
-    pairs: Pairs, name: str, average: Average, plan: Settings, values: Sequence[float]
-) -> Interval:
-    if average is Average.DOCUMENT:
-        return bootstrap_mean(values, None, plan.resamples, plan.level, plan.seed)
-    kind = Coefficient(name)
-
-    def value(x: Floats, y: Floats, group: Floats) -> float | None:
-        parts = (raw(x[group == one], y[group == one], kind) for one in np.unique(group))
-        usable = [part for part in parts if part is not None]
-        return float(np.mean(usable)) if usable else None
-
-    return bootstrap(
-        value, [pairs.x, pairs.y, pairs.system.codes.astype(np.float64)], pairs.document.codes,
-        plan.resamples, plan.level, plan.seed,
-    )  # fmt: skip
 
 
 def _pairwise(pairs: Pairs, average: Average, plan: Settings) -> Measured:

@@ -296,10 +296,10 @@ def group_means(values: Floats, groups: Ints, size: int, at_least: int = 1) -> F
     counts = np.bincount(groups, minlength=size)
     sums = np.bincount(groups, weights=values, minlength=size)
     means = np.divide(sums, counts, out=np.full(size, np.nan), where=counts >= max(1, at_least))
-    return _rounded(means)
+    return rounded(means)
 
 
-def _rounded(values: Floats) -> Floats:
+def rounded(values: Floats) -> Floats:
     """Rounded to significant digits, so that sums taken in another order do not undo a tie."""
     size = np.abs(values)
     usable = np.isfinite(size) & (size > 0)
