@@ -143,6 +143,8 @@ def calibrate(
     pairs = _chosen(read, chosen, level, how)
     if chosen.gold_at_least is None:
         decisions(pairs.gold)  # raises where people's values are no yes or no
+    if how.dev is None:
+        _check_decisions(pairs)
     if pairs.n < FEWEST and not how.allow_few:
         raise UsageError(
             f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
@@ -202,12 +204,17 @@ def _chosen(read: Sides, chosen: Selection, level: str | None, plan: Plan) -> Pa
     raise lost or UsageError("nothing to calibrate on")
 
 
+def _check_decisions(pairs: Pairs) -> None:
+    said = pairs.x[~np.isnan(pairs.x)]
+    undecided = not len(said) and any("no decision" in why for why in pairs.missing_reasons)
+    if undecided or not np.isin(said, (0.0, 1.0)).all():
+        raise UsageError(
+            f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (--dev)"
+        )
+
+
 def _tuned(pairs: Pairs, plan: Plan) -> tuple[Threshold | None, Pairs]:
     if plan.dev is None:
-        if not np.isin(pairs.x[~np.isnan(pairs.x)], (0.0, 1.0)).all() or np.isnan(pairs.x).all():
-            raise UsageError(
-                f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (--dev)"
-            )
         return None, pairs
     column, value = plan.split
     dev = pairs.column(column).equal(value)

@@ -20,7 +20,7 @@ from summeter.meta.columns import Columns
 from summeter.meta.compare import STUDY, Pair, Settings, cluster_rows, corrected, pair_row, sentence, verdict
 from summeter.meta.correlate import Settings as CorrelationSettings
 from summeter.meta.correlate import measure
-from summeter.meta.inputs import Gold, Judging
+from summeter.meta.inputs import Gold, Judged, Judging
 from summeter.meta.matrix import Average, Level, Pairs, group_means
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, check, groups, notes, selected, sides
@@ -97,7 +97,7 @@ def compare_evaluators(
 
 def _several(runs: Judging | Sequence[Judging]) -> list[Judging]:
     """One run, or a list of judgments, as a list of one."""
-    if isinstance(runs, RunFolder | Columns):
+    if isinstance(runs, RunFolder | Columns | Judged):
         return [runs]
     found = list(runs)
     if found and all(isinstance(one, Judgment) for one in found):

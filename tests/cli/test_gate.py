@@ -1,0 +1,156 @@
+"""`summeter gate` and the commands of `summeter meta` about systems: what they print, and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from report.fake_runs import FACT_CHECK, failed, make
+from typer.testing import CliRunner
+
+from summeter.cli.gate import bounds
+from summeter.cli.main import app, main
+from summeter.cli.meta_systems import pairs_of
+from summeter.meta.results import CONTRACT
+from summeter.records import Document, Judgment, Summary, UsageError
+from summeter.store.manifest import JudgeEntry
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """aster: faithfulness 1 on one document, an empty summary on the other; cedar 0 (one sentence unparsed) and 1."""
+    return make(tmp_path_factory.mktemp("gate") / "run").folder
+
+
+def ends(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main([str(one) for one in arguments])
+    return int(caught.value.code or 0)
+
+
+class TestGate:
+    def test_passing(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert ends("gate", run, "--min", "faithfulness=0.5", "--system", "aster") == 0
+        out = capsys.readouterr().out
+        assert "passed aster on faithfulness by mock.fact_check: 1.000 reaches 0.5 (n = 1, missing 1)" in out
+
+    def test_failing_is_exit_3_and_names_the_bound(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert ends("gate", run, "--min", "faithfulness=0.9") == 3
+        got = capsys.readouterr()
+        assert "FAILED cedar on faithfulness by mock.fact_check: 0.500" in got.out
+        assert "gate not passed: 1 of 2 means" in got.err
+
+    def test_a_mean_of_none_fails(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        def nothing(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            return [failed(document, summary, entry, "faithfulness", "refused", "I would rather not")]
+
+        folder = make(tmp_path / "run", judges=[(FACT_CHECK, nothing)]).folder
+        assert ends("gate", folder, "--min", "faithfulness=0") == 3
+        assert "has no mean (" in capsys.readouterr().out
+        assert ends("gate", folder, "--min", "faithfulness=-1", "--json") == 3
+        found = json.loads(capsys.readouterr().out)
+        assert (found["passed"], found["rows"][0]["value"], found["rows"][0]["missing"]) == (False, None, 2)
+
+    def test_json(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert ends("gate", run, "--min", "completeness=0.1", "--min", "conciseness=0.1", "--json") in {0, 3}
+        found = json.loads(capsys.readouterr().out)
+        assert (found["schema"], found["study"]) == ("summeter/1", "gate")
+        assert all(set(CONTRACT) <= set(row) for row in found["rows"])
+        assert {row["aspect"] for row in found["rows"]} == {"completeness", "conciseness"}
+
+    @pytest.mark.parametrize(
+        "more",
+        [("--min", "faithfulness"), ("--min", "x=0.5"), ("--min", "faithfulness=much"), ("--min", "faithfulness=nan"),
+         ("--min", "faithfulness=1", "--min", "faithfulness=2"), ("--min", "faithfulness=0", "--system", "birch"),
+         ("--min", "faithfulness=0", "--judge", "nobody"), ("--min", "faithfulness=0", "--calibration", "absent.json"),
+         ()],
+    )  # fmt: skip
+    def test_what_makes_no_sense_is_exit_2(self, run: Path, more: tuple[str, ...]) -> None:
+        assert ends("gate", run, *more) == 2
+
+    def test_no_run(self, tmp_path: Path) -> None:
+        assert ends("gate", tmp_path, "--min", "faithfulness=0") == 2
+
+    def test_a_broken_run_is_told(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        folder = make(tmp_path / "run", status="interrupted").folder
+        ends("gate", folder, "--min", "faithfulness=0")
+        assert "warning: the run is interrupted, not complete" in capsys.readouterr().out
+
+    def test_bounds(self) -> None:
+        assert bounds(["a=0.5", " b = 1"]) == {"a": 0.5, "b": 1.0}
+
+
+class TestCalibrated:
+    def test_stale_is_exit_2_with_both_signatures(
+        self, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "c.json"
+        assert ends("meta", "calibrate", run, "--aspect", "faithfulness", "--allow-few", "-o", file) == 0
+        out = capsys.readouterr().out
+        assert f"calibration: {file}" in out
+        assert ends("gate", run, "--min", "faithfulness=0", "--calibration", file) == 0
+        changed = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scripted/two|v:1"})
+        from report.fake_runs import fact_check
+
+        other = make(tmp_path / "other", judges=[(changed, fact_check)]).folder
+        capsys.readouterr()
+        assert ends("gate", other, "--min", "faithfulness=0", "--calibration", file) == 2
+        told = capsys.readouterr().err
+        assert FACT_CHECK.signature in told
+        assert changed.signature in told
+
+    def test_too_few_labels(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert ends("meta", "calibrate", run, "--aspect", "faithfulness") == 2
+        assert "--allow-few" in capsys.readouterr().err
+
+
+class TestMeta:
+    @pytest.mark.parametrize(
+        "arguments",
+        [("compare",), ("compare", "--of", "people"), ("compare", "--by", "domain", "--aspect", "completeness"),
+         ("estimate", "--aspect", "faithfulness"), ("estimate", "--aspect", "completeness", "--pair", "aster-cedar"),
+         ("card",), ("card", "--people", "--by", "split")],
+    )  # fmt: skip
+    def test_json_keeps_the_contract(self, run: Path, arguments: tuple[str, ...]) -> None:
+        name, *more = arguments
+        result = CliRunner().invoke(app, ["meta", name, str(run), *more, "--json"])
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)
+        assert found["schema"] == "summeter/1"
+        assert found["rows"]
+        for row in found["rows"]:
+            assert set(CONTRACT) <= set(row)
+            assert (row["value"] is None) == (row["status"] == "undefined")
+            assert row["value"] is not None or row["reason"]
+
+    def test_compare_tells_a_verdict(self, run: Path) -> None:
+        result = CliRunner().invoke(app, ["meta", "compare", str(run), "--aspect", "completeness"])
+        assert "cannot be told apart on completeness" in result.stdout
+
+    def test_overlap_of_files(self, tmp_path: Path) -> None:
+        for name, texts in (("one", ["a b"]), ("two", ["a b", "c"])):
+            (tmp_path / f"{name}.jsonl").write_text(json.dumps({"doc_id": "d", "claims": texts}) + "\n")
+        one, two = (str(tmp_path / f"{name}.jsonl") for name in ("one", "two"))
+        for more in ((two,), ("--gold", two)):
+            result = CliRunner().invoke(app, ["meta", "overlap", one, *more, "--json"])
+            assert {r["statistic"]: r["value"] for r in json.loads(result.stdout)["rows"]} == {
+                "precision": 1.0, "recall": 0.5, "f1": pytest.approx(2 / 3)
+            }  # fmt: skip
+        assert ends("meta", "overlap", one) == 2
+        assert ends("meta", "overlap", one, two, "--by", "domain") == 2
+
+    def test_card_to_a_file(self, run: Path, tmp_path: Path) -> None:
+        file = tmp_path / "card.md"
+        result = CliRunner().invoke(app, ["meta", "card", str(run), "-o", str(file)])
+        assert result.stdout.strip() == f"card: {file}"
+        assert file.read_text().startswith("# Benchmark card: mine.jsonl\n")
+        assert ends("meta", "card", run, "--edges", "x") == 2
+
+    def test_pairs_with_hyphens(self) -> None:
+        systems = ["gpt-4", "t5", "gpt", "4-t5"]
+        assert pairs_of(None, systems) is None
+        assert pairs_of(["t5-gpt-4"], systems) == [("t5", "gpt-4")]
+        for text, told in (("gpt-4-t5", "two ways"), ("t5-x", "no two systems"), ("t5-t5", "no two systems")):
+            with pytest.raises(UsageError, match=told):
+                pairs_of([text], systems)

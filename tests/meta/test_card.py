@@ -1,0 +1,183 @@
+"""Benchmark cards: stability, shares of errors, abstractiveness, redaction, and the text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.engine.api import evaluate
+from summeter.engine.outputs import import_outputs
+from summeter.meta.card import Plan, bucket, card, domain_stability, redaction_column
+from summeter.meta.card_text import markdown
+from summeter.meta.context import Context
+from summeter.meta.results import CONTRACT, Study
+from summeter.records import UsageError
+from summeter.store.dataset import load
+from summeter.store.run import RunFolder
+
+SCORES = {  # system -> a faithfulness score a document: two news, two talk, one story
+    "a": [1.0, 0.8, 0.6, 0.6, 0.3],
+    "b": [0.5, 0.5, 0.5, None, None],
+}
+DOMAINS = ["news", "news", "talk", "talk", "story"]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, Any]:
+    """A run with one imported judge and the abstractiveness of each summary; people's error types."""
+    folder = tmp_path_factory.mktemp("card")
+    rows = [
+        {
+            "doc_id": f"d{n}", "system": system, "domain": domain, "category": f"kind-{system}",
+            "document": "One two three four. " * (n + 1), "summary": "One two. Three *four* | five.",
+            "redacted": "yes" if n % 2 else "no",
+            "human": {"sentence_error_types": [{"x": "no error", "y": "entity error"},
+                                               {"x": "entity error", "y": "relation error"}]},
+        }
+        for n, domain in enumerate(DOMAINS) for system in SCORES
+    ]  # fmt: skip
+    data = load(rows)
+    raw = folder / "scores.jsonl"
+    raw.write_text(
+        "".join(
+            json.dumps({"doc_id": f"d{n}", "system": system, "evaluator": "mine", "aspect": "faithfulness",
+                        "value": value}) + "\n"
+            for system, values in SCORES.items() for n, value in enumerate(values) if value is not None
+        ),
+        encoding="utf-8",
+    )  # fmt: skip
+    import_outputs(data, raw, folder / "run", "strict")
+    return RunFolder(folder / "run"), data
+
+
+@pytest.fixture(scope="module")
+def study(made: tuple[RunFolder, Any]) -> Study:
+    return card(made[0], made[1], plan=Plan(resamples=100))
+
+
+class TestStability:
+    def test_by_hand(self, study: Study) -> None:
+        row = study.one(statistic="domain_stability", judge="mine", system="a")
+        # Means .9, .6, .3: 100 - 100 * .6.
+        assert (row.value, row.n, row.missing) == (pytest.approx(40.0), 3, 0)
+        assert study.one(statistic="domain_average", judge="mine", system="a").value == pytest.approx(0.6)
+        assert study.one(statistic="mean", judge="mine", system="a", domain=None).value == pytest.approx(3.3 / 5)
+
+    def test_a_domain_without_a_mean_is_counted(self, study: Study) -> None:
+        row = study.one(statistic="domain_stability", judge="mine", system="b")
+        assert (row.value, row.n, row.missing) == (100.0, 2, 1)
+        cell = study.one(statistic="mean", judge="mine", system="b", domain="story")
+        assert (cell.value, cell.n, cell.missing, cell.status) == (None, 0, 1, "undefined")
+        talk = study.one(statistic="mean", judge="mine", system="b", domain="talk")
+        assert (talk.value, talk.n, talk.missing) == (0.5, 1, 1)
+
+    def test_no_percentages_of_ratings_and_of_one_domain(self) -> None:
+        assert domain_stability([1.0, 5.0], shares=False)[0] is None
+        assert domain_stability([0.5, None]) == (None, "fewer than 2 domains have a mean")
+
+    @given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
+    def test_bounds(self, means: list[float]) -> None:
+        value, _ = domain_stability(means)
+        assert value is not None
+        assert -1e-9 <= value <= 100
+        assert domain_stability(means[::-1])[0] == value
+        assert domain_stability([0.25] * len(means))[0] == 100
+
+
+class TestErrors:
+    def test_peoples_votes(self, study: Study) -> None:
+        whole = study.one(statistic="error_share", judge="people", system=None, domain=None, category=None,
+                          signature="human.sentence_labels|v:1|merge:votes", details=_details(
+                              study, "entity error"))  # fmt: skip
+        # Each summary: votes "no error", entity; entity, relation. Two of three errors are of entities.
+        assert (whole.value, whole.n) == (pytest.approx(2 / 3), 30)
+        rate = next(row for row in study if row.statistic == "error_rate" and row.domain == "news"
+                    and row.details["error_type"] == "relation error")  # fmt: skip
+        assert (rate.value, rate.n) == (0.25, 16)  # 4 votes a summary, 4 summaries
+
+    def test_by_length_and_category(self, study: Study) -> None:
+        shares = [row for row in study if row.statistic == "error_share"]
+        assert {row.details.get("by") for row in shares} == {None, "length"}
+        assert {row.category for row in shares} == {None, "kind-a", "kind-b"}
+
+
+def _details(study: Study, kind: str) -> dict[str, Any]:
+    return next(row.details for row in study if row.details.get("error_type") == kind)
+
+
+class TestGroups:
+    def test_length(self) -> None:
+        assert [bucket(n, [10]) for n in (9, 10)] == ["under 10 words", "10 words or more"]
+        assert bucket(5, []) == "all"
+        with pytest.raises(UsageError, match="rising"):
+            Plan(edges=(5, 5))
+
+    def test_buckets_of_documents(self, made: tuple[RunFolder, Any]) -> None:
+        rows = card(made[0], plan=Plan(edges=(8, 16), resamples=50))
+        found = {row.details["group"]: row.n + row.missing for row in rows.where(statistic="mean", judge="mine")
+                 if row.details.get("by") == "length"}  # fmt: skip
+        # Documents of 4, 8, 12, 16 and 20 words, two summaries each.
+        assert found == {"under 8 words": 2, "8-15 words": 4, "16 words or more": 4}
+
+    def test_category(self, study: Study) -> None:
+        row = study.one(statistic="mean", judge="mine", category="kind-b", domain=None)
+        assert (row.value, row.n, row.missing) == (0.5, 3, 2)
+
+    def test_any_column(self, made: tuple[RunFolder, Any]) -> None:
+        rows = card(made[0], plan=Plan(by=("redacted",), resamples=50))
+        found = {row.details["group"] for row in rows if row.details.get("by") == "redacted"}
+        assert found == {"yes", "no"}
+        with pytest.raises(UsageError, match="no column 'x'"):
+            card(made[0], plan=Plan(by=("x",)))
+
+
+class TestRedaction:
+    def test_by_hand(self, study: Study) -> None:
+        row = study.one(statistic="redaction_delta", judge="mine", system="a")
+        # Redacted d1, d3: (.8 + .6) / 2; unredacted d0, d2, d4: (1 + .6 + .3) / 3.
+        assert row.value == pytest.approx(0.7 - 1.9 / 3)
+        assert (row.details["redacted"], row.details["unredacted"], row.n) == (2, 3, 5)
+
+    def test_which_column_and_which_value(self) -> None:
+        context = Context(extra={"kind": {("d", "s"): "masked"}, "redact_type": {("d", "s"): "odd"}})
+        name, reads = redaction_column(context, "kind=masked") or ("", None)
+        assert reads is not None
+        assert (name, reads("masked"), reads("plain"), reads(None)) == ("kind", True, False, None)
+        name, reads = redaction_column(context, None) or ("", None)
+        assert reads is not None
+        assert (name, reads("Redacted"), reads("none"), reads("odd")) == ("redact_type", True, False, None)
+        assert redaction_column(Context(), None) is None
+        with pytest.raises(UsageError, match="no column"):
+            redaction_column(context, "z")
+
+
+class TestText:
+    def test_the_tables(self, study: Study) -> None:
+        text = markdown(study, "Card | of <b>mine</b>")
+        assert text.startswith("# Card \\| of &lt;b&gt;mine&lt;/b&gt;\n")
+        assert "| a | 0.900 | 0.600 | 0.300 | 0.600 | 40.0 | 0.660 |" in text
+        assert "| b | 0.500 | 0.500 (1 missing) | - (" in text
+        for title in ("## faithfulness by mine", "## By category", "## Types of error by people",
+                      "## Redacted minus unredacted", "## How it was made"):  # fmt: skip
+            assert title in text
+
+    def test_rows_have_the_contract(self, study: Study) -> None:
+        assert all(set(CONTRACT) <= set(row) for row in study.to_dicts())
+
+
+def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
+    data = load(example)
+    run = evaluate(data, ["support", "abstractiveness"], out=tmp_path / "run")
+    made = card(run, data, plan=Plan(resamples=50))
+    assert made.one(statistic="mean", judge="people", aspect="composite", system="aster", domain=None).n == 18
+    gold = "human.sentence_labels|merge:majority|tie:high|v:1"
+    row = made.one(statistic="spearman", level="system", gold_signature=gold)
+    assert (row.n, row.aspect, row.gold_aspect) == (4, "abstractiveness", "faithfulness")
+    assert "## composite by people" in markdown(made)
+    with pytest.raises(UsageError, match="nothing in the run fits"):
+        card(run, plan=Plan(judge="nobody"))

@@ -1,0 +1,132 @@
+"""Easiness of claims: by hand, its edges, and where lists come from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from summeter.engine.api import evaluate
+from summeter.meta.context import Context
+from summeter.meta.overlap import Lists, cached, easiness, easiness_of, lists_of, overlap, rouge_1
+from summeter.meta.results import CONTRACT
+from summeter.records import InputError, UsageError
+from summeter.store.dataset import load, save
+
+TEXTS = st.lists(st.text("abc ", min_size=1, max_size=8), max_size=4)
+
+
+class TestEasiness:
+    def test_by_hand(self) -> None:
+        # sim("a b", "a b c") = 2 * 2/2 * 2/3 / (1 + 2/3) = .8; sim("a b", "d") = 0; sim("x", .) = 0.
+        got = easiness(["a b", "x"], ["a b c", "d"])
+        # precision: (.8 + 0) / 2; recall: (.8 + 0) / 2; F1 of equals is the same.
+        assert (got.precision, got.recall, got.f1) == pytest.approx((0.4, 0.4, 0.4))
+        # One claim against two references: precision .8, recall .4, F1 = 2 * .32 / 1.2.
+        got = easiness(["a b"], ["a b c", "d"])
+        assert (got.precision, got.recall, got.f1) == pytest.approx((0.8, 0.4, 0.64 / 1.2))
+
+    def test_the_similarity_is_the_reference_packages(self) -> None:
+        pair = "The bridge closes for 14 months.", "The bridge will close for fourteen months"
+        assert rouge_1(*pair) == pytest.approx(RougeScorer(["rouge1"]).score(*pair)["rouge1"].fmeasure, abs=1e-9)
+
+    def test_any_similarity_and_the_order_it_is_asked_in(self) -> None:
+        asked = []
+
+        def starts(claim: str, reference: str) -> float:
+            asked.append((claim, reference))
+            return float(claim.startswith(reference))
+
+        got = easiness(["ab", "b"], ["a"], starts)
+        assert asked == [("ab", "a"), ("b", "a")]
+        assert (got.precision, got.recall) == (0.5, 1.0)
+        assert easiness_of([[1.0], [0.0]], 2, 1) == got
+
+    def test_empty_lists_are_no_numbers_where_there_is_nothing(self) -> None:
+        assert easiness([], []) == (None, None, None, 0, 0, "both lists are empty")
+        assert easiness([], ["a"]) == (None, 0.0, 0.0, 0, 1, "no claims")
+        assert easiness(["a"], []) == (0.0, None, 0.0, 1, 0, "no reference claims")
+        assert easiness(["a"], ["b"]).f1 == 0.0
+
+    def test_a_matrix_of_another_shape(self) -> None:
+        with pytest.raises(ValueError, match="shape"):
+            easiness_of([[1.0]], 2, 1)
+
+    @given(TEXTS, TEXTS)
+    def test_bounds_and_turning_round(self, one: list[str], two: list[str]) -> None:
+        here, there = easiness(one, two), easiness(two, one)
+        assert (here.precision, here.recall, here.f1) == (there.recall, there.precision, there.f1)
+        assert all(value is None or 0 <= value <= 1 for value in here[:3])
+        if one and any(text.strip() for text in one):
+            same = easiness([text for text in one if text.strip()] * 2, one)
+            assert same.precision == 1
+
+    def test_remembering(self) -> None:
+        asked = []
+        dear = cached(lambda a, b: asked.append((a, b)) or 1.0)  # type: ignore[func-returns-value]
+        easiness(["a", "a"], ["b"], dear)
+        assert asked == [("a", "b")]
+
+
+class TestStudy:
+    FIRST = Lists({"d1": ["a b"], "d2": ["c"], "d3": [], "d5": ["e"]}, "mine")
+    SECOND = Lists({"d1": ["a b c", "d"], "d2": ["c"], "d3": ["x"], "d4": ["y"]}, "theirs")
+
+    def test_means_over_documents(self) -> None:
+        study = overlap(self.FIRST, self.SECOND)
+        # d1: .8, .4, .5333; d2: 1, 1, 1; d3: none, 0, 0. d4 and d5 are on one side only.
+        precision, recall, f1 = (study.one(statistic=name) for name in ("precision", "recall", "f1"))
+        assert (precision.value, precision.n, precision.missing) == (pytest.approx(0.9), 2, 3)
+        assert (recall.value, recall.n, recall.missing) == (pytest.approx(1.4 / 3), 3, 2)
+        assert f1.value == pytest.approx((0.64 / 1.2 + 1) / 3)
+        assert f1.details["f1_of_means"] == pytest.approx(2 * 0.9 * (1.4 / 3) / (0.9 + 1.4 / 3))
+        assert precision.details["missing_reasons"] == {"a list is missing": 2, "no claims": 1}
+        assert all(set(CONTRACT) <= set(row) for row in study.to_dicts())
+
+    def test_by_domain(self) -> None:
+        context = Context(domains={"d1": "news", "d2": "talk", "d3": "talk"})
+        study = overlap(self.FIRST, self.SECOND, context=context, by="domain")
+        row = study.one(statistic="precision", domain="talk")
+        assert (row.value, row.n, row.missing) == (1.0, 1, 1)
+
+    def test_nothing_in_common(self) -> None:
+        with pytest.raises(UsageError, match="no document in common"):
+            overlap(Lists({"a": ["x"]}, "one"), Lists({"b": ["x"]}, "two"))
+
+
+def rows(*cells: dict[str, Any]) -> str:
+    return "".join(json.dumps(one) + "\n" for one in cells)
+
+
+class TestLists:
+    def test_a_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "claims.jsonl"
+        file.write_text(rows({"doc_id": "d", "claims": ["a", {"text": "b"}]}, {"doc_id": "e", "key_facts": []}))
+        assert lists_of(file) == Lists({"d": ["a", "b"], "e": []}, "claims.jsonl")
+
+    def test_faults_are_named_by_line(self, tmp_path: Path) -> None:
+        file = tmp_path / "claims.jsonl"
+        file.write_text(rows({"claims": ["a"]}, {"doc_id": "d"}, {"doc_id": "e", "claims": ["a"]},
+                             {"doc_id": "e", "claims": ["b"]}))  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            lists_of(file)
+        found = [(fault.line, fault.field) for fault in caught.value.faults]
+        assert found == [(1, "doc_id"), (2, "claims"), (4, "claims")]
+
+    def test_data_and_a_run_that_prepared(self, tmp_path: Path) -> None:
+        data = load([{"doc_id": "d", "document": "It rained.", "summary": "Rain.", "key_facts": ["It rained."]}])
+        save(data, tmp_path / "data")
+        assert lists_of(tmp_path / "data").by_document == {"d": ["It rained."]}
+        run = evaluate(data, ["support"], out=tmp_path / "run")
+        assert lists_of(tmp_path / "run").by_document == {"d": ["It rained."]}
+        assert lists_of(run, "support").name.startswith("support|")
+        with pytest.raises(UsageError, match="no prepared"):
+            lists_of(run, "finesure")
+        bare = load([{"doc_id": "d", "document": "x", "summary": "y"}])
+        with pytest.raises(UsageError, match="no key facts"):
+            lists_of(bare)
