@@ -116,7 +116,9 @@ def agree(
     boards = list(_boards(columns, chosen_, panel, draws))
     rows: list[Row] = []
     for board in boards:
-        rows += _groups(board, chosen_.by, context)
+        # A value that came merged, or one annotator's: nobody to agree with, and no row unless asked for.
+        if chosen_.aspects or not _alone(board):
+            rows += _groups(board, chosen_.by, context)
         if panel.each:
             rows += list(_each(board))
     for run in judges:
@@ -128,6 +130,10 @@ def agree(
     if not rows:
         raise UsageError(f"no votes to compare; people's judgments are: {', '.join(blocks(columns)) or 'none'}")
     return Study("agree", rows, _notes(boards))
+
+
+def _alone(board: Board) -> bool:
+    return len(board.votes.raters) < _FEWEST
 
 
 def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], Columns, Context]:
@@ -271,7 +277,8 @@ def export(
 
 
 def _notes(boards: Sequence[Board]) -> list[str]:
-    return [
-        f"{one.aspect}: {len(one.votes.raters)} annotators, {one.votes.values.shape[1]} units ({one.votes.unit})"
-        for one in boards
-    ]
+    told = []
+    for one in boards:
+        who = "one annotator only, or merged" if _alone(one) else f"{len(one.votes.raters)} annotators"
+        told.append(f"{one.aspect}: {who}, {one.votes.values.shape[1]} units ({one.votes.unit})")
+    return told

@@ -156,7 +156,7 @@ def _verdict(two: _Two, reliable: Candidates, trust: Trust, notes: list[str]) ->
     name = trust.coefficients[0]
     rows, needed = [], []
     for system, stat in zip(two.systems, reliable.found[name], strict=True):
-        need = stat.value is None or stat.value < trust.tolerance
+        need = stat.value is None or round(stat.value, 12) < trust.tolerance
         needed += [system] if need else []
         details = {"reliability": stat.value, "tolerance": trust.tolerance, "coefficient": name}
         rows.append(Row(

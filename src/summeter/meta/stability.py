@@ -26,6 +26,7 @@ from summeter.stats.correlation_draws import weighted_correlations
 
 USUAL = ("pearson", "spearman", "kendall_b")
 FEWEST = 3
+_DIGITS = 12
 _SPREADS = ("range", "deviation")
 
 
@@ -172,11 +173,14 @@ def _meta(one: Table, got: Candidates, name: str, steady: Steady, draws: Draws) 
 
 
 def over_systems(name: str, one: Floats, two: Floats) -> Statistic:
-    """A correlation over systems; with fewer than three it says nothing, and is undefined."""
+    """A correlation over systems; with fewer than three it says nothing, and is undefined.
+
+    The values are correlations and means themselves: what is equal in exact arithmetic must tie, so they are rounded.
+    """
     if len(one) < FEWEST:
         reason = f"{len(one)} systems; at least {FEWEST} are needed"
         return Statistic(name, None, len(one), 0, None, Status.UNDEFINED, reason)
-    return correlate(one, two, name)
+    return correlate(np.round(one, _DIGITS), np.round(two, _DIGITS), name)
 
 
 def _drawn_means(values: Floats, times: Floats) -> Floats:
@@ -185,7 +189,7 @@ def _drawn_means(values: Floats, times: Floats) -> Floats:
     counts = times @ there.T.astype(np.float64)
     sums = times @ np.where(there, values, 0.0).T
     means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
-    return np.asarray(np.round(means, 12))
+    return np.asarray(np.round(means, _DIGITS))
 
 
 def correlate_draws(one: Floats, two: Floats, name: str) -> Floats:
@@ -195,7 +199,8 @@ def correlate_draws(one: Floats, two: Floats, name: str) -> Floats:
     [1.0]
     """
     kind = Coefficient(name)
-    found = (correlate(x, y, kind).value if _several(x, y) else None for x, y in zip(one, two, strict=True))
+    rounded = zip(np.round(one, _DIGITS), np.round(two, _DIGITS), strict=True)
+    found = (correlate(x, y, kind).value if _several(x, y) else None for x, y in rounded)
     return np.array([np.nan if value is None else value for value in found])
 
 

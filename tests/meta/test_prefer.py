@@ -1,0 +1,229 @@
+"""Preferences between systems: points, the chain, head-to-head verdicts, win rates and strengths."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from meta.duels import duel, duels, sound
+from meta.makers import people, ratings
+
+from summeter.meta import of_judgments
+from summeter.meta.grids import Draws
+from summeter.meta.matrix import Grid
+from summeter.meta.prefer import Pairing, chain_of, parse_pairs, prefer, ranking_of
+from summeter.meta.results import Row, Study
+from summeter.meta.selection import Selection
+from summeter.meta.verdicts import verdicts
+from summeter.records import Judgment, UsageError
+from summeter.stats import correct_preferences
+
+#          people          judge
+#          A  B  C         A  B  C
+# d1       5  4  1         3  2  1
+# d2       4  4  1         3  4  3
+# d3       3  2  2         3  3  1
+# d4       4  5  1         1  5  1
+TRUE = {"d1": (5, 4, 1), "d2": (4, 4, 1), "d3": (3, 2, 2), "d4": (4, 5, 1)}
+SAID = {"d1": (3, 2, 1), "d2": (3, 4, 3), "d3": (3, 3, 1), "d4": (1, 5, 1)}
+PLAIN = Draws(resamples=0)
+
+
+def gold(table: dict[str, tuple[float | None, ...]] = TRUE, aspect: str = "coherence") -> list[Judgment]:
+    cells = [((doc, system), value) for doc, row in table.items() for system, value in zip("ABC", row, strict=True)]
+    return people({item: {"x": value} for item, value in cells}, aspect)
+
+
+def judge(table: dict[str, tuple[float | None, ...]] = SAID, aspect: str = "coherence") -> list[Judgment]:
+    return ratings({doc: dict(zip("ABC", row, strict=True)) for doc, row in table.items()}, aspect)  # type: ignore[arg-type]
+
+
+def counts(study: Study, which: str) -> Row:
+    return next(row for row in study.where(study="correct_preferences") if row.details["pairs"] == which)
+
+
+def test_points_and_correct_preferences_by_hand() -> None:
+    study = prefer(judge(), gold(), draws=PLAIN)
+    sound(study)
+    # A against B: people 1 + .5 + 1 + 0 = 2.5, the judge 1 + 0 + .5 + 0 = 1.5 of 4: on different sides of 2.
+    row = study.one(pair="A-B", statistic="points")
+    assert (row.value, row.n, row.details["gold_points"], row.details["agree"]) == (1.5, 4, 2.5, False)
+    assert study.one(pair="A-B", statistic="agree").value == 0.0
+    # A against C: people 4, the judge 1 + .5 + 1 + .5 = 3. B against C: people 3.5, the judge 4.
+    assert study.one(pair="A-C", statistic="points").value == 3.0
+    assert study.one(pair="B-C", statistic="points").value == 4.0
+    # People's means are 4, 3.75 and 1.25: the chain is A-B, B-C, of which one is right.
+    assert (counts(study, "all").value, counts(study, "all").n) == (2.0, 3)
+    assert (counts(study, "chain").value, counts(study, "chain").n) == (1.0, 2)
+    assert study.one(pair="A-C", statistic="points").details["chain"] is False
+
+
+def test_win_rates_by_hand() -> None:
+    study = prefer(judge(), gold(), draws=Draws(200))
+    sound(study)
+    # The judge: A (1.5 + 3) / 8, B (2.5 + 4) / 8, C (1 + 0) / 8.
+    for system, value in {"A": 0.5625, "B": 0.8125, "C": 0.125}.items():
+        row = study.one(study="win_rate", system=system, judge="j")
+        assert (row.value, row.n, row.missing) == (value, 8, 0)
+        assert row.low is not None
+        assert row.low <= value
+    # People: A (2.5 + 4) / 8, once, under their own name.
+    assert study.one(study="win_rate", system="A", judge="people").value == 0.8125
+
+
+def test_both_exactly_half_is_agreement() -> None:
+    even = {"d1": (2, 1, 0), "d2": (1, 2, 0)}
+    row = prefer(judge(even), gold(even), draws=PLAIN).one(pair="A-B", statistic="points")
+    assert (row.value, row.details["agree"]) == (1.0, True)
+
+
+def test_a_missing_score_drops_the_document_for_its_pairs_only() -> None:
+    study = prefer(judge({**SAID, "d1": (None, 2, 1)}), gold(), draws=PLAIN)
+    sound(study)
+    row = study.one(pair="A-B", statistic="points")
+    # Left are d2, d3, d4: the judge gives A 0 + .5 + 0, people .5 + 1 + 0, half of three being 1.5.
+    assert (row.value, row.details["gold_points"], row.n, row.missing) == (0.5, 1.5, 3, 1)
+    assert study.one(pair="B-C", statistic="points").n == 4
+
+
+def test_pairs_are_named_as_asked_and_others_left_out() -> None:
+    study = prefer(judge(), gold(), pairing=Pairing(pairs=(("B", "A"),)), draws=PLAIN)
+    assert [row.pair for row in study.where(study="pair", statistic="points")] == ["B-A"]
+    assert study.one(pair="B-A", statistic="points").value == 2.5
+    assert counts(study, "given").n == 1
+    with pytest.raises(UsageError, match="'Z'"):
+        prefer(judge(), gold(), pairing=Pairing(pairs=(("A", "Z"),)))
+
+
+def test_the_chain_follows_the_block_or_the_aspect() -> None:
+    # On fluency people rank B over A by more than A leads on coherence: the block's chain starts with B.
+    fluency = dict.fromkeys(TRUE, (1, 5, 1))
+    votes = gold() + gold(fluency, "fluency")
+    by_block = prefer(judge(), votes, draws=PLAIN)
+    assert by_block.one(aspect="coherence", pair="B-A", statistic="points").details["chain"]
+    alone = prefer(judge(), votes, pairing=Pairing(rank_by="aspect"), draws=PLAIN)
+    assert alone.one(aspect="coherence", pair="A-B", statistic="points").details["chain"]
+    with pytest.raises(UsageError, match="rank_by"):
+        Pairing(rank_by="mood")
+
+
+def test_unlike_aspects_and_groups() -> None:
+    study = prefer(judge(aspect="overall"), gold(), aspect="overall:coherence", draws=PLAIN)
+    assert study.one(pair="A-B", statistic="points").gold_aspect == "coherence"
+    split = prefer(judge(), gold(), select=Selection(by="document"), draws=PLAIN)
+    sound(split)
+    one = [row for row in split.where(study="pair", pair="A-B", statistic="points") if row.details.get("group") == "d1"]
+    assert [(row.value, row.n) for row in one] == [(1.0, 1)]
+    with pytest.raises(UsageError, match="have none in common"):
+        prefer(judge(aspect="mood"), gold())
+
+
+def test_head_to_head_points_of_both_orders_are_summed_and_halved() -> None:
+    # A against B, shown first and second: agreed win, first place twice, tie in one order, agreed loss.
+    said = duels(("A", "B"), [(1, 1), (1, 0), (0.5, 1), (0, 0)])
+    study = prefer(said, gold(), draws=Draws(100))
+    sound(study)
+    row = study.one(pair="A-B", statistic="points")
+    assert (row.value, row.n) == (1 + 0.5 + 0.75 + 0, 4)
+    assert row.details["agree"]  # people give A 2.5 of 4, the judge 2.25
+    assert (row.details["flip_rate"], row.details["first_slot"], row.details["half_tied"]) == (0.5, 1, 1)
+
+
+def test_head_to_head_pairs_may_be_named_either_way() -> None:
+    forward = prefer(duels(("A", "B"), [(1, 0), (1, 1)]), gold(), pairing=Pairing(pairs=(("A", "B"),)), draws=PLAIN)
+    back = prefer(duels(("A", "B"), [(1, 0), (1, 1)]), gold(), pairing=Pairing(pairs=(("B", "A"),)), draws=PLAIN)
+    one, two = forward.one(statistic="points"), back.one(statistic="points")
+    assert one.value == 1.5
+    assert two.value == 0.5
+    # The place in the prompt keeps its name whoever is called first.
+    assert one.details["first_slot"] == two.details["first_slot"] == 1
+
+
+def test_a_verdict_lost_in_one_order_drops_the_document() -> None:
+    row = prefer(duels(("A", "B"), [(1, 1), (1, None)]), gold(), draws=PLAIN).one(statistic="points")
+    # d3 and d4 were never asked about, and count as missing too: people judged them.
+    assert (row.value, row.n, row.missing) == (1.0, 1, 3)
+
+
+def test_one_order_alone_is_used_where_it_is_all_that_was_asked() -> None:
+    said = [duel("d1", "A", "B", 1), duel("d2", "A", "B", 0.5)]
+    row = prefer(said, gold(), draws=PLAIN).one(statistic="points")
+    assert (row.value, row.n, row.details["orders"]) == (1.5, 2, 1)
+
+
+def test_pairs_that_do_not_connect_all_systems_have_no_common_strengths() -> None:
+    votes = people({(f"d{i}", system): {"x": i % 3} for i in range(3) for system in "ABCD"})
+    said = duels(("A", "B"), [(1, 0), (0, 1)]) + duels(("C", "D"), [(1, 0), (0, 1)])
+    study = prefer(said, votes, draws=PLAIN)
+    sound(study)
+    rows = study.where(study="bradley_terry")
+    assert {row.reason for row in rows} == {"the pairs judged do not connect all systems: no common scale"}
+
+
+def test_strengths_by_hand_and_with_a_prior() -> None:
+    # A beats B on three of four documents: log(3) / 2 each side of 0.
+    said = duels(("A", "B"), [(1, 1), (1, 1), (1, 1), (0, 0)])
+    study = prefer(said, gold(), draws=PLAIN)
+    assert study.one(study="bradley_terry", system="A").value == pytest.approx(math.log(3) / 2, abs=1e-9)
+    always = duels(("A", "B"), [(1, 1)] * 4)
+    assert prefer(always, gold(), draws=PLAIN).one(study="bradley_terry", system="A").value is None
+    # One half-won game more: 4.5 to .5, so log(9) / 2.
+    held = prefer(always, gold(), pairing=Pairing(prior=1.0), draws=PLAIN)
+    assert held.one(study="bradley_terry", system="A").value == pytest.approx(math.log(9) / 2, abs=1e-9)
+
+
+def test_a_run_with_nothing_to_compare_says_so() -> None:
+    with pytest.raises(UsageError, match="none in common"):
+        prefer(duels(("X", "Y"), [(1, 1)]), [], draws=PLAIN)
+    study = prefer(duels(("X", "Y"), [(1, 1)]), gold(), draws=PLAIN)
+    sound(study)
+    row = study.one(pair="X-Y", statistic="points")
+    assert (row.value, row.n) == (None, 0)
+
+
+def test_pair_names_with_hyphens() -> None:
+    assert parse_pairs("a-b-c", ["a", "b-c", "d"]) == (("a", "b-c"),)
+    for text in ("a-b-c", "a", "a-a"):
+        with pytest.raises(UsageError, match="not a pair"):
+            parse_pairs(text, ["a", "b", "c", "a-b", "b-c"])
+
+
+def test_ranking_leaves_out_who_lacks_an_aspect() -> None:
+    full = Grid(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))
+    part = Grid(np.array([[2.0, np.nan]]), ("A",), ("d1", "d2"))
+    assert ranking_of([full, part]) == {"A": 1.75}
+    assert chain_of({"A": 1.75}, ["A", "B"]) == []
+
+
+def test_verdicts_count_who_was_asked() -> None:
+    found = next(verdicts(of_judgments(duels(("B", "A"), [(1, 0), (None, 1)]))))
+    assert found.pairs == (("A", "B"),)
+    # B's points turned into A's: shown second 0 where B won when first.
+    assert found.ab.tolist() == [[1.0, 0.0]]
+    assert found.ba[0, 0] == 0.0
+    assert np.isnan(found.ba[0, 1])
+
+
+cell = st.one_of(st.none(), st.integers(1, 4))
+table = st.lists(st.tuples(cell, cell, cell), min_size=1, max_size=6)
+
+
+@given(table, table)
+def test_counts_equal_the_statistic_whatever_the_order(said: list[Any], true: list[Any]) -> None:
+    size = min(len(said), len(true))
+    ours = {f"d{i}": said[i] for i in range(size)}
+    theirs = {f"d{i}": true[i] for i in range(size)}
+    one = prefer(judge(ours), gold(theirs), pairing=Pairing(strengths=False), draws=Draws(20))
+    sound(one)
+    columns = [np.array([[np.nan if v is None else v for v in row] for row in side.values()], dtype=float).T
+               for side in (theirs, ours)]  # fmt: skip
+    want = correct_preferences(*columns)
+    got = counts(one, "all")
+    assert got.details["share"] == want.share
+    assert (got.n, got.missing) == (want.total, want.undefined)
+    turned = prefer(judge(ours)[::-1], gold(theirs)[::-1], pairing=Pairing(strengths=False), draws=PLAIN)
+    assert counts(turned, "all").value == got.value

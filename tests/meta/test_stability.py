@@ -1,0 +1,187 @@
+"""Per-candidate correlations and the meta-correlation, by hand and against scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meta.duels import sound
+from meta.makers import people, ratings
+from scipy import stats as scipy_stats
+
+from summeter.meta.grids import Draws, system_means
+from summeter.meta.results import Study
+from summeter.meta.selection import Selection
+from summeter.meta.stability import Steady, candidates, correlate_draws, over_systems, stability
+from summeter.records import Judgment, UsageError
+from summeter.stats import correlate
+
+PLAIN = Draws(resamples=0)
+
+# On three documents each, a row a system: what people and the judge say.
+#   A  people 1 2 3 (mean 2)  judge 1 2 3   rho 1
+#   B  people 3 4 5 (mean 4)  judge 3 2 1   rho -1
+#   C  people 2 3 4 (mean 3)  judge 1 3 2   rho .5
+#   D  people 4 5 5 (mean 4.667)  judge 2 2 2   none
+TRUE = {"A": (1, 2, 3), "B": (3, 4, 5), "C": (2, 3, 4), "D": (4, 5, 5)}
+SAID = {"A": (1, 2, 3), "B": (3, 2, 1), "C": (1, 3, 2), "D": (2, 2, 2)}
+
+
+def gold(table: dict[str, tuple[float | None, ...]] | None = None) -> list[Judgment]:
+    rows = (table or TRUE).items()
+    return people({(f"d{i}", system): {"x": value} for system, row in rows for i, value in enumerate(row)})
+
+
+def judge(table: dict[str, tuple[float | None, ...]] | None = None) -> list[Judgment]:
+    rows = (table or SAID).items()
+    return ratings({f"d{i}": {system: row[i] for system, row in rows} for i in range(len(next(iter(rows))[1]))})
+
+
+def study(**more: object) -> Study:
+    return stability(judge(), gold(), **{"draws": PLAIN, **more})  # type: ignore[arg-type]
+
+
+def test_per_candidate_by_hand() -> None:
+    found = study()
+    sound(found)
+    for system, value in {"A": 1.0, "B": -1.0, "C": 0.5}.items():
+        row = found.one(study="per_candidate", system=system, statistic="spearman")
+        assert row.value == pytest.approx(value, abs=1e-12)
+        assert (row.n, row.missing) == (3, 0)
+    lost = found.one(study="per_candidate", system="D", statistic="pearson")
+    assert (lost.value, lost.status, lost.reason) == (None, "undefined", "constant input")
+
+
+def test_meta_correlation_by_hand() -> None:
+    # Q = 2, 4, 3 and P = 1, -1, .5: ranks 1 3 2 against 3 1 2, so rho = -1; D has no P and is dropped.
+    row = study().one(study="meta_correlation", statistic="spearman")
+    assert row.value == pytest.approx(-1.0, abs=1e-12)
+    assert (row.n, row.missing, row.details["k"], row.details["dropped"]) == (3, 1, 3, ["D"])
+    # Pearson of (2, 4, 3) and (1, -1, .5): -2 / sqrt(2 * 2.1667).
+    pearson = study().one(study="meta_correlation", statistic="pearson")
+    assert pearson.value == pytest.approx(-2 / np.sqrt(2 * (13 / 6)), abs=1e-12)
+
+
+def test_spread_by_hand() -> None:
+    found = study()
+    # Of 1, -1, .5: the range is 2, the population deviation sqrt((1 + 1 + .25) / 3 - (1/6)^2).
+    row = found.one(study="candidate_spread", statistic="range_spearman")
+    assert row.value == pytest.approx(2.0)
+    assert (row.n, row.missing, row.details["highest"], row.details["lowest"]) == (3, 1, "A", "B")
+    deviation = found.one(study="candidate_spread", statistic="deviation_spearman")
+    assert deviation.value == pytest.approx(np.sqrt(2.25 / 3 - 1 / 36))
+
+
+def test_a_system_is_dropped_from_all_coefficients_or_its_own() -> None:
+    got = candidates(np.array([[1.0, 2, 3], [1.0, 2, 2]]), np.array([[1.0, 2, 4], [3.0, 4, 5]]), ["pearson"], PLAIN)
+    # As if Kendall alone were undefined on the second system.
+    undefined = got.found["pearson"][1]._replace(value=None)
+    both = got._replace(found={**got.found, "kendall_b": [got.found["pearson"][0], undefined]})
+    assert both.defined("pearson", together=True).tolist() == [True, False]
+    assert both.defined("pearson", together=False).tolist() == [True, True]
+    steady = Steady(coefficients=("pearson",), together=False)
+    assert study(steady=steady).one(study="meta_correlation").details["k"] == 3
+
+
+def test_fewer_than_three_systems_say_nothing() -> None:
+    found = stability(judge({"A": (1, 2, 3), "B": (3, 2, 1)}), gold({"A": (1, 2, 3), "B": (3, 4, 5)}), draws=PLAIN)
+    sound(found)
+    row = found.one(study="meta_correlation", statistic="pearson")
+    assert (row.value, row.n, row.reason) == (None, 2, "2 systems; at least 3 are needed")
+    alone = stability(judge({"A": (2, 2, 2)}), gold({"A": (1, 2, 3)}), draws=PLAIN)
+    sound(alone)
+    assert alone.one(study="candidate_spread", statistic="range_pearson").reason == "fewer than 2 systems"
+
+
+def test_missing_scores_are_dropped_in_pairs_and_counted() -> None:
+    found = stability(judge({**SAID, "A": (1, None, 3)}), gold(), draws=PLAIN)
+    row = found.one(study="per_candidate", system="A", statistic="pearson")
+    assert (row.n, row.missing) == (2, 1)
+
+
+def test_equals_scipy_with_p_and_intervals() -> None:
+    rng = np.random.default_rng(5)
+    true, said = rng.integers(1, 6, (7, 30)), rng.integers(1, 6, (7, 30))
+    said[:4] = np.clip(true[:4] + rng.integers(-1, 2, (4, 30)), 1, 5)
+    names = [f"S{i}" for i in range(7)]
+    found = stability(
+        judge({name: tuple(map(float, row)) for name, row in zip(names, said, strict=True)}),
+        gold({name: tuple(map(float, row)) for name, row in zip(names, true, strict=True)}), draws=Draws(200),
+    )  # fmt: skip
+    sound(found)
+    names_of = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall_b": "kendalltau"}
+    for name, scipy_name in names_of.items():
+        function = getattr(scipy_stats, scipy_name)
+        each = [function(one, two).statistic for one, two in zip(said, true, strict=True)]
+        for system, value in zip(names, each, strict=True):
+            row = found.one(study="per_candidate", statistic=name, system=system)
+            assert row.value == pytest.approx(value, abs=1e-9)
+            assert row.low is not None
+            assert row.low <= row.value <= (row.high or 1)
+        want = function(true.mean(axis=1), each)
+        row = found.one(study="meta_correlation", statistic=name)
+        assert row.value == pytest.approx(want.statistic, abs=1e-9)
+        assert row.p == pytest.approx(want.pvalue, abs=1e-9)
+        assert row.low is not None
+
+
+def test_draws_are_what_repeating_documents_gives() -> None:
+    rng = np.random.default_rng(1)
+    one, two = rng.integers(1, 6, (2, 3, 12)).astype(float)
+    one[0, 3] = np.nan
+    draws = Draws(25, seed=4)
+    got = candidates(one, two, ["pearson", "spearman", "kendall_b"], draws)
+    for number, times in enumerate(draws.times(12)):
+        picked = np.repeat(np.arange(12), times)
+        for name in got.found:
+            for system in range(3):
+                want = correlate(one[system, picked], two[system, picked], name).value
+                assert got.drawn[name][number, system] == pytest.approx(np.nan if want is None else want, nan_ok=True)
+
+
+def test_correlations_of_draws_leave_out_systems_without_one() -> None:
+    one = np.array([[1.0, 2, 3, np.nan], [1.0, 2, np.nan, np.nan]])
+    two = np.array([[1.0, 3, 2, 9], [1.0, 2, 3, 4]])
+    got = correlate_draws(one, two, "spearman")
+    assert got[0] == pytest.approx(0.5)
+    assert np.isnan(got[1])
+
+
+def test_by_a_column_and_unknown_coefficients() -> None:
+    by = study(select=Selection(by="system"))
+    sound(by)
+    with pytest.raises(UsageError, match="no coefficient 'tau'"):
+        Steady(coefficients=("tau",))
+    with pytest.raises(UsageError, match="resamples"):
+        Draws(resamples=-1)
+    assert over_systems("pearson", np.zeros(2), np.zeros(2)).n == 2
+
+
+rows = st.lists(st.integers(1, 5), min_size=4, max_size=4)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(rows, rows), min_size=1, max_size=5))
+def test_the_order_of_judgments_changes_nothing(tables: list[tuple[list[int], list[int]]]) -> None:
+    said = judge({f"S{i}": tuple(map(float, one)) for i, (one, _) in enumerate(tables)})
+    true = gold({f"S{i}": tuple(map(float, two)) for i, (_, two) in enumerate(tables)})
+    found, turned = stability(said, true, draws=PLAIN), stability(said[::-1], true[::-1], draws=PLAIN)
+    sound(found)
+    for row in found.where(study="meta_correlation"):
+        other = turned.one(study="meta_correlation", statistic=row.statistic)
+        assert (other.value is None) == (row.value is None)
+        if row.value is not None:
+            assert other.value == pytest.approx(row.value, abs=1e-9)
+
+
+def test_correlations_that_are_equal_tie() -> None:
+    # Two systems on which the judge is as good, but for the last bit: their P must tie, whatever the rank.
+    quality, good = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5 + 1e-16, 0.1])
+    assert over_systems("spearman", quality, good + 1e-16).value == over_systems("spearman", quality, good).value
+    assert over_systems("spearman", quality, good).value == pytest.approx(-np.sqrt(3) / 2)
+
+
+def test_means_that_are_equal_tie() -> None:
+    assert len(set(system_means(np.array([[4.1, 4.2, 4.3], [4.3, 4.2, 4.1], [4.2, 4.2, 4.2]])).tolist())) == 1
+    assert np.isnan(system_means(np.array([[np.nan, np.nan]]))[0])
