@@ -120,6 +120,7 @@ def _counts(votes: Floats, values: Floats) -> Floats:
 def _drawn(parts: NDArray[Any], documents: Ints, times: NDArray[np.int64]) -> Floats:
     """The sum of the units' parts in each draw (draws x the shape of a part)."""
     shape = parts.shape[1:]
-    sums = np.zeros((times.shape[1], int(np.prod(shape))))
-    np.add.at(sums, documents, parts.reshape(len(parts), -1))
+    width = int(np.prod(shape))
+    sums = np.zeros((times.shape[1], width))
+    np.add.at(sums, documents, parts.reshape(len(parts), width))
     return np.asarray((times.astype(np.float64) @ sums).reshape(len(times), *shape))

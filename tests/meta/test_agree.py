@@ -1,0 +1,358 @@
+"""Agreement of people, by hand, against the statistics room, and against the published alphas."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from meta.duels import sound
+from meta.makers import judgment, people, ratings, sentences, voted
+
+from summeter.meta.agree import Panel, agree, export
+from summeter.meta.agreement_draws import alpha_draws, cohen_draws, gwet_draws
+from summeter.meta.coefficients import COEFFICIENTS, Measure, measure, scale_of, slots, usual
+from summeter.meta.columns import of_judgments
+from summeter.meta.gold import MergeRule
+from summeter.meta.grids import Draws
+from summeter.meta.overruled import overruled
+from summeter.meta.results import Study
+from summeter.meta.selection import Selection
+from summeter.records import Judgment, Span, Target, UsageError
+from summeter.stats import fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, mean_cohen_kappa
+from summeter.store.dataset import load
+
+PLAIN = Draws(resamples=0)
+NAN = float("nan")
+
+# Two annotators on four sentences of two documents: 0 0 1 1 against 0 1 1 1. Alpha = 1 - .25 / .5357 = .5333.
+LABELS = {
+    ("d1", "A"): [{"x": 0, "y": 0}, {"x": 0, "y": 1}],
+    ("d2", "A"): [{"x": 1, "y": 1}, {"x": 1, "y": 1}],
+}
+RATED = {("d1", "A"): {"x": 5, "y": 4}, ("d1", "B"): {"x": 4, "y": 4}, ("d2", "A"): {"x": 2, "y": None},
+         ("d2", "B"): {"x": 1, "y": 2}, ("d3", "A"): {"x": 3, "y": 5}}  # fmt: skip
+
+
+def value(study: Study, statistic: str, **more: object) -> float | None:
+    return study.one(**{"study": "agreement", "statistic": statistic, **more}).value
+
+
+def test_labels_by_hand() -> None:
+    study = agree(voted(LABELS), draws=Draws(100))
+    sound(study)
+    assert value(study, "alpha_nominal") == pytest.approx(1 - 0.25 / (2 * 3 * 5 / 56))
+    # Cohen: po = .75, pe = .5 * .25 + .5 * .75 = .5. Fleiss: pe = (3/8)^2 + (5/8)^2 = .53125.
+    assert value(study, "kappa_cohen") == pytest.approx(0.5)
+    assert value(study, "kappa_fleiss") == pytest.approx((0.75 - 0.53125) / (1 - 0.53125))
+    # AC1: pe = 2 * 3/8 * 5/8 = .46875.
+    assert value(study, "ac1") == pytest.approx((0.75 - 0.46875) / (1 - 0.46875))
+    row = study.one(statistic="ac1")
+    assert (row.n, row.missing, row.level) == (4, 0, "sentence")
+    assert row.gold_signature == "human.sentence_labels|merge:none|v:1"
+    assert (row.details["raters"], row.details["votes"], row.details["observed"]) == (2, 8, 0.75)
+
+
+def test_ratings_by_hand() -> None:
+    study = agree(people(RATED), draws=Draws(100))
+    sound(study)
+    # d2/A has one vote. Alpha interval: of 4 pairs the squared gaps are 1 0 1 4, observed 2 * 6 / 8 = 1.5; over all
+    # 56 ordered pairs of 5 4 4 4 1 2 3 5: 2 (8 * 112 - 28^2) = 224, expected 224 / 56 = 4.
+    row = study.one(statistic="alpha_interval")
+    assert row.value == pytest.approx(1 - 1.5 / 4)
+    assert (row.n, row.missing) == (4, 1)
+    # Population deviations: .5, 0, .5, 1.
+    assert value(study, "rater_deviation") == pytest.approx(0.5)
+    # Within d1 y is constant, d2 has one common item, d3 one.
+    pairwise = study.one(statistic="mean_pairwise_pearson")
+    assert pairwise.value is None
+    assert pairwise.details["undefined_documents"] == 3
+
+
+def test_mean_pairwise_pearson_by_document() -> None:
+    votes = {("d1", s): {"x": i, "y": [1, 3, 2][i]} for i, s in enumerate("ABC")}
+    votes |= {("d2", s): {"x": i, "y": i} for i, s in enumerate("ABC")}
+    # d1: .5 (0 1 2 against 1 3 2), d2: 1; the mean of documents.
+    panel = Panel(coefficients=("mean_pairwise_pearson",))
+    assert value(agree(people(votes), panel=panel, draws=Draws(50)), "mean_pairwise_pearson") == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
+def test_every_coefficient_survives_nothing_one_item_and_constants(name: str) -> None:
+    for votes in (np.full((2, 3), NAN), np.array([[1.0], [1.0]]), np.ones((2, 4)), np.zeros((3, 0))):
+        got = measure(name, votes, np.arange(votes.shape[1]), Measure(scale_of(votes)), Draws(20))
+        assert (got.value is None) == (got.status == "undefined")
+        assert got.value is not None or got.reason
+        assert got.n + got.missing == votes.shape[1]
+
+
+def test_a_vote_off_the_scale_is_told_not_raised() -> None:
+    got = measure("ac2", np.array([[1.0, 2.5], [1.0, 2.0]]), np.arange(2), Measure((1, 2, 3)))
+    assert (got.value, got.reason) == (None, "some votes are not on the scale 1, 2, 3")
+    assert measure("alpha_ratio", np.array([[-1.0, 2], [1.0, 2]]), np.arange(2), Measure()).reason
+
+
+def test_the_scale_is_that_of_all_votes() -> None:
+    # In d1 alone no one used 1: the scale stays 0 and 1, so AC1 of a full agreement there is 1, not undefined.
+    votes = {("d1", "A"): [{"x": 0, "y": 0}], ("d2", "A"): [{"x": 1, "y": 0}]}
+    study = agree(voted(votes), select=Selection(by="document"), draws=PLAIN)
+    sound(study)
+    found = {row.details.get("group"): row.value for row in study.where(statistic="ac1")}
+    assert found["d1"] == 1.0
+    given_scale = agree(voted(votes), panel=Panel(coefficients=("ac1",), scale=(0, 1, 2)), draws=PLAIN)
+    assert given_scale.one(statistic="ac1").details["scale"] == [0, 1, 2]
+
+
+votes_strategy = st.integers(2, 4).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.sampled_from([1.0, 2.0, 3.0, NAN]), min_size=raters, max_size=raters), min_size=3, max_size=9
+    )
+)
+
+
+@settings(max_examples=60)
+@given(votes_strategy, st.integers(0, 99))
+def test_draws_are_what_the_statistic_gives_on_drawn_units(rows: list[list[float]], seed: int) -> None:
+    votes = np.array(rows).T
+    documents = np.arange(votes.shape[1]) // 2
+    size = int(documents.max()) + 1
+    times = Draws(6, seed=seed).times(size)
+    scale = (1.0, 2.0, 3.0)
+    quick = {f"alpha_{level}": alpha_draws(votes, documents, times, level)
+             for level in ("nominal", "ordinal", "interval", "ratio")}  # fmt: skip
+    for name in ("kappa_fleiss", "ac1", "ac2"):
+        quick[name] = gwet_draws(name, votes, documents, times, scale, "quadratic")
+    quick["kappa_cohen"] = cohen_draws(votes, documents, times, scale)
+    slow = {
+        "kappa_fleiss": lambda v: fleiss_kappa(v, scale), "ac1": lambda v: gwet_ac1(v, scale),
+        "ac2": lambda v: gwet_ac2(v, scale=scale), "kappa_cohen": lambda v: mean_cohen_kappa(v, scale=scale),
+    }  # fmt: skip
+    for draw, row in enumerate(times):
+        columns = np.repeat(np.arange(votes.shape[1]), row[documents])
+        for name, found in quick.items():
+            if found is None:
+                assert np.isnan(votes).all()
+                continue
+            function = slow.get(name) or (lambda v, n=name: krippendorff_alpha(v, n.removeprefix("alpha_")))
+            want = function(votes[:, columns]).value
+            assert found[draw] == pytest.approx(NAN if want is None else want, abs=1e-9, nan_ok=True), name
+
+
+@given(votes_strategy)
+def test_slots_change_no_anonymous_coefficient(rows: list[list[float]]) -> None:
+    votes = np.array(rows).T
+    one, two = krippendorff_alpha(votes, "interval"), krippendorff_alpha(slots(votes), "interval")
+    assert (one.value is None) == (two.value is None)
+    assert one.value is None or two.value == pytest.approx(one.value, abs=1e-12)
+    assert (one.n, one.votes) == (two.n, two.votes)
+
+
+@settings(max_examples=30)
+@given(votes_strategy)
+def test_the_order_of_votes_changes_nothing(rows: list[list[float]]) -> None:
+    given_votes = people({
+        (f"d{i}", "A"): {f"r{j}": None if np.isnan(vote) else vote for j, vote in enumerate(row)}
+        for i, row in enumerate(rows)
+    })  # fmt: skip
+    panel = Panel(coefficients=("alpha_interval", "ac2", "kappa_fleiss", "rater_deviation"))
+    one, two = (agree(order, panel=panel, draws=PLAIN) for order in (given_votes, given_votes[::-1]))
+    sound(one)
+    for row in one:
+        other = two.one(statistic=row.statistic)
+        assert (row.n, row.missing) == (other.n, other.missing)
+        assert (row.value is None and other.value is None) or other.value == pytest.approx(row.value, abs=1e-12)
+
+
+def test_many_raters_are_spared_the_pairs() -> None:
+    assert "kappa_cohen" not in usual(np.ones((11, 2)))
+    assert "kappa_cohen" in usual(np.ones((10, 2)))
+
+
+def test_each_annotator_and_leave_one_out() -> None:
+    votes = {("d1", "A"): [{"x": 1, "y": 1, "z": 0}, {"x": 0, "y": 0, "z": 1}, {"x": 1, "y": 1, "z": 1}]}
+    study = agree(voted(votes), panel=Panel(coefficients=("kappa_cohen",), each=True), draws=PLAIN)
+    sound(study)
+    # Without z the others agree fully; z beside the majority of x and y (1 0 1): po = 1/3, pe = 1/3 * 1/3 + 2/3 * 2/3.
+    assert study.one(study="agreement_without", judge="z").value == 1.0
+    assert study.one(study="annotator", judge="z").value == pytest.approx((1 / 3 - 5 / 9) / (4 / 9))
+    # x beside y and z, who differ on the first two: one sentence is left, all the same.
+    alone = study.one(study="annotator", judge="x")
+    assert (alone.value, alone.n, alone.missing) == (None, 1, 2)
+
+
+def test_each_rater_of_ratings_beside_the_mean_of_the_others() -> None:
+    votes = {(f"d{i}", "A"): {"x": i, "y": i + 1, "z": i + 2} for i in range(1, 5)}
+    study = agree(people(votes), panel=Panel(each=True), draws=PLAIN)
+    sound(study)
+    names = {row.statistic for row in study.where(study="annotator", judge="x")}
+    assert "ac2" not in names
+    assert "alpha_interval" in names
+
+
+def test_a_judge_beside_people() -> None:
+    judge = sentences({("d1", "A"): [0, 0], ("d2", "A"): [1, None]})
+    study = agree(voted(LABELS), judges=[judge], panel=Panel(coefficients=("kappa_cohen",)), draws=PLAIN)
+    sound(study)
+    # People merged (ties: supported) 0 1 1 1; the judge 0 0 1 on three: po = 2/3, pe = 1/3 * 2/3 + 2/3 * 1/3.
+    row = study.one(study="judge_and_people")
+    assert row.value == pytest.approx((2 / 3 - 4 / 9) / (5 / 9))
+    assert (row.judge, row.n, row.gold_signature) == ("j", 3, "human.sentence_labels|merge:majority|tie:high|v:1")
+    with_all = study.one(study="agreement_with_judge")
+    # On the three: x and y .4, x and the judge 1, y and the judge .4.
+    assert with_all.details["people"] == pytest.approx(0.4)
+    assert with_all.value == pytest.approx((0.4 + 1 + 0.4) / 3)
+    assert with_all.details["change"] == pytest.approx(0.2)
+
+
+def test_a_judge_on_another_scale_cannot_agree() -> None:
+    judge = ratings({"d1": {"A": 90.0, "B": 80.0}})
+    study = agree(people(RATED), judges=[judge], draws=PLAIN)
+    sound(study)
+    for row in study.where(judge="j"):
+        assert row.value is None
+        assert "outside people's scale (1 to 5)" in (row.reason or "")
+
+
+def test_by_domain_from_a_data_set() -> None:
+    rows = [
+        {"doc_id": f"d{i}", "system": "A", "document": "It rained.", "summary": "Rain.", "domain": domain,
+         "human": {"ratings": {"coherence": {"x": one, "y": two}}}}
+        for i, (domain, one, two) in enumerate([("news", 1, 1), ("news", 2, 2), ("chat", 1, 2), ("chat", 2, 1)])
+    ]  # fmt: skip
+    study = agree(load(rows), select=Selection(by="domain"), draws=PLAIN)
+    sound(study)
+    assert value(study, "alpha_nominal", domain="news") == 1.0
+    # chat: 1 2 against 2 1: observed 1, expected 2 * 2 * 2 / 12, so alpha = 1 - 1 / (2/3).
+    assert value(study, "alpha_nominal", domain="chat") == pytest.approx(-0.5)
+
+
+def test_scores_of_summaries_from_labels() -> None:
+    # x gives d1 0 of 2, d2 2 of 2; y gives 1 of 2 and 2 of 2.
+    study = agree(voted(LABELS), panel=Panel(level="summary", coefficients=("rater_deviation",)), draws=PLAIN)
+    row = study.one(statistic="rater_deviation")
+    assert (row.value, row.n, row.level) == (0.125, 2, "summary")
+    with pytest.raises(UsageError, match="not at the level 'document'"):
+        Panel(level="document")
+
+
+def test_error_types() -> None:
+    said = {("d1", 0): ("entity error", "entity error"), ("d1", 1): ("entity error", "relation error"),
+            ("d2", 0): ("no error", None)}  # fmt: skip
+    given_types = [
+        judgment(doc, "A", float(kind == "no error"), label=int(kind == "no error"), error_type=kind, judge=who,
+                 signature="human.sentence_labels|v:1", unit="sentence", index=index, aspect="faithfulness")
+        for (doc, index), kinds in said.items() for who, kind in zip("xy", kinds, strict=True) if kind
+    ]  # fmt: skip
+    study = agree(given_types, panel=Panel(error_types=True), draws=PLAIN)
+    sound(study)
+    # Two sentences with two votes: E E, E R. Observed disagreement 1/2, expected 2 * 3 * 1 / 12: alpha = 0.
+    row = study.one(statistic="alpha_nominal")
+    assert (row.value, row.n, row.missing) == (pytest.approx(0.0), 2, 1)
+
+
+def span(document: str, system: str, who: str, start: int, end: int) -> Judgment:
+    target = Target(document_id=document, system=system, unit="span", index=start)
+    return Judgment(
+        target=target, aspect="faithfulness", judge=who, signature="human.spans|v:1", value=0.0, label=0,
+        evidence=(Span(of="summary", start=start, end=end),),
+    )  # fmt: skip
+
+
+def test_spans_by_hand() -> None:
+    # d1/A: x marks 0-4, y 2-6: two characters of both, four of each. d2/A: only x marks, 0-2; y rated it, so saw it.
+    marks = [span("d1", "A", "x", 0, 4), span("d1", "A", "y", 2, 6), span("d2", "A", "x", 0, 2)]
+    rated = people({("d1", "A"): {"x": 1, "y": 1}, ("d2", "A"): {"x": 1, "y": 2}})
+    study = agree(marks + rated, draws=Draws(50))
+    sound(study)
+    row = study.one(statistic="span_f1")
+    assert row.value == pytest.approx(2 * 2 / (6 + 4))
+    assert (row.n, row.missing, row.level) == (2, 0, "summary")
+    # Nobody says that y saw d2, where only spans are known: one summary is left.
+    only = agree(marks, panel=Panel(coefficients=("span_f1",)), draws=PLAIN).one(statistic="span_f1")
+    assert (only.value, only.n, only.missing) == (0.5, 1, 1)
+    assert agree(rated, draws=PLAIN).where(statistic="span_f1").rows == ()
+
+
+def test_one_annotator_has_nobody_to_agree_with() -> None:
+    both = voted(LABELS) + people({("d1", "A"): {"people": 3}}, "overall")
+    study = agree(both, draws=PLAIN)
+    assert study.where(aspect="overall").rows == ()
+    assert "overall: one annotator only, or merged, 1 units (summary)" in study.notes
+    asked = agree(both, aspect="overall", draws=PLAIN)
+    sound(asked)
+    assert {row.value for row in asked} == {None}
+
+
+def test_no_votes_at_all() -> None:
+    with pytest.raises(UsageError, match="no votes to compare"):
+        agree([])
+    with pytest.raises(UsageError, match="people did not vote on 'fluency'"):
+        agree(people(RATED), aspect="fluency")
+    for bad in ({"coefficients": ("kappa",)}, {"weights": "cubic"}, {"model": "4,1"}):
+        with pytest.raises(UsageError, match="no "):
+            Panel(**bad)  # type: ignore[arg-type]
+
+
+def test_columns_are_enough_without_spans() -> None:
+    assert value(agree(of_judgments(voted(LABELS)), draws=PLAIN), "kappa_cohen") == pytest.approx(0.5)
+
+
+def test_overruled_both_ways() -> None:
+    shown = sentences({("d1", "A"): [1, 1, 0, 0], ("d2", "A"): [1, None]})
+    final = voted({("d1", "A"): [{"x": 1}, {"x": 0}, {"x": 0}, {"x": 1}], ("d2", "A"): [{"x": 1}, {"x": 1}]})
+    study = overruled(shown, final, draws=Draws(100))
+    sound(study)
+    # Shown 1 1 0 0 1, decided 1 0 0 1 1: 1 of 3 shown as 1 and 1 of 2 shown as 0 were overruled, 2 of 5 in all.
+    found = {row.details.get("shown"): (row.value, row.n) for row in study}
+    assert found == {None: (0.4, 5), 1: (pytest.approx(1 / 3), 3), 0: (0.5, 2)}
+    assert study[0].missing == 1
+    turned = overruled(shown, final, select=Selection(rule=MergeRule("x")), draws=PLAIN)
+    assert turned[0].gold_signature == "human.sentence_labels|annotator:x|v:1"
+    with pytest.raises(UsageError, match="no sentence has both"):
+        overruled(ratings({"d1": {"A": 1.0}}), final)
+
+
+def test_export_is_the_raw_matrix() -> None:
+    made = export(people(RATED))
+    assert made.head == ["aspect", "unit", "doc_id", "system", "list_id", "index", "x", "y"]
+    assert ["coherence", "summary", "d2", "A", None, None, 2, None] in made.rows
+    assert len(made.rows) == 5
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["qags_cnndm", "qags_xsum"])
+def test_qags_alpha(shared: Path, name: str) -> None:
+    study = agree(load(shared / "data" / f"{name}.jsonl.gz"), draws=PLAIN)
+    want = published(shared)[name, "Krippendorff alpha, sentence labels, nominal"]
+    assert round(value(study, "alpha_nominal") or 0.0, 4) == want
+
+
+@pytest.mark.shared
+def test_dialsummeval_alphas(shared: Path) -> None:
+    figures = published(shared)
+    campus = agree(load(shared / "data" / "dialsummeval.jsonl.gz"), draws=PLAIN)
+    crowd = agree(load(shared / "data" / "dialsummeval_amt.jsonl.gz"), draws=PLAIN)
+    for aspect in ("coherence", "consistency", "fluency", "relevance"):
+        for level in ("nominal", "ordinal", "interval"):
+            want = figures["dialsummeval", f"Krippendorff alpha {aspect} {level}, 3 campus annotators"]
+            assert round(value(campus, f"alpha_{level}", aspect=aspect) or 0.0, 4) == want
+        row = crowd.one(aspect=aspect, statistic="alpha_interval")
+        assert round(row.value or 0.0, 4) == figures[
+            "dialsummeval_amt", f"Krippendorff alpha {aspect} interval, 283 AMT workers"
+        ]  # fmt: skip
+        assert row.details["raters"] == 283
+
+
+@pytest.mark.shared
+def test_realsumm_alpha(shared: Path) -> None:
+    study = agree(load(shared / "data" / "realsumm.jsonl.gz"), aspect="completeness", draws=PLAIN)
+    want = published(shared)["realsumm", "Krippendorff alpha nominal, key-fact labels"]
+    assert round(value(study, "alpha_nominal") or 0.0, 4) == want
+
+
+def published(shared: Path) -> dict[tuple[str, str], float]:
+    entries = json.loads((shared / "data" / "expected.json").read_text(encoding="utf-8"))["entries"]
+    return {(one["dataset"], one["statistic"]): one["recomputed"] for one in entries}

@@ -1,0 +1,160 @@
+"""The bias audit: position, length and family, by hand and against scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from meta.duels import duel, duels, sound
+from meta.makers import people, ratings
+from scipy import stats as scipy_stats
+
+from summeter.meta.bias import LENGTHS, Suspicion, bias, partial, sign_p
+from summeter.meta.grids import Draws
+from summeter.records import Judgment, UsageError
+from summeter.stats import OrderEffect
+from summeter.store.dataset import Dataset, load
+
+PLAIN = Draws(resamples=0)
+
+
+def test_position_by_hand() -> None:
+    # Ten pairs judged in both orders: 3 alike, 5 twice the first place, 1 twice the second, 1 a tie in one order.
+    said = duels(("A", "B"), [(1, 1), (0, 0), (0.5, 0.5), *[(1, 0)] * 5, (0, 1), (0.5, 1)])
+    study = bias(said, draws=Draws(200))
+    sound(study)
+    flips, slots = study.one(statistic="flip_rate"), study.one(statistic="slot_preference")
+    assert (flips.value, flips.n, flips.missing) == (0.7, 10, 0)
+    assert slots.value == pytest.approx((5 - 1) / 10)
+    assert flips.details == {"consistent": 3, "first_slot": 5, "second_slot": 1, "half_tied": 1}
+    # Five of six by a fair coin, two-sided: 2 (1 + 6) / 64.
+    assert slots.p == pytest.approx(14 / 64)
+    assert slots.low is not None
+    assert slots.low <= slots.value <= (slots.high or 1)
+
+
+def test_position_by_pair_and_with_losses() -> None:
+    said = duels(("A", "B"), [(1, 0), (None, 1)]) + duels(("A", "C"), [(1, 1)]) + [duel("d5", "B", "C", 1)]
+    study = bias(said, draws=PLAIN)
+    sound(study)
+    every = study.one(statistic="flip_rate", pair=None)
+    assert (every.value, every.n, every.missing) == (0.5, 2, 2)
+    assert study.one(statistic="flip_rate", pair="A-B").value == 1.0
+    lost = study.one(statistic="flip_rate", pair="B-C")
+    assert (lost.value, lost.reason) == (None, "no pair was judged in both orders")
+
+
+@given(st.integers(0, 12), st.integers(0, 12))
+def test_sign_test_equals_scipy(first: int, second: int) -> None:
+    got = sign_p(OrderEffect(0, first, second, 0, first + second, 0))
+    if first + second == 0:
+        assert got is None
+    else:
+        assert got == pytest.approx(scipy_stats.binomtest(first, first + second).pvalue, abs=1e-9)
+
+
+def test_partial_correlation_is_that_of_residuals() -> None:
+    rng = np.random.default_rng(0)
+    given_third = rng.normal(size=40)
+    one, two = given_third + rng.normal(size=40), rng.normal(size=40) - given_third
+    left = [column - np.polyval(np.polyfit(given_third, column, 1), given_third) for column in (one, two)]
+    assert partial(one, two, given_third) == pytest.approx(scipy_stats.pearsonr(*left).statistic, abs=1e-9)
+    assert partial(one, two, one) is None
+    assert partial(one[:3], two[:3], given_third[:3]) is None
+    assert partial(one, np.ones(40), given_third) is None
+
+
+def data(texts: dict[tuple[str, str], str], scores: dict[tuple[str, str], float]) -> Dataset:
+    return load([
+        {"doc_id": doc, "system": system, "document": "It rained all day.", "summary": text,
+         "human": {"ratings": {"coherence": {"x": scores[doc, system]}}}}
+        for (doc, system), text in texts.items()
+    ])  # fmt: skip
+
+
+def judge(scores: dict[tuple[str, str], float]) -> list[Judgment]:
+    table: dict[str, dict[str, float | None]] = {}
+    for (doc, system), score in scores.items():
+        table.setdefault(doc, {})[system] = score
+    return ratings(table)
+
+
+def test_length_by_hand() -> None:
+    # The judge's scores are the number of words; people's (1 2 1 2) have nothing to do with them.
+    items = [(f"d{i}", "A") for i in range(4)]
+    texts = {item: "word " * (i + 1) for i, item in enumerate(items)}
+    true = data(texts, dict(zip(items, (1, 2, 2, 1), strict=True)))
+    study = bias(judge(dict(zip(items, (1, 2, 3, 4), strict=True))), true, draws=Draws(100))
+    sound(study)
+    assert study.one(statistic="length_judge").value == pytest.approx(1.0)
+    assert study.one(statistic="length_people").value == pytest.approx(0.0)
+    assert study.one(statistic="length_gap").value == pytest.approx(1.0)
+    part = study.one(statistic="partial_pearson")
+    assert part.value == pytest.approx(1.0)
+    assert (part.n, part.missing, part.details["length"]) == (4, 0, "words")
+    assert any("families were not given" in note for note in study.notes)
+
+
+def test_length_of_constant_scores_is_undefined() -> None:
+    items = [(f"d{i}", "A") for i in range(4)]
+    texts = {item: "word " * (i + 1) for i, item in enumerate(items)}
+    true = data(texts, dict.fromkeys(items, 3.0))
+    study = bias(judge(dict(zip(items, (1, 2, 3, 4), strict=True))), true, draws=PLAIN)
+    sound(study)
+    assert study.one(statistic="partial_pearson").reason == "constant input"
+    assert study.one(statistic="length_judge").value == pytest.approx(1.0)
+
+
+def test_lengths_are_words_or_code_points() -> None:
+    assert LENGTHS["words"]("two  words\n") == 2
+    assert LENGTHS["characters"]("naïve 😀") == 7
+    with pytest.raises(UsageError, match="length is words or characters"):
+        Suspicion(length="tokens")
+
+
+# Two systems on two documents; the judge rates its own (A) two points higher than B, people one point.
+OWN = {("d1", "A"): 5.0, ("d1", "B"): 3.0, ("d2", "A"): 5.0, ("d2", "B"): 3.0}
+TRUE = {("d1", "A"): 4.0, ("d1", "B"): 2.0, ("d2", "A"): 2.0, ("d2", "B"): 2.0}
+
+
+def test_self_preference_by_hand() -> None:
+    suspicion = Suspicion(families={"A": "acme", "B": "other"}, judge_families={"j": "acme"})
+    study = bias(judge(OWN), people({item: {"x": value} for item, value in TRUE.items()}), suspicion=suspicion,
+                 draws=Draws(100))  # fmt: skip
+    sound(study)
+    row = study.one(statistic="self_preference")
+    # The judge: mean 4, deviation 1, difference 2. People: mean 2.5, deviation sqrt(.75), difference 1.
+    assert row.value == pytest.approx(2 / 1 - 1 / np.sqrt(0.75))
+    assert (row.details["judge_difference"], row.details["people_difference"]) == (2.0, 1.0)
+    assert (row.details["family"], row.details["own_systems"], row.n) == ("acme", ["A"], 4)
+    assert row.low is not None
+
+
+def test_a_judge_without_a_family_or_rivals_has_no_self_preference() -> None:
+    true = people({item: {"x": value} for item, value in TRUE.items()})
+    for families, judges, why in (
+        ({"A": "acme"}, {}, "family is not known"),
+        ({"A": "acme"}, {"j": "third"}, "no system is of the judge's family third"),
+        ({"A": "acme", "B": "acme"}, {"j": "acme"}, "every system is of the judge's family"),
+    ):
+        study = bias(judge(OWN), true, suspicion=Suspicion(families, judges), draws=PLAIN)
+        sound(study)
+        assert why in (study.one(statistic="self_preference").reason or "")
+    flat = bias(judge(dict.fromkeys(OWN, 3.0)), true, suspicion=Suspicion({"A": "a"}, {"j": "a"}), draws=PLAIN)
+    assert flat.one(statistic="self_preference").reason == "one side gives every summary the same score"
+
+
+def test_the_family_is_read_from_the_model_where_one_fits() -> None:
+    suspicion = Suspicion(families={"A": "gpt", "B": "llama"})
+    assert suspicion.family_of("rts", "rts|v:1", "openai/GPT-4o") == "gpt"
+    assert suspicion.family_of("rts", "rts|v:1", "gpt-llama-mix") is None
+    assert suspicion.family_of("rts", None, None) is None
+    assert Suspicion({"A": "gpt"}, {"rts|v:1": "x"}).family_of("rts", "rts|v:1", "gpt") == "x"
+
+
+def test_nothing_to_audit() -> None:
+    with pytest.raises(UsageError, match="none in common"):
+        bias(judge(OWN), [])
+    only = bias(duels(("A", "B"), [(1, 1)]), draws=PLAIN)
+    assert any("only position was audited" in note for note in only.notes)
