@@ -298,3 +298,29 @@ def test_finesures_rouge_rows(shared: Path) -> None:
     expected = {"rouge1": 0.4814, "rouge2": 0.4677, "rougeL": 0.4367}
     for name, value in expected.items():
         assert study.one(aspect=name).value == pytest.approx(value, abs=0.0005)
+
+
+@pytest.mark.shared
+def test_shens_correlations(shared: Path, tmp_path: Path) -> None:
+    # Table 4 (pooled), Tables 23 and 24 (per system): RTS and MCQ by the released parsers, experts averaged.
+    from summeter.engine.outputs import import_outputs
+    from summeter.store.dataset import load
+    from summeter.store.run import RunFolder
+
+    data = load(shared / "data" / "shen2023.jsonl.gz")
+    import_outputs(data, shared / "data" / "shen2023.outputs.jsonl.gz", tmp_path / "run", "legacy")
+    run = RunFolder(tmp_path / "run")
+    pooled, each = (correlate(run, data, average=average, settings=PLAIN) for average in ("pooled", "system"))
+    cells = json.loads((shared / "data" / "shen2023.expected.json").read_text())["cells"]
+    judges = {"ChatGPT-RTS": "rts", "ChatGPT-MCQ": "mcq", "23": "rts", "24": "mcq"}
+    checked = 0
+    for cell in (cell for cell in cells if cell["table"] in {"4", "23", "24"}):
+        aspect, _, name = cell["col"].partition(".")
+        wanted = {"aspect": aspect, "statistic": {"kendall": "kendall_b"}.get(name, name)}
+        if cell["table"] == "4":
+            row = pooled.one(judge=judges[cell["row"]], **wanted)
+        else:
+            row = each.one(judge=judges[cell["table"]], system=cell["row"], **wanted)
+        assert row.value == pytest.approx(cell["recomputed"], abs=1e-6)
+        checked += 1
+    assert checked == 312

@@ -20,6 +20,7 @@ from summeter.meta.inputs import Judged, judged, people
 from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use, align
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection
+from summeter.meta.tables import system_table
 
 __all__ = [
     "Average",
@@ -48,5 +49,6 @@ __all__ = [
     "of_judgments",
     "people",
     "read_lines",
+    "system_table",
     "votes",
 ]

@@ -1,0 +1,115 @@
+"""`summeter meta` from data and scores to tables and JSON, as a user gives it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from summeter.cli.main import app
+from summeter.engine.outputs import import_outputs
+from summeter.meta import system_table
+from summeter.meta.results import CONTRACT
+from summeter.records import UsageError
+from summeter.store.dataset import load
+from summeter.store.run import RunFolder
+
+Call = Callable[..., Result]
+
+
+@pytest.fixture
+def call() -> Call:
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(app, ["meta", *arguments], catch_exceptions=True)
+
+    return run
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Six documents by three systems, rated by two people and labelled by sentence, judged by one evaluator."""
+    rows, raw = [], []
+    for i in range(6):
+        for place, system in enumerate("ABC"):
+            good = (i + place) % 3
+            human = {
+                "ratings": {"coherence": {"a": good + 2, "b": good + 1 + i % 2}},
+                "sentence_labels": [{"a": 1, "b": 1}, {"a": int(good > 0), "b": int(good > 1)}],
+                "sentence_error_types": [
+                    {"a": "NoE", "b": "NoE"}, {"a": "NoE" if good else "EntE", "b": "NoE" if good > 1 else "EntE"},
+                ],
+            }  # fmt: skip
+            rows.append({
+                "doc_id": f"d{i}", "system": system, "document": "It rained. We stayed.", "human": human,
+                "summary": "It rained. We sat.", "sentences": ["It rained.", "We sat."],
+                "domain": "news" if i < 3 else "chat", "split": "dev" if i < 2 else "test",
+            })  # fmt: skip
+            about = {"doc_id": f"d{i}", "system": system, "evaluator": "mine"}
+            raw.append({**about, "aspect": "coherence", "value": good + 0.1 * place})
+            raw.extend({**about, "aspect": "faithfulness", "unit": "sentence", "index": index, "value": score}
+                       for index, score in enumerate((0.9, 0.2 + 0.3 * good)))  # fmt: skip
+    file = tmp_path / "raw.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in raw))
+    import_outputs(load(rows), file, tmp_path / "run", "strict")
+    return tmp_path / "run"
+
+
+def rows_of(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["schema"] == "summeter/1"
+    return list(found["rows"])
+
+
+def test_correlate_prints_a_table_and_json(call: Call, run: Path) -> None:
+    text = call("correlate", str(run), "--aspect", "coherence", "--resamples", "50").stdout
+    assert "mine" in text
+    assert "people: human.ratings|merge:mean|v:1" in text
+    rows = rows_of(call("correlate", str(run), "--level", "system", "--json", "--resamples", "50", "--by", "domain"))
+    assert all(list(row)[: len(CONTRACT)] == list(CONTRACT) for row in rows)
+    assert {row["domain"] for row in rows} == {None, "news", "chat"}
+    assert {row["study"] for row in rows} == {"correlation"}
+    assert {row["statistic"] for row in rows} == {"pearson", "spearman", "kendall_b"}
+
+
+def test_classify_with_a_tuned_threshold(call: Call, run: Path) -> None:
+    rows = rows_of(call("classify", str(run), "--tune", "dev", "--json", "--resamples", "50"))
+    found = {row["statistic"]: row for row in rows}
+    assert found["balanced_accuracy"]["details"]["tuned_on"] == "split=dev"
+    assert found["balanced_accuracy"]["n"] == 24
+    assert found["success_ratio"]["value"] == 1.0
+
+
+def test_errors_need_types_of_the_judge(call: Call, run: Path) -> None:
+    failed = call("errors", str(run))
+    assert isinstance(failed.exception, UsageError)
+    assert "no judge of the run named error types" in str(failed.exception)
+
+
+def test_two_runs_say_which_row_is_of_which(call: Call, run: Path) -> None:
+    rows = rows_of(call("correlate", str(run), str(run), "--aspect", "coherence", "--json", "--resamples", "0"))
+    assert [row["details"]["run"] for row in rows] == [str(run)] * 6
+
+
+def test_a_wrong_aspect_names_those_there_are(call: Call, run: Path) -> None:
+    failed = call("correlate", str(run), "--aspect", "grammar")
+    assert isinstance(failed.exception, UsageError)
+    assert "the judges have no 'grammar'; they have: coherence, faithfulness" in str(failed.exception)
+
+
+def test_the_fast_table_is_the_run_summary(run: Path) -> None:
+    folder = RunFolder(run)
+    fast, slow = (
+        {(row.aspect, row.system, row.domain): row for row in (*table, *table.by_domain)}
+        for table in (system_table(folder), folder.summary())
+    )
+    assert fast.keys() == slow.keys()
+    for key, row in slow.items():
+        names = {"value", "low", "high"}
+        assert fast[key].model_dump(exclude=names) == row.model_dump(exclude=names)
+        for name in names:
+            assert getattr(fast[key], name) == pytest.approx(getattr(row, name), abs=1e-12)
