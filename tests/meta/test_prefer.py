@@ -75,6 +75,14 @@ def test_win_rates_by_hand() -> None:
     assert study.one(study="win_rate", system="A", judge="people").value == 0.8125
 
 
+def test_best_rates_by_hand() -> None:
+    study = prefer(judge({**SAID, "d4": (1, None, None)}), gold(), draws=Draws(100))
+    sound(study)
+    # The judge: A wins d1 and shares d3 with B; B wins d2; d4 has one score only.
+    found = {row.system: (row.value, row.n, row.missing) for row in study.where(study="best_rate", judge="j")}
+    assert found == {"A": (0.5, 3, 1), "B": (0.5, 3, 1), "C": (0.0, 3, 1)}
+
+
 def test_both_exactly_half_is_agreement() -> None:
     even = {"d1": (2, 1, 0), "d2": (1, 2, 0)}
     row = prefer(judge(even), gold(even), draws=PLAIN).one(pair="A-B", statistic="points")

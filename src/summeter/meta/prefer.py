@@ -6,7 +6,7 @@ A head-to-head judge gives its points itself: the mean of its verdicts in both o
 
 Rows: `pair` (statistic `points`: of the first system, out of n; statistic `agree`: 1 or 0), `correct_preferences`
 (the number of correct pairs out of n, for all pairs and for the chain of neighbours in people's ranking),
-`win_rate` and `bradley_terry` (one row a system, of the judge and of people).
+`win_rate`, `best_rate` and `bradley_terry` (see `wins`; one row a system, of the judge and of people).
 """
 
 from __future__ import annotations
@@ -19,29 +19,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.meta.gold import aspects, block_of, gold_series
-from summeter.meta.grids import Draws, Table, drawn_row, merged_details, named, system_means, tables
+from summeter.meta.grids import Draws, Table, drawn_row, merged_details, system_means, tables
 from summeter.meta.inputs import Gold, Judging
 from summeter.meta.matrix import Grid, Level, Series
 from summeter.meta.results import Row, Study, pair_name, status_of
 from summeter.meta.selection import Selection, Sides, selected, sides, wanted
 from summeter.meta.verdicts import Verdicts, verdicts
+from summeter.meta.wins import games_of, standing, strengths
 from summeter.records import UsageError
-from summeter.stats import (
-    Games,
-    PairPreference,
-    Strength,
-    bradley_terry,
-    chain,
-    compare_pair,
-    games_from_scores,
-    points,
-    tally,
-)
+from summeter.stats import PairPreference, chain, compare_pair, points, tally
 from summeter.stats.base import Floats
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
 _NO_PAIR = "no pair of systems has documents judged by both"
-_APART = "the pairs judged do not connect all systems: no common scale"
 
 
 @dataclass(frozen=True)
@@ -114,7 +104,7 @@ def prefer(
     for one in found:
         rows += of_scores(one, _ranking(read, one.pairs.gold, chosen, pairing), pairing, draws)
         if pairing.strengths:
-            rows += _strengths_of_scores(one, pairing, draws, shown)
+            rows += standing(one, pairing.prior, draws, shown)
     for said, theirs in _verdict_sides(read, chosen):
         rows += of_verdicts(said, theirs, _ranking(read, theirs, chosen, pairing), pairing, draws)
     if not rows:
@@ -155,7 +145,8 @@ def of_verdicts(
     contest = Contest(wanted, theirs, ours, [found.order_details(pair) for pair in wanted])
     rows = _contest_rows(contest, fields, chain_of(ranking, list(ranking)), pairing, draws)
     if pairing.strengths:
-        rows += _strengths(_games(wanted, ours), _names(wanted), fields, draws, pairing.prior)
+        names = tuple(dict.fromkeys(name for pair in wanted for name in pair))
+        rows += strengths(games_of(wanted, names, ours), names, fields, draws, pairing.prior)
     return rows
 
 
@@ -288,87 +279,3 @@ def _drawn(contest: Contest, draws: Draws) -> _Drawn | None:
         share = np.where(n > 0, ours / n, np.nan)
     agree = (np.sign(theirs - n / 2) == np.sign(ours - n / 2)) & (n > 0)
     return _Drawn(share * kept.sum(axis=1), agree.astype(np.float64))
-
-
-def _strengths_of_scores(
-    one: Table, pairing: Pairing, draws: Draws, shown: set[tuple[str, ...]]
-) -> list[Row]:
-    """The judge's win rates and strengths; people's too, once an aspect."""
-    fields, gold = one.fields(), one.pairs.gold
-    grids = [(fields, one.judge)]
-    mark = gold.judge, gold.signature, gold.aspect, str(one.group.value)
-    if mark not in shown:
-        shown.add(mark)
-        grids.append(({**named(gold), **one.group.fields()}, one.gold))
-    rows: list[Row] = []
-    for about, grid in grids:
-        rows += _win_rates(one.systems, grid, about, draws)
-        rows += _strengths(games_from_scores(grid), one.systems, about, draws, pairing.prior)
-    return rows
-
-
-def _win_rates(systems: Sequence[str], grid: Floats, fields: Mapping[str, Any], draws: Draws) -> list[Row]:
-    """Each system's share of points against all others, with its interval over documents."""
-    gap = np.sign(grid[:, None, :] - grid[None, :, :])
-    gap[np.arange(len(grid)), np.arange(len(grid))] = np.nan
-    made = ~np.isnan(gap)
-    won = np.where(made, (gap + 1) / 2, 0.0).sum(axis=1)
-    played = made.sum(axis=1).astype(np.float64)
-    rows = []
-    times = draws.times(grid.shape[1]).astype(np.float64) if grid.shape[1] > 1 else None
-    for place, name in enumerate(systems):
-        n = int(played[place].sum())
-        missing = (len(grid) - 1) * grid.shape[1] - n
-        about = {**fields, "study": "win_rate", "statistic": "win_rate", "level": Level.SYSTEM.value, "system": name,
-                 "n": n, "missing": missing, "reason": None if n else "no document where it has a rival"}  # fmt: skip
-        value = float(won[place].sum() / n) if n else None
-        ends = None
-        if times is not None and n:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ends = draws.ends((times @ won[place]) / (times @ played[place]))
-        rows.append(drawn_row(about, value, ends, draws))
-    return rows
-
-
-def _strengths(
-    games: Games, systems: Sequence[str], fields: Mapping[str, Any], draws: Draws, prior: float
-) -> list[Row]:
-    fit = bradley_terry(games, len(systems), prior, max(1, draws.resamples), draws.level, draws.seed)
-    about = {**fields, "study": "bradley_terry", "level": Level.SYSTEM.value, "statistic": "strength", "n": fit.n,
-             "missing": fit.missing}  # fmt: skip
-    if fit.lost:
-        about = merged_details(about, resamples_left_out=fit.lost)
-    if not fit.strengths:
-        reason = fit.reason if _linked(games, len(systems)) else _APART
-        return [Row(**about, system=name, value=None, status="undefined", reason=reason) for name in systems]
-    return [
-        drawn_row({**about, "system": systems[one.system], "reason": fit.reason}, one.strength, _ends_of(one), draws)
-        for one in fit.strengths
-    ]
-
-
-def _ends_of(one: Strength) -> tuple[float, float] | None:
-    return None if one.low is None or one.high is None else (one.low, one.high)
-
-
-def _linked(games: Games, systems: int) -> bool:
-    """Whether the games connect all systems, by any path."""
-    part = list(range(systems))
-    for one, two in set(zip(games.first.tolist(), games.second.tolist(), strict=True)):
-        old, new = part[one], part[two]
-        part = [new if here == old else here for here in part]
-    return len(set(part)) <= 1
-
-
-def _names(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for pair in pairs for name in pair))
-
-
-def _games(pairs: Sequence[tuple[str, str]], gained: Floats) -> Games:
-    """One game a pair and document."""
-    names = _names(pairs)
-    place = {name: number for number, name in enumerate(names)}
-    documents = gained.shape[1]
-    first, second = (np.repeat([place[pair[side]] for pair in pairs], documents).astype(np.int64) for side in (0, 1))
-    return Games(first, second, gained.ravel(), np.tile(np.arange(documents), len(pairs)))
-

@@ -1,0 +1,180 @@
+"""`summeter meta prefer | stability | reliability | agree | bias`, as a user calls them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from summeter.cli.main import app
+from summeter.cli.meta_people import named_pairs, numbers, two_names
+from summeter.engine.outputs import import_outputs
+from summeter.meta.results import CONTRACT
+from summeter.records import UsageError
+from summeter.store.dataset import load
+
+Call = Callable[..., Result]
+FAST = ("--resamples", "30")
+
+
+def rows() -> list[dict[str, Any]]:
+    made = []
+    for i in range(6):
+        for place, system in enumerate("ABC"):
+            good = (i + place) % 3
+            human = {
+                "ratings": {"coherence": {"a": good + 2, "b": good + 1 + i % 2}},
+                "sentence_labels": [{"a": 1, "b": 1}, {"a": int(good > 0), "b": int(good > 1)}],
+            }
+            made.append({
+                "doc_id": f"d{i}", "system": system, "document": "It rained. We stayed.", "human": human,
+                "summary": "It rained. We sat" + " down" * (i + place) + ".", "domain": "news" if i < 3 else "chat",
+                "sentences": ["It rained.", "We sat" + " down" * (i + place) + "."],
+            })  # fmt: skip
+    return made
+
+
+def scores(name: str, shift: int, model: str = "acme/one") -> list[dict[str, Any]]:
+    found = []
+    for i in range(6):
+        for place, system in enumerate("ABC"):
+            good = (i + place) % 3
+            about = {"doc_id": f"d{i}", "system": system, "evaluator": name, "model": model}
+            found.append({**about, "aspect": "coherence", "value": 1 + (good + shift * i) % 4})
+            found += [{**about, "aspect": "faithfulness", "unit": "sentence", "index": index, "value": value}
+                      for index, value in enumerate((1, int(good > 0)))]  # fmt: skip
+    return found
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[[str, list[dict[str, Any]]], str]:
+    def made(name: str, raw: list[dict[str, Any]]) -> str:
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in raw))
+        import_outputs(load(rows()), file, tmp_path / name, "strict")
+        return str(tmp_path / name)
+
+    return made
+
+
+@pytest.fixture
+def run(make: Callable[[str, list[dict[str, Any]]], str]) -> str:
+    return make("run", scores("one", 0) + scores("two", 1))
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["meta", *arguments], catch_exceptions=True)
+
+
+def _no_constant(name: str) -> None:
+    raise AssertionError(f"{name} in the JSON")
+
+
+def asked(*arguments: str) -> list[dict[str, Any]]:
+    """The rows of `--json`, which must be strict JSON with every column of the contract."""
+    result = call(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout, parse_constant=_no_constant)
+    assert found["schema"] == "summeter/1"
+    for row in found["rows"]:
+        assert list(row)[: len(CONTRACT)] == list(CONTRACT)
+        assert (row["value"] is None) == (row["status"] == "undefined")
+        assert row["value"] is not None or row["reason"]
+    return list(found["rows"])
+
+
+def studies(found: list[dict[str, Any]]) -> set[str]:
+    return {row["study"] for row in found}
+
+
+def test_prefer(run: str) -> None:
+    found = asked("prefer", run, "--aspect", "coherence", *FAST)
+    assert studies(found) == {"pair", "correct_preferences", "win_rate", "best_rate", "bradley_terry"}
+    given = asked("prefer", run, "--pairs", "A-B,C-A", "--no-strengths", *FAST)
+    assert {row["pair"] for row in given if row["study"] == "pair"} == {"A-B", "C-A"}
+    text = call("prefer", run, *FAST).stdout
+    assert "correct_preferences\n" in text
+    assert "people: human.ratings|merge:mean|v:1" in text
+    wrong = call("prefer", run, "--pairs", "A-Z")
+    assert isinstance(wrong.exception, UsageError)
+    assert "not a pair A-B" in str(wrong.exception)
+
+
+def test_head_to_head_prefer_and_bias(make: Callable[[str, list[dict[str, Any]]], str]) -> None:
+    raw = [
+        {"doc_id": f"d{i}", "system": "A", "rival": "B", "order": order, "evaluator": "h2h", "aspect": "coherence",
+         "output": "A" if order == "ab" or i > 2 else "B"}
+        for i in range(6) for order in ("ab", "ba")
+    ]  # fmt: skip
+    folder = make("pairs", raw)
+    found = asked("prefer", folder, *FAST)
+    points = next(row for row in found if row["statistic"] == "points")
+    # ab: A wins all six. ba shows B first: "B" is A's second place (a win) for three, "A" a loss for three.
+    assert points["details"]["points"] == (4.5 if points["pair"] == "A-B" else 1.5)
+    flips = next(row for row in asked("bias", folder, *FAST) if row["statistic"] == "flip_rate")
+    assert (flips["value"], flips["n"]) == (0.5, 6)
+
+
+def test_stability(run: str) -> None:
+    found = asked("stability", run, "--coefficient", "spearman", "--separately", *FAST)
+    assert studies(found) == {"per_candidate", "candidate_spread", "meta_correlation"}
+    assert {row["system"] for row in found if row["study"] == "per_candidate"} == {"A", "B", "C"}
+    by = asked("stability", run, "--by", "domain", "--resamples", "0")
+    assert {row["domain"] for row in by} == {None, "news", "chat"}
+    assert all(row["low"] is None for row in by)
+
+
+def test_reliability_and_repeats(run: str, make: Callable[[str, list[dict[str, Any]]], str]) -> None:
+    found = asked("reliability", run, "--judges", "two,one", "--tolerance", "0.3", *FAST)
+    assert studies(found) == {"reliability", "reliability_check", "verdict", "dependence"}
+    assert {row["judge"] for row in found if row["study"] == "verdict"} == {"two + one"}
+    other = make("other", scores("third", 2))
+    joined = asked("reliability", run, other, "--no-dependence", *FAST)
+    assert "one + third" in {row["judge"] for row in joined}
+    again = asked("reliability", run, make("again", scores("one", 1)), "--repeats", *FAST)
+    assert {(row["study"], row["judge"]) for row in again} == {("self_consistency", "one")}
+
+
+def test_agree(run: str, tmp_path: Path) -> None:
+    found = asked("agree", run, "--each", *FAST)
+    assert studies(found) == {"agreement", "annotator", "judge_and_people", "agreement_with_judge"}
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    table = tmp_path / "votes.csv"
+    alone = asked("agree", "--gold", str(data), "--level", "sentence", "--by", "domain", "--export", str(table), *FAST)
+    assert {row["domain"] for row in alone} == {None, "news", "chat"}
+    assert {row["level"] for row in alone} == {"sentence"}
+    with table.open(newline="") as lines:
+        head, *cells = list(csv.reader(lines))
+    assert head[-2:] == ["a", "b"]
+    assert len(cells) == 36
+    beside = asked("agree", "--gold", str(data), "--with-judge", run, "--coefficient", "alpha_nominal", *FAST)
+    assert {row["judge"] for row in beside} == {None, "one", "two"}
+    over = asked("agree", "--gold", str(data), "--aspect", "faithfulness", "--shown", run, *FAST)
+    assert "overruled" in studies(over)
+    nobody = call("agree")
+    assert "whose agreement" in str(nobody.exception)
+
+
+def test_bias(run: str) -> None:
+    found = asked("bias", run, "--family", "A=acme", "--family", "B=other", *FAST)
+    assert studies(found) == {"length", "self_preference"}
+    own = [row for row in found if row["study"] == "self_preference"]
+    assert {row["details"]["family"] for row in own} == {"acme"}
+    named = asked("bias", run, "--family", "A=x", "--judge-family", "one=x", "--length", "characters", *FAST)
+    assert {row["status"] for row in named if row["study"] == "self_preference"} == {"ok", "undefined"}
+
+
+def test_options_that_make_no_sense() -> None:
+    assert two_names("a, b") == ("a", "b")
+    assert numbers("1,2.5") == (1.0, 2.5)
+    assert named_pairs(["a=b=c"], "--x") == {"a=b": "c"}
+    for wrong, text in ((lambda: two_names("a"), "two names"), (lambda: numbers("one"), "takes numbers"),
+                        (lambda: named_pairs(["a"], "--family"), "NAME=VALUE")):  # fmt: skip
+        with pytest.raises(UsageError, match=text):
+            wrong()
