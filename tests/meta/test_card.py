@@ -181,3 +181,5 @@ def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
     assert "## composite by people" in markdown(made)
     with pytest.raises(UsageError, match="nothing in the run fits"):
         card(run, plan=Plan(judge="nobody"))
+    with pytest.raises(UsageError, match="fits 'style'; it has: abstractiveness"):
+        card(run, plan=Plan(aspects=("faithfulness", "style")))

@@ -112,6 +112,12 @@ class TestSystems:
             compare_systems(scores({"a": [1, 0]}))
         with pytest.raises(UsageError, match="there are: j \\(faithfulness\\)"):
             compare_systems(scores({"a": [1], "b": [0]}), aspect="style")
+        with pytest.raises(UsageError, match="with the aspect style"):
+            compare_systems(scores({"a": [1], "b": [0]}), aspect=["faithfulness", "style"])
+        with pytest.raises(UsageError, match="no judge k in the run"):
+            compare_systems(scores({"a": [1], "b": [0]}), judge="k")
+        with pytest.raises(UsageError, match="not judged 'style'; they have: coherence"):
+            compare_by_people(people({("d", "a"): {"r": 1}}), aspect="style")
         with pytest.raises(UsageError, match="alpha"):
             Settings(alpha=0)
         with pytest.raises(UsageError, match="clusters"):

@@ -119,7 +119,7 @@ class TestEstimate:
         with pytest.raises(UsageError, match="positive"):
             Plan(difference=0)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=20, deadline=None)
     @given(st.lists(st.tuples(*[st.sampled_from([0, 0.5, 1, None])] * 2), min_size=2, max_size=12), st.randoms())
     def test_order_does_not_matter(self, rows: list[tuple[float | None, float | None]], rnd: Any) -> None:
         shuffled = list(rows)
@@ -133,6 +133,25 @@ class TestEstimate:
         one, other = value(rows), value(shuffled)
         assert one[1:] == other[1:]
         assert one[0] == pytest.approx(other[0], abs=1e-9)
+
+
+class TestSmallGold:
+    """People's data hold the labelled documents only, as a sample that was sent out does."""
+
+    def test_the_run_knows_the_others(self, tmp_path: Path) -> None:
+        rows: list[dict[str, Any]] = [
+            {"doc_id": f"d{n}", "system": "a", "document": "It rained. " * (n + 1), "summary": "It rained. We left.",
+             "domain": "news" if n < 6 else "talk"}
+            for n in range(12)
+        ]  # fmt: skip
+        run = evaluate(load(rows), ["abstractiveness"], out=tmp_path / "run")
+        sample = load([{**row, "human": {"ratings": {"novelty": 0.5}}} for row in rows[1:6:2]])
+        chosen = Selection(by="domain")
+        study = estimate(run, sample, aspect="abstractiveness:novelty", select=chosen)
+        row = study.one(statistic="ppi_mean", domain=None)
+        assert (row.n, row.details["unlabelled"], row.missing) == (3, 9, 0)
+        assert study.one(statistic="ppi_mean", domain="talk").value is None
+        assert "warning: novelty: no label in the domains talk: is the sample random?" in study.notes
 
 
 class TestWarnings:

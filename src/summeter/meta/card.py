@@ -116,8 +116,10 @@ def card(run: RunFolder, gold: Dataset | None = None, *, plan: Plan | None = Non
     read = judged(run)
     context = _with_lengths(read.context, run.data.documents, run, how.edges)
     found = _series(read, gold, how)
-    if not found:
-        raise UsageError("nothing in the run fits: check --aspect and --judge")
+    lost = [name for name in how.aspects if name not in {one.aspect for one in found}]
+    if lost or not found:
+        there = ", ".join(sorted({f"{one[2]} ({one[0]})" for one in read.questions()})) or "none"
+        raise UsageError(f"nothing in the run fits{f' {lost[0]!r}' if lost else ''}; it has: {there}")
     rows: list[Row] = []
     for one in found:
         rows.extend(_of(one, context, how))

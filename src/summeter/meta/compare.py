@@ -117,11 +117,14 @@ def compare_systems(
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
     read = judged(run)
-    asked = (aspect,) if isinstance(aspect, str) else aspect
-    found = [one for one in read.questions(judge=judge) if asked is None or one[2] in asked]
-    if not found:
-        there = sorted({f"{one[0]} ({one[2]})" for one in read.questions()})
-        raise UsageError(f"no judge {judge or ''} with the aspect {asked}; there are: {', '.join(there) or 'none'}")
+    asked = [one.partition(":")[0] for one in selected(None, aspect).aspects]
+    fit = read.questions(judge=judge)
+    found = [one for one in fit if not asked or one[2] in asked]
+    lost = [name for name in asked if name not in {one[2] for one in fit}]
+    if lost or not found:
+        there = ", ".join(sorted({f"{one[0]} ({one[2]})" for one in read.questions()})) or "none"
+        what = f"with the aspect {lost[0]}" if lost else "in the run"
+        raise UsageError(f"no judge {f'{judge} ' if judge else ''}{what}; there are: {there}")
     made = [read.series(question, Level.SUMMARY) for question in found]
     return _compare([one for one in made if len(one)], read.context, by, settings or Settings())
 
@@ -133,7 +136,11 @@ def compare_by_people(
     """Which systems are better than which by people's own judgments, merged as `select.rule` says."""
     chosen = selected(select, aspect)
     columns, context = people(gold, chosen.set_name)
-    wanted = chosen.aspects or judged_aspects(columns)
+    known = judged_aspects(columns)
+    wanted = [one.partition(":")[2] or one for one in chosen.aspects] or known
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"people have not judged {name!r}; they have: {', '.join(known) or 'nothing'}")
     made = [
         one for name in wanted for one in gold_series(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
     ]  # fmt: skip

@@ -74,6 +74,9 @@ def estimate(
     """
     chosen, how = selected(select, aspect), plan or Plan()
     read = sides(run, gold, chosen)
+    if read.judge.context.domains:
+        # People's data may hold the labelled documents only; the run knows all of them.
+        read = read._replace(context=read.judge.context)
     rows: list[Row] = []
     notes: list[str] = []
     for whole in all_pairs(read, Level.SUMMARY, chosen):
@@ -227,12 +230,12 @@ def _warnings(group: Group, systems: Sequence[str]) -> Iterator[str]:
         about = f"{part.judge.judge}, {part.gold.aspect}{where}, {system}"
         yield from (f"warning: {about}: {text}" for text in sample_warnings(part.y, part.x))
     labelled = group.pairs.take(~np.isnan(group.pairs.y))
-    for column in ("domain",):
-        every = {value for value in group.pairs.column(column).labels() if value is not None}
-        seen = {value for value in labelled.column(column).labels() if value is not None}
-        if seen and every - seen:
-            lost = ", ".join(sorted(every - seen))
-            yield f"warning: {group.pairs.gold.aspect}{where}: no label in {column} {lost}: the sample is not random"
+    every, seen = (
+        {value for value in pairs.column("domain").labels() if value is not None} for pairs in (group.pairs, labelled)
+    )
+    if seen and every - seen:
+        lost = ", ".join(sorted(every - seen))
+        yield f"warning: {group.pairs.gold.aspect}{where}: no label in the domains {lost}: is the sample random?"
 
 
 def sample_warnings(human: Floats, machine: Floats) -> list[str]:

@@ -121,7 +121,7 @@ def overlap(
                 continue
             group = {by: value} if by in {"domain", "category"} else {"details": {"by": by, "group": value}}
             rows.extend(_rows(found, inside, (first.name, second.name), signature, group))
-    return Study(STUDY, rows)
+    return Study(STUDY, rows, [f"{first.name} against {second.name}"])
 
 
 def _rows(
@@ -141,12 +141,12 @@ def _rows(
                 reasons[one.reason] = reasons.get(one.reason, 0) + 1
         details: dict[str, Any] = {
             **group.get("details", {}), "claims": sum(one.claims for one in here),
-            "references": sum(one.references for one in here), "missing_reasons": reasons,
+            "references": sum(one.references for one in here), "against": names[1], "missing_reasons": reasons,
         }  # fmt: skip
         if name == "f1" and precision is not None and recall is not None and whole:
             details["f1_of_means"] = 2 * precision * recall / whole
         yield Row(
-            study=STUDY, judge=names[0], signature=signature, gold_signature=names[1], level="document",
+            study=STUDY, judge=names[0], signature=signature, level="document",
             average="document", statistic=name, value=got.value, low=got.low, high=got.high, n=got.n,
             missing=got.missing + absent, status=status_of(got.value, got.status), reason=got.reason, details=details,
             interval=_interval(got.resamples) if got.low is not None else None, **fields,
