@@ -10,22 +10,31 @@ The way through this room, for whoever adds a study:
     results   Row and Study, which every study returns
 """
 
+from summeter.meta.agree import agree
+from summeter.meta.bias import bias
 from summeter.meta.classify import classify
 from summeter.meta.columns import Columns, of_judgments, read_lines
+from summeter.meta.consistency import self_consistency
 from summeter.meta.context import Context
 from summeter.meta.correlate import correlate
 from summeter.meta.errors import errors
 from summeter.meta.gold import Merge, MergeRule, Tie, Votes, gold_series, votes
+from summeter.meta.grids import Draws
 from summeter.meta.inputs import Judged, judged, people
 from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use, align
+from summeter.meta.overruled import overruled
+from summeter.meta.prefer import prefer
+from summeter.meta.reliability import reliability
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection
+from summeter.meta.stability import stability
 from summeter.meta.tables import system_table
 
 __all__ = [
     "Average",
     "Columns",
     "Context",
+    "Draws",
     "Grid",
     "Items",
     "Judged",
@@ -40,15 +49,22 @@ __all__ = [
     "Tie",
     "Use",
     "Votes",
+    "agree",
     "align",
+    "bias",
     "classify",
     "correlate",
     "errors",
     "gold_series",
     "judged",
     "of_judgments",
+    "overruled",
     "people",
+    "prefer",
     "read_lines",
+    "reliability",
+    "self_consistency",
+    "stability",
     "system_table",
     "votes",
 ]
