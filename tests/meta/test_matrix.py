@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -67,7 +68,17 @@ def test_many_lines_come_in_batches() -> None:
     many = [judgment(f"d{i}", "A", float(i)) for i in range(20_000)]
     got = read_lines(lines(many))
     assert len(got) == 20_000
-    assert got.value[[0, 511, 512, 19_999]].tolist() == [0, 511, 512, 19_999]
+    assert got.value[[0, 2047, 2048, 19_999]].tolist() == [0, 2047, 2048, 19_999]
+
+
+def test_lines_with_keys_in_another_order_and_hostile_names_read_alike() -> None:
+    odd = [judgment('d "system": x', 'A\\"unit":', 0.5, aspect='"value":'), judgment("d\u2028\x00é", "B", None)]
+    for one in (*odd, *MIXED):
+        same(of_judgments([one]), read_lines(lines([one])))
+        turned = dict(reversed(list(json.loads(one.model_dump_json()).items())))
+        for text in (json.dumps(turned), json.dumps(turned, ensure_ascii=False, separators=(",", ":"))):
+            same(of_judgments([one]), read_lines([text.encode() + b"\n"]))
+    same(of_judgments([*odd, *MIXED]), read_lines(lines([*odd, *MIXED])))
 
 
 def test_the_last_answer_counts() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from pydantic_core import from_json
 from summeter.records import InputError, Judgment
 from summeter.stats.base import Bools, Floats, Ints
 
-_BATCH = 512  # lines at a time: more would outgrow the processor's cache, and take twice as long
+_BATCH = 2048
 _COMBINED = 2**62
 
 TARGET = {"document": "document_id", "system": "system", "rival": "rival", "unit": "unit", "list_id": "list_id"}
@@ -178,46 +178,44 @@ def read_lines(lines: Iterable[bytes], where: str = "judgments") -> Columns:
     return _Lines(where).read(lines).dedupe()
 
 
-class _Part(NamedTuple):
-    """A stretch of a judgment's line: it ends before the key `until`; `head` and `tail` make it JSON by itself."""
-
-    until: bytes
-    head: bytes
-    tail: bytes
-    keys: frozenset[str]
-
-
-# The stretches of a line as records write it. A key with its quotes and colon cannot stand inside a JSON string
-# (a quote there has a backslash before it), so the first `"system":` of a line is the key.
-_PARTS = (
-    _Part(b'"system":', b"", b"}}", frozenset({"document_id"})),
-    _Part(b'"unit":', b'{"system":', b"}", frozenset({"system", "rival"})),
-    _Part(b'"value":', b'{"target":{"unit":', b"}",
-          frozenset({"unit", "index", "list_id", "aspect", "judge", "signature", "model"})),
-    _Part(b'"label":', b"", b"", frozenset()),
-    _Part(b'"evidence":', b'{"label":', b"}", frozenset({"label", "error_type"})),
-)  # fmt: skip
-_VALUE = 3
-_WORDS = tuple(place for place in range(len(_PARTS)) if place != _VALUE)
+# A key with its quotes and colon cannot stand inside a JSON string (a quote there has a backslash before it), so the
+# first `"system":` of a line is the key.
+_SYSTEM, _UNIT, _VALUE, _LABEL, _REST = (f'"{name}":'.encode() for name in (
+    "system", "unit", "value", "label", "evidence"
+))  # fmt: skip
 _NULL = b"null"
 
 
 class _Chunks(dict[bytes, int]):
-    """Stretch -> number; each distinct one is parsed once, when it is first seen. ValueError where it is no such."""
+    """Stretch of a line -> number. Each distinct one is parsed when it is first seen; ValueError if it is no such.
 
-    def __init__(self, part: _Part) -> None:
+    `head` and `tail` make JSON of a stretch, which must then hold exactly `keys`.
+    """
+
+    def __init__(self, head: bytes, tail: bytes, *keys: str) -> None:
         super().__init__()
-        self.part = part
+        self.head, self.tail, self.keys_wanted = head, tail, frozenset(keys)
         self.rows: list[dict[str, Any]] = []
 
     def __missing__(self, chunk: bytes) -> int:
-        row = from_json(self.part.head + chunk.rstrip(b", ") + self.part.tail)
+        row = from_json(self.head + chunk.rstrip(b", ") + self.tail)
         row |= row.pop("target", {})
-        if row.keys() != self.part.keys:
-            raise ValueError(f"not {sorted(self.part.keys)}")
+        if row.keys() != self.keys_wanted:
+            raise ValueError(f"not {sorted(self.keys_wanted)}")
         self[chunk] = number = len(self)
         self.rows.append(row)
         return number
+
+
+class _Cut(NamedTuple):
+    """Some lines, cut: the numbers of their stretches, their values (NaN for none) and statuses."""
+
+    documents: list[int]
+    systems: list[int]
+    questions: list[int]
+    labels: list[int]
+    values: list[float]
+    statuses: list[str]
 
 
 class _Lines:
@@ -225,108 +223,119 @@ class _Lines:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.words = {place: _Chunks(_PARTS[place]) for place in _WORDS}
-        self.codes = {place: array("i") for place in _WORDS}
+        self.documents = _Chunks(b"", b"}}", "document_id")
+        self.systems = _Chunks(b'{"system":', b"}", "system", "rival")
+        self.questions = _Chunks(
+            b'{"target":{"unit":', b"}", "unit", "index", "list_id", "aspect", "judge", "signature", "model"
+        )
+        self.labels = _Chunks(b'{"label":', b"}", "label", "error_type")
         self.statuses = _Vocabulary()
-        self.status, self.value = array("i"), array("d")
+        self.codes = {name: array("i") for name in ("documents", "systems", "questions", "labels", "statuses")}
+        self.value = array("d")
 
     def read(self, lines: Iterable[bytes]) -> Columns:
         source, done = iter(lines), 0
         while batch := list(islice(source, _BATCH)):
             if not batch[-1].endswith(b"\n"):
                 batch.pop()
-            if batch:
-                self._add(batch, done + 1)
+            try:
+                cut = self._cut(batch)
+            except (ValueError, KeyError):
+                cut = self._cut(self._written(batch, done + 1))
+            for name in ("documents", "systems", "questions", "labels"):
+                self.codes[name].extend(getattr(cut, name))
+            self.codes["statuses"].extend(map(self.statuses.__getitem__, cut.statuses))
+            self.value.extend(cut.values)
             done += len(batch)
         return self._finish()
 
-    def _add(self, batch: Sequence[bytes], first: int) -> None:
-        try:
-            columns, values = self._cut(batch)
-            status = [OK] * len(batch)
-            for place, value in enumerate(values):
-                # A judgment with a value or a label is ok; what has neither says further on what became of it.
-                if value is None and columns[-1][place].lstrip().startswith(_NULL):
-                    status[place] = from_json(batch[place])["status"]
-            codes = [list(map(self.words[place].__getitem__, columns[place])) for place in _WORDS]
-        except (ValueError, KeyError):
-            columns, values, status = self._parsed(batch, first)
-            codes = [list(map(self.words[place].__getitem__, columns[place])) for place in _WORDS]
-        for place, found in zip(_WORDS, codes, strict=True):
-            self.codes[place].extend(found)
-        self.value.extend([_NAN if value is None else value for value in values])
-        self.status.extend(map(self.statuses.__getitem__, status))
+    def _cut(self, batch: Sequence[bytes]) -> _Cut:
+        """Cut lines at their keys; ValueError where they are not written as records write them."""
+        # This loop runs once a judgment, so what it needs is at hand.
+        cut = _Cut([], [], [], [], [], [OK] * len(batch))
+        add_document, add_system = cut.documents.append, cut.systems.append
+        add_question, add_label, add_value = cut.questions.append, cut.labels.append, cut.values.append
+        questions, labels = self.questions, self.labels
+        last, document, system = b"", -1, -1
+        for place, line in enumerate(batch):
+            item, _, rest = line.partition(_UNIT)
+            if item != last:
+                last = item
+                first, _, second = item.partition(_SYSTEM)
+                document, system = self.documents[first], self.systems[second]
+            question, _, rest = rest.partition(_VALUE)
+            number, _, rest = rest.partition(_LABEL)
+            label, _, rest = rest.partition(_REST)
+            if rest[-2:] != b"}\n":
+                raise ValueError("the line is damaged")
+            add_document(document)
+            add_system(system)
+            add_question(questions[question])
+            add_label(labels[label])
+            number = number.strip(b", ")
+            if number != _NULL:
+                add_value(float(number))
+                continue
+            add_value(_NAN)
+            # A judgment with a value or a label is ok; what has neither says further on what became of it.
+            if label.lstrip().startswith(_NULL):
+                cut.statuses[place] = from_json(line)["status"]
+        return cut
 
-    def _cut(self, batch: Sequence[bytes]) -> tuple[list[Sequence[bytes]], list[float | None]]:
-        """The lines cut at their keys; ValueError where they are not written as records write them."""
-        if not all(line.endswith(b"}\n") for line in batch):
-            raise ValueError("a line is damaged")
-        columns: list[Sequence[bytes]] = []
-        rest: Sequence[bytes] = batch
-        for part in _PARTS:
-            cut = [line.partition(part.until) for line in rest]
-            columns.append([one[0] for one in cut])
-            rest = [one[2] for one in cut]
-        numbers = [one.strip(b", ") for one in columns[_VALUE]]
-        return columns, [None if one == _NULL else float(one) for one in numbers]
-
-    def _parsed(
-        self, batch: Sequence[bytes], first: int
-    ) -> tuple[list[Sequence[bytes]], list[float | None], list[str]]:
-        """The same of lines in any order of keys, each parsed. Raises InputError naming the line."""
-        rows, values, status = [], [], []
+    def _written(self, batch: Sequence[bytes], first: int) -> list[bytes]:
+        """Lines with keys in any order as records write them. Raises InputError naming the line."""
+        written = []
         for number, line in enumerate(batch, first):
             try:
-                row = from_json(line)
-                rows.append(_stretches(row))
-                values.append(None if row.get("value") is None else float(row["value"]))
-                status.append(str(row["status"]))
+                written.append(_as_written(from_json(line)))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise InputError.at(self.where, number, None, f"damaged: not a judgment ({error})") from error
-        return list(zip(*rows, strict=True)), values, status
+        return written
 
     def _finish(self) -> Columns:
-        made: dict[str, Any] = {"status": Coded(np.array(self.status, np.int64), tuple(self.statuses))}
-        names = {0: {"document": "document_id"}, 1: {"system": "system", "rival": "rival"},
-                 2: {name: name for name in ("unit", "list_id", "aspect", "judge", "signature", "model")},
-                 4: {"error_type": "error_type"}}  # fmt: skip
-        for place, fields_ in names.items():
-            rows = self.words[place].rows
-            made |= {name: self._column(place, [row[field] for row in rows]) for name, field in fields_.items()}
-        made["named"] = self._column(4, [_named(row["label"]) for row in self.words[4].rows])
-        index = [-1 if row["index"] is None else row["index"] for row in self.words[2].rows]
-        made["index"] = np.array(index, np.int64)[self._rows(2)]
-        made["label"] = np.array([_number(row["label"]) for row in self.words[4].rows], np.float64)[self._rows(4)]
-        return Columns(**made, value=np.array(self.value))
+        made: dict[str, Any] = {
+            "status": Coded(self._rows("statuses"), tuple(self.statuses)), "value": np.array(self.value),
+            "document": self._column("documents", "document_id"), "named": self._column("labels", "label", _named),
+            "error_type": self._column("labels", "error_type"),
+            "index": self._numbers("questions", "index", lambda one: -1 if one is None else int(one), np.int64),
+            "label": self._numbers("labels", "label", _number, np.float64),
+        }  # fmt: skip
+        made |= {name: self._column("systems", name) for name in ("system", "rival")}
+        made |= {
+            name: self._column("questions", name)
+            for name in ("unit", "list_id", "aspect", "judge", "signature", "model")
+        }
+        return Columns(**made)
 
-    def _rows(self, place: int) -> Ints:
-        return np.array(self.codes[place], np.int64)
+    def _rows(self, chunks: str) -> Ints:
+        return np.array(self.codes[chunks], np.int64)
 
-    def _column(self, place: int, names: Sequence[str | None]) -> Coded:
+    def _column(self, chunks: str, field: str, read: Callable[[Any], str | None] | None = None) -> Coded:
         words = _Vocabulary()
+        rows: list[dict[str, Any]] = getattr(self, chunks).rows
+        names = (row[field] for row in rows) if read is None else (read(row[field]) for row in rows)
         numbers = np.array([words[name] for name in names], np.int64)
-        return Coded(numbers[self._rows(place)], tuple(words))
+        return Coded(numbers[self._rows(chunks)], tuple(words))
+
+    def _numbers(self, chunks: str, field: str, read: Callable[[Any], float], kind: Any) -> NDArray[Any]:
+        values = [read(row[field]) for row in getattr(self, chunks).rows]
+        return np.array(values, kind)[self._rows(chunks)]
 
 
-def _stretches(row: dict[str, Any]) -> tuple[bytes, ...]:
-    """A parsed judgment as the stretches a line of it would be cut into."""
+def _as_written(row: dict[str, Any]) -> bytes:
+    """The line a record of this judgment would write, as far as it is read here."""
     target = row["target"]
-    whole = json.dumps(
-        {
-            "target": {
-                "document_id": target["document_id"], "system": target["system"],
-                **{name: target.get(name) for name in ("rival", "unit", "index", "list_id")},
-            },
-            **{name: row.get(name) for name in ("aspect", "judge", "signature", "model", "value", "label")},
-            "error_type": row.get("error_type"), "evidence": None,
+    if row.get("value") is not None:
+        float(row["value"])
+    whole = {
+        "target": {
+            "document_id": target["document_id"], "system": target["system"],
+            **{name: target.get(name) for name in ("rival", "unit", "index", "list_id")},
         },
-        ensure_ascii=False,
-    ).encode()  # fmt: skip
-    found = []
-    for part in _PARTS:
-        one, _, whole = whole.partition(part.until)
-        found.append(one)
-    return tuple(found)
+        **{name: row.get(name) for name in ("aspect", "judge", "signature", "model", "value", "label")},
+        "error_type": row.get("error_type"), "evidence": None, "status": row["status"],
+    }  # fmt: skip
+    return json.dumps(whole, ensure_ascii=False).encode() + b"\n"
 
 
 def join(parts: Sequence[Columns]) -> Columns:
