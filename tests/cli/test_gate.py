@@ -6,15 +6,20 @@ import json
 from pathlib import Path
 
 import pytest
-from report.fake_runs import FACT_CHECK, failed, make
+from report.fake_runs import FACT_CHECK, fact_check, failed, lenient, make
 from typer.testing import CliRunner
 
+from summeter import stats
+from summeter.cli import meta_systems
 from summeter.cli.gate import bounds
 from summeter.cli.main import app, main
 from summeter.cli.meta_systems import pairs_of
+from summeter.meta.coverage import About
 from summeter.meta.results import CONTRACT
 from summeter.records import Document, Judgment, Summary, UsageError
 from summeter.store.manifest import JudgeEntry
+
+LENIENT = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scripted/two|v:1"})
 
 
 @pytest.fixture(scope="module")
@@ -91,8 +96,6 @@ class TestCalibrated:
         assert f"calibration: {file}" in out
         assert ends("gate", run, "--min", "faithfulness=0", "--calibration", file) == 0
         changed = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scripted/two|v:1"})
-        from report.fake_runs import fact_check
-
         other = make(tmp_path / "other", judges=[(changed, fact_check)]).folder
         capsys.readouterr()
         assert ends("gate", other, "--min", "faithfulness=0", "--calibration", file) == 2
@@ -146,6 +149,27 @@ class TestMeta:
         assert result.stdout.strip() == f"card: {file}"
         assert file.read_text().startswith("# Benchmark card: mine.jsonl\n")
         assert ends("meta", "card", run, "--edges", "x") == 2
+
+    def test_choices_are_those_of_the_studies(self) -> None:
+        assert list(map(str, meta_systems.Rule)) == list(map(str, stats.Rule))
+        assert list(map(str, meta_systems.Coefficient)) == list(map(str, stats.Coefficient))
+        assert list(map(str, meta_systems.About)) == list(map(str, About))
+
+    def test_judges_are_compared_with_gold(self, run: Path, tmp_path: Path) -> None:
+        other = make(tmp_path / "lenient", judges=[(LENIENT, lenient)]).folder
+        arguments = ["meta", "compare", str(run), str(other), "--gold", str(run / "data"), "--aspect", "faithfulness"]
+        result = CliRunner().invoke(app, [*arguments, "--level", "sentence", "--json"])
+        assert result.exit_code == 0, result.output
+        rows = json.loads(result.stdout)["rows"]
+        assert [row["statistic"] for row in rows] == ["pearson", "pearson", "pearson_difference", "cluster", "cluster"]
+        assert ends("meta", "compare", run, "--of", "judges", "--aspect", "faithfulness") == 2
+
+    def test_simulate(self, run: Path) -> None:
+        result = CliRunner().invoke(app, ["meta", "estimate", str(run), "--simulate", "2", "--draws", "3", "--json"])
+        rows = json.loads(result.stdout)["rows"]
+        # Two documents cannot be sampled from: said, not hidden.
+        assert {row["status"] for row in rows} == {"undefined"}
+        assert "fewer than the" in rows[0]["reason"]
 
     def test_pairs_with_hyphens(self) -> None:
         systems = ["gpt-4", "t5", "gpt", "4-t5"]

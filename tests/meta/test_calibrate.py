@@ -158,6 +158,38 @@ class TestThreshold:
             calibrate(run, run.data, aspect="faithfulness", plan=Plan(dev=dev))
 
 
+class TestRatings:
+    """People rate from 1 to 5, the judge too: from 4 on is a yes, and the judge's threshold is tuned."""
+
+    def test_a_bound_makes_labels_of_ratings(self, tmp_path: Path) -> None:
+        entry = ENTRY.model_copy(update={"aspects": ("coherence",), "reduce": "mean"})
+        cells = [
+            {"doc_id": f"d{n}", "system": "aster", "document": TEXT, "summary": TEXT,
+             "split": "dev" if n % 2 else "test",
+             "human": {"ratings": {"coherence": {"a": 5 if n % 4 < 2 else 2, "b": 4 if n % 4 < 2 else 1}}}}
+            for n in range(60)
+        ]  # fmt: skip
+
+        def rate(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            return [Judgment(
+                target=Target(document_id=document.id, system=summary.system), aspect="coherence", judge=entry.name,
+                signature=entry.signature, value=4.5 if int(document.id[1:]) % 4 < 2 else 3.0,
+            )]  # fmt: skip
+
+        found = make(tmp_path / "run", cells, [(entry, rate)])
+        with pytest.raises(UsageError, match="--gold-at-least"):
+            calibrate(found, found.data, aspect="coherence", plan=Plan(dev="dev"))
+        chosen = Selection(gold_at_least=4)
+        made = calibrate(found, found.data, aspect="coherence", select=chosen, plan=Plan(dev="dev", resamples=20))
+        assert (made.level, made.kappa.value, made.n) == ("summary", 1.0, 30)
+        assert made.threshold is not None
+        assert 3 <= made.threshold < 4.5
+        assert made.ceiling_kappa.value == 1.0  # 5 and 4 are both yes, 2 and 1 both no
+        assert made.gold_signature.endswith("|at_least:4")
+        # The gate then counts summaries above the threshold: half of them.
+        assert gate(found, {"coherence": 0.5}, calibrations=[made])[0].value == 0.5
+
+
 class TestRefusals:
     def test_fewer_than_fifty_labels(self, tmp_path: Path) -> None:
         found = run_of(tmp_path / "run", 24)

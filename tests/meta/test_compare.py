@@ -89,6 +89,14 @@ class TestSystems:
         )  # fmt: skip
         assert row.p == pytest.approx(exact.pvalue, abs=1e-9)
 
+    def test_equal_systems_and_one_document(self) -> None:
+        same = compare_systems(scores({"a": [0.5, 0.5, 0.5], "b": [0.5, 0.5, 0.5]})).one(pair="a-b")
+        assert (same.value, same.p, same.low, same.high, same.details["better"]) == (0.0, 1.0, 0.0, 0.0, None)
+        one = compare_systems(scores({"a": [1.0], "b": [0.0]})).one(pair="a-b")
+        # Both flips reach it, so p = 1; one document has no interval.
+        assert (one.value, one.p, one.low, one.status) == (1.0, 1.0, None, "no_interval")
+        assert one.reason == "fewer than 2 values: no interval"
+
     def test_groups_are_one_family_beside_the_whole(self) -> None:
         study = compare_systems(scores({"a": [9, 9, 9, 9], "b": [1, 2, 1, 2]}), by="document")
         inside = [row for row in study if row.pair and "group" in row.details]

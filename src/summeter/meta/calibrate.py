@@ -160,7 +160,7 @@ def calibrate(
     return Calibration(
         summeter=__version__, judge=judge.judge, signature=judge.signature, model=judge.model,
         prompt=part_of(judge.signature, "prompt"), aspect=judge.aspect, gold_aspect=pairs.gold.aspect,
-        gold_signature=pairs.gold.signature + (f"|at_least:{chosen.gold_at_least:g}" if chosen.gold_at_least else ""),
+        gold_signature=_signed(pairs.gold.signature, chosen.gold_at_least),
         level=pairs.level.value, data=run.manifest.data.source, data_hash=run.manifest.data.hash,
         dev=None if tuned is None else "=".join(how.split), dev_n=0 if tuned is None else tuned.n,
         threshold=None if tuned is None else tuned.threshold,
@@ -172,6 +172,10 @@ def calibrate(
         interval=f"95% percentile bootstrap by document, {how.resamples} resamples, seed {how.seed}",
         disagreements_total=len(listed), disagreements=tuple(listed[: how.listed]), schema=SCHEMA,
     ).sealed()  # fmt: skip
+
+
+def _signed(signature: str, at_least: float | None) -> str:
+    return signature if at_least is None else f"{signature}|at_least:{at_least:g}"
 
 
 def part_of(signature: str, key: str) -> str | None:
