@@ -104,6 +104,29 @@ def test_a_copy_is_supported_and_a_splice_of_two_sentences_is_not():
     assert (copy.supported, splice.supported) == (True, False)
 
 
+@pytest.mark.parametrize("named", ["source", "summary"])
+def test_the_reason_never_speaks_for_what_was_decided_against(named):
+    # A score of 1.0 for a claim whose words are all found; 2.0 is asked of those that copy nothing, 0.0 of those that copy all.
+    curve = Calibration(((0.0, 0.1), (2.0, 0.9)), ((0.0, 2.0), (1.0, 0.0)))
+    scorer = LexicalScorer(named, Weights({"words": 1.0}, {named: curve}, {}, {}, "x"))
+    evidence = scorer.prepare(SOURCE, split(SOURCE))
+    claims = ["Staff numbers fell.", "Board with numbers.", "Angry staff numbers fell."]
+    copied, joined, missing = scorer.score(claims, evidence)
+    assert (copied.supported, copied.reasons) == (True, ("copied word for word from here",))
+    assert (joined.supported, joined.reasons) == (
+        False, (f"its words stand in the {named}, but not joined like this",),
+    )  # fmt: skip
+    assert missing.reasons == (f"'Angry' has no support in the {named}",)
+
+
+def test_words_that_are_missing_stay_named_where_the_claim_is_supported():
+    curve = Calibration(((0.0, 0.1), (2.0, 0.9)), ((0.0, 0.5),))
+    scorer = LexicalScorer("source", Weights({"words": 1.0}, {"source": curve}, {}, {}, "x"))
+    (verdict,) = scorer.score(["Angry staff numbers fell."], scorer.prepare(SOURCE, split(SOURCE)))
+    # Three of the four words are found: .75, of which .5 is asked.
+    assert (verdict.supported, verdict.reasons) == (True, ("'Angry' has no support in the source",))
+
+
 SCRIPTS = {
     "Latin": ("Der Bär schläft im Wald.", "Die Katze trinkt Milch."),
     "Cyrillic": ("Медведь спит зимой в лесу.", "Кошка пьёт молоко дома."),

@@ -62,8 +62,13 @@ def _missing(claim: str, found: Measured, evidence: Evidence, named: str) -> lis
     return reasons
 
 
-def reasons_for(claim: str, found: Measured, evidence: Evidence, named: str) -> tuple[str, ...]:
-    """Why the claim got its probability, most telling first; ``named`` is what the evidence is called."""
+def reasons_for(
+    claim: str, found: Measured, evidence: Evidence, named: str, *, supported: bool = True
+) -> tuple[str, ...]:
+    """Why the claim got its probability, most telling first; ``named`` is what the evidence is called.
+
+    Where nothing is amiss with any word, and the claim is not ``supported`` all the same, the wording is to blame.
+    """
     reasons = _missing(claim, found, evidence, named)
     for ours, theirs in found.opposite:
         said, stands = claim[ours.start : ours.end], evidence.text[theirs.start : theirs.end]
@@ -77,6 +82,8 @@ def reasons_for(claim: str, found: Measured, evidence: Evidence, named: str) -> 
         reasons.append(f"{_quoted(claim, found.elsewhere)} {verb} elsewhere in the {named}, not beside the rest")
     if reasons:
         return tuple(reasons)
+    if not supported:
+        return (f"its words stand in the {named}, but not joined like this",)
     if found.features["swapped"] > 0.25:
         return ("all content words found here, in another order",)
     if found.features["density"] == 1:

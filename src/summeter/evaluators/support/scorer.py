@@ -118,11 +118,12 @@ class LexicalScorer:
         found = measure(words, evidence, self._weights.common)
         keys = frozenset(word.key for word in words if word.content)
         score, calibration = self._weights.score(found.features), self._weights.calibration[self.named]
+        supported = score >= calibration.least(found.features["copied"]) and not found.numbers
         return Support(
             calibration.probability(score),
             _spans(found, evidence, keys),
-            reasons_for(claim, found, evidence, self.named),
-            score >= calibration.least(found.features["copied"]) and not found.numbers,
+            reasons_for(claim, found, evidence, self.named, supported=supported),
+            supported,
         )
 
 
