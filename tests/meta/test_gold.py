@@ -46,9 +46,7 @@ def test_mode_else_mean(cast: dict[str, float | None], expected: float) -> None:
     assert got.signature == "human.ratings|merge:mode_else_mean|v:1"
 
 
-@pytest.mark.parametrize(
-    ("tie", "expected"), [("low", 2), ("high", 5), ("half", 3.5), ("drop", NAN), ("original", 2)]
-)
+@pytest.mark.parametrize(("tie", "expected"), [("low", 2), ("high", 5), ("half", 3.5), ("drop", NAN), ("original", 2)])
 def test_a_majority_names_what_it_does_with_a_tie(tie: str, expected: float) -> None:
     got = one(people({ITEM: {"a": 5, "b": 5, "c": 2, "d": 2, "e": 1}}), merge="majority", tie=tie)
     np.testing.assert_array_equal(got.value, [expected])

@@ -271,7 +271,8 @@ def test_equal_means_tie_whatever_the_order_of_summing() -> None:
 
 def test_rows_split_by_any_column_of_the_data() -> None:
     context = Context(
-        domains={"d1": "news", "d2": None}, categories={("d1", "A"): "extractive"},
+        domains={"d1": "news", "d2": None},
+        categories={("d1", "A"): "extractive"},
         extra={"year": {("d2", "B"): "2023"}},
     )
     side = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"B": 4}}))

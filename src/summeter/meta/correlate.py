@@ -77,9 +77,7 @@ class Settings:
         """The interval in words."""
         if drawn.method == "normal":
             return f"{drawn.level:.0%} normal interval by document"
-        return (
-            f"{drawn.level:.0%} {drawn.method} bootstrap by document, {drawn.resamples} resamples, seed {self.seed}"
-        )
+        return f"{drawn.level:.0%} {drawn.method} bootstrap by document, {drawn.resamples} resamples, seed {self.seed}"
 
 
 class Measured(NamedTuple):
@@ -173,9 +171,7 @@ def _pooled(pairs: Pairs, name: str, plan: Settings) -> Measured:
 def _interval(pairs: Pairs, name: str, value: float, plan: Settings) -> Interval:
     if pairs.source is not None and pairs.level is Level.SYSTEM:
         return means_interval(pairs, pairs.source, name, value, plan.draws)
-    return correlation_interval(
-        pairs.x, pairs.y, name, pairs.document.codes, plan.resamples, plan.level, plan.seed
-    )
+    return correlation_interval(pairs.x, pairs.y, name, pairs.document.codes, plan.resamples, plan.level, plan.seed)
 
 
 def _averaged(pairs: Pairs, name: str, average: Average, plan: Settings) -> Measured:
@@ -239,5 +235,3 @@ def _pairwise_interval(pairs: Pairs, average: Average, epsilon: float, plan: Set
         lambda x, y: pairwise_accuracy(y, x, None, epsilon).value, [pairs.x, pairs.y], pairs.document.codes,
         plan.resamples, plan.level, plan.seed,
     )  # fmt: skip
-
-

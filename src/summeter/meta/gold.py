@@ -354,5 +354,3 @@ def decisions(made: Series, at_least: float | None = None) -> Series:
             "say from which value on it counts as yes (--gold-at-least)"
         )
     return Series(**{**made.__dict__, "value": value})
-
-

@@ -136,4 +136,3 @@ def _finished(columns: Columns, done: set[tuple[str, str, str, str | None]]) -> 
     items = zip(*(column.take(first).labels() for column in keys), strict=True)
     kept = np.array([item in done for item in items], dtype=np.bool_)
     return columns if kept.all() else columns.take(kept[place])
-

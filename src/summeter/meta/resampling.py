@@ -44,7 +44,7 @@ def average_interval(pairs: Pairs, name: str, value: float, plan: Plan) -> Inter
                 )
         there = ~np.isnan(parts)
         sums, counts = np.where(there, parts, 0.0).sum(axis=0), there.sum(axis=0)
-        return np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        return np.asarray(np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0))
 
     return _interval(kept, value, plan, pairs.missing, draw)
 
@@ -61,19 +61,17 @@ def means_interval(pairs: Pairs, source: Pairs, name: str, value: float, plan: P
     def draw(times: Ints, documents: Ints) -> Floats:
         weights = times[:, documents].astype(np.float64)
         counts = weights @ member
-        sides = [
-            rounded(np.divide(weights @ (member * side[:, None]), counts, out=np.full(counts.shape, np.nan),
-                              where=counts > 0))
+        nothing = np.full(counts.shape, np.nan)
+        x, y = (
+            rounded(np.divide(weights @ (member * side[:, None]), counts, out=nothing.copy(), where=counts > 0))
             for side in (kept.x, kept.y)
-        ]  # fmt: skip
-        return _by_row(Coefficient(name), *sides, counts > 0)
+        )
+        return _by_row(Coefficient(name), x, y, counts > 0)
 
     return _interval(kept, value, plan, source.missing, draw)
 
 
-def _interval(
-    rows: Pairs, value: float, plan: Plan, missing: int, draw: Callable[[Ints, Ints], Floats]
-) -> Interval:
+def _interval(rows: Pairs, value: float, plan: Plan, missing: int, draw: Callable[[Ints, Ints], Floats]) -> Interval:
     """`draw` gives the statistic of some draws: how often each document was drawn, and the document of each row."""
     documents = np.unique(rows.document.codes, return_inverse=True)[1].astype(np.int64)
     size = int(documents.max(initial=-1)) + 1
@@ -103,7 +101,7 @@ def _product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
     flat = [spread <= _TINY * np.abs(mean[:, 0]) for spread, mean in zip(spreads, means, strict=True)]
     usable = ~(flat[0] | flat[1]) & (size[:, 0] >= 2)
     below = spreads[0] * spreads[1]
-    return np.divide((weights * a * b).sum(axis=1), below, out=np.full(len(below), np.nan), where=usable)
+    return np.asarray(np.divide((weights * a * b).sum(axis=1), below, out=np.full(len(below), np.nan), where=usable))
 
 
 def _by_row(kind: Coefficient, x: Floats, y: Floats, there: Bools) -> Floats:
@@ -129,4 +127,4 @@ def _by_row(kind: Coefficient, x: Floats, y: Floats, there: Bools) -> Floats:
         classes = np.maximum(np.minimum(*firsts), 1)
         below = n**2 * (classes - 1) / classes / 2
     usable = (untied[0] > 0) & (untied[1] > 0)
-    return np.divide(excess, below, out=np.full(len(n), np.nan), where=usable)
+    return np.asarray(np.divide(excess, below, out=np.full(len(n), np.nan), where=usable))

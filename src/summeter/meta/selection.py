@@ -101,9 +101,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def all_pairs(
-    read: Sides, level: Level, selection: Selection, use: Use = Use.VALUE
-) -> Iterator[Pairs]:
+def all_pairs(read: Sides, level: Level, selection: Selection, use: Use = Use.VALUE) -> Iterator[Pairs]:
     """Pairs of every judge and gold series that the selection asks for, at the level that judgments are read at.
 
     Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.
