@@ -214,6 +214,13 @@ class TestCoverage:
         assert study.one(statistic="coverage", system="a").n == 5
 
 
+@pytest.fixture(scope="module")
+def qags(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """Its 235 summaries, judged once by the embedded evaluator."""
+    data = load(shared / "data" / "qags_cnndm.jsonl.gz")
+    return evaluate(data, ["support"], out=tmp_path_factory.mktemp("qags") / "run")
+
+
 @pytest.mark.shared
 class TestRealSets:
     """Every interval at 95 %: over a few hundred draws the rate may stray by two or three points."""
@@ -232,13 +239,8 @@ class TestRealSets:
         assert study.one(statistic="width_ratio", system=None).value < 0.87  # type: ignore[operator]
 
     @pytest.mark.parametrize("about", list(About))
-    def test_qags_faithfulness_by_support(self, shared: Path, tmp_path: Path, about: About) -> None:
-        data = load(shared / "data" / "qags_cnndm.jsonl.gz")
-        run = evaluate(data, ["support"], out=tmp_path / "run")
-        study = simulate(
-            run, data, 50, aspect="faithfulness", select=Selection(judge="support"),
-            drawing=Drawing(300, 1, about.value),
-        )  # fmt: skip
+    def test_qags_faithfulness_by_support(self, qags: RunFolder, about: About) -> None:
+        study = simulate(qags, qags.data, 50, aspect="faithfulness", drawing=Drawing(300, 1, about.value))
         row = study.one(statistic="coverage")
         assert row.value is not None
         assert row.value >= 0.91
