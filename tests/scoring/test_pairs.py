@@ -52,3 +52,39 @@ def test_aspects_and_pairs_stand_apart() -> None:
     assert [(one.rival, one.aspect, one.value) for one in pair_scores(preferences(rows))] == [
         ("b", "fluency", 1.0), ("c", "fluency", 1.0), ("b", "relevance", 0.0),
     ]  # fmt: skip
+
+
+def both(doc: str, value: float) -> list[Judgment]:
+    """`a` against `b` in both orders, with the same preference."""
+    return [verdict(doc, "a", "b", value), verdict(doc, "b", "a", 1 - value)]
+
+
+def test_seen_from_the_other_side() -> None:
+    rows = [*both("d1", 0.0), *both("d2", 0.0), *both("d3", 0.5), verdict("d4", "a", "b", 0.0)]
+    (one,) = pair_scores(preferences(rows))
+    assert (one.value, one.twice, one.flips) == (0.125, 3, 0)  # (0 + 0 + 0.5 + 0) / 4
+    other = one.turned()
+    assert (other.system, other.rival, other.value, other.n) == ("b", "a", 0.875, 4)
+    assert one.low is not None
+    assert one.high is not None
+    assert (other.low, other.high) == (1 - one.high, 1 - one.low)
+    assert other.turned() == one
+    assert one.leading() == other == other.leading()
+
+
+def test_nobody_leads_in_a_tie_or_without_a_value() -> None:
+    for value in (0.5, None):
+        (one,) = pair_scores(preferences([verdict("d1", "a", "b", value)]))
+        assert one.leading() == one
+        assert not one.settled
+
+
+def test_a_preference_is_settled_by_its_interval_and_enough_documents() -> None:
+    def pair(*values: float) -> bool:
+        rows = [verdict(f"d{at}", "a", "b", value) for at, value in enumerate(values)]
+        return pair_scores(preferences(rows))[0].settled
+
+    assert not pair(*[1.0] * 5)  # all one way, but a coin does that one time in sixteen
+    assert pair(*[1.0] * 6)
+    assert pair(*[0.0] * 6)
+    assert not pair(*[1.0, 0.0] * 6)

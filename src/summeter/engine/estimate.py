@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 from summeter.engine.api import Data, Planned, make_plan, toolbox
 from summeter.engine.dry import dry
@@ -24,7 +24,10 @@ from summeter.store.run import MANIFEST, Failure
 
 
 class Estimate(NamedTuple):
-    """What one evaluator would send: calls and estimated tokens; `items` summaries are left to judge."""
+    """What one evaluator would send: calls and estimated tokens.
+
+    `items` are left to judge: summaries, or pairs of them in one order each, as `unit` says.
+    """
 
     judge: str
     signature: str
@@ -32,6 +35,7 @@ class Estimate(NamedTuple):
     calls: int
     tokens_in: int
     tokens_out: int
+    unit: Literal["summary", "pair"] = "summary"
 
 
 def estimate(
@@ -60,7 +64,11 @@ async def _estimate(plan: Planned, job: Job, done: frozenset[tuple[str, str, str
         async for _ in LocalExecutor(1).map(worker, todo):
             pass
     items = sum(unit.size for unit in todo)
-    return Estimate(job.evaluator.name, job.signature, items, tally["calls"], tally["tokens_in"], tally["tokens_out"])
+    return Estimate(
+        judge=job.evaluator.name, signature=job.signature, items=items, calls=tally["calls"],
+        tokens_in=tally["tokens_in"], tokens_out=tally["tokens_out"],
+        unit="pair" if job.evaluator.pairs else "summary",
+    )  # fmt: skip
 
 
 class _Discard:

@@ -13,6 +13,10 @@ from summeter.scoring.scores import dedupe
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.stats.resample import bootstrap_mean
 
+FEWEST = 6
+"""Documents without which no preference is settled: with fewer, even a sign test in which all point one way
+has a two-sided p above .05 (5 documents: 2 / 2^5 = .0625)."""
+
 
 class Preference(Record):
     """How far `system` is preferred to `rival` on one document: 1 always, 0 never, 0.5 a tie.
@@ -36,8 +40,8 @@ class PairScore(Record):
     """How far `system` is preferred to `rival` over all documents: mean preference, 0.5 for neither.
 
     `low`-`high` is the bootstrap percentile interval over documents (None with fewer than two). `n` documents
-    have a preference, `missing` have none. `flip_rate` is the share of documents judged more than once whose
-    verdicts turned with the order; None where none was.
+    have a preference, `missing` have none. Of `twice` documents judged more than once, the verdicts turned
+    with the order on `flips`; `flip_rate` is their share, None where no document was judged twice.
     """
 
     system: str
@@ -51,8 +55,36 @@ class PairScore(Record):
     n: int
     missing: int
     flip_rate: float | None
+    flips: int
+    twice: int
     interval: str
     reason: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the interval leaves out 0.5, on no fewer than `FEWEST` documents."""
+        if self.low is None or self.high is None or self.n < FEWEST:
+            return False
+        return self.low > 0.5 or self.high < 0.5
+
+    def turned(self) -> PairScore:
+        """The same, seen from the rival's side.
+
+        aster over birch 0.7 [0.6, 0.9] is birch over aster 0.3 [0.1, 0.4].
+        """
+        other = {
+            "system": self.rival, "rival": self.system, "value": _rest(self.value),
+            "low": _rest(self.high), "high": _rest(self.low),
+        }  # fmt: skip
+        return self.model_copy(update=other)
+
+    def leading(self) -> PairScore:
+        """From the side of the system that is preferred; as it is where neither is."""
+        return self.turned() if self.value is not None and self.value < 0.5 else self
+
+
+def _rest(value: float | None) -> float | None:
+    return None if value is None else 1.0 - value
 
 
 def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
@@ -107,6 +139,6 @@ def _pair(group: list[Preference], seed: int) -> PairScore:
     return PairScore(
         system=first.system, rival=first.rival, judge=first.judge, signature=first.signature, aspect=first.aspect,
         value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
-        flip_rate=fmean(twice) if twice else None,
+        flip_rate=fmean(twice) if twice else None, flips=sum(twice), twice=len(twice),
         interval=f"{LEVEL:.0%} {got.method} bootstrap by document, {got.resamples} resamples, seed {seed}",
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """A run is a folder: facts that only grow (judgments, prepared, failures, calls) and views rebuilt from them.
 
     RUN/  run.json  data/  judgments/*.jsonl  prepared/*.jsonl  failures.jsonl  progress.jsonl  calls.sqlite
-          scores.jsonl  scores.csv  summary.json  report.html        <- views
+          scores.jsonl  scores.csv  pairs.jsonl  summary.json  report.html        <- views
 
 `RunFolder` reads such a folder; `summeter.store.journal` writes it.
 """
@@ -17,7 +17,16 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from summeter.records import InputError, Judgment, Record, Status, UsageError
-from summeter.scoring import Score, SystemTable, dedupe, summary_scores, system_scores
+from summeter.scoring import (
+    PairScore,
+    Score,
+    SystemTable,
+    dedupe,
+    pair_scores,
+    preferences,
+    summary_scores,
+    system_scores,
+)
 from summeter.store.dataset import Dataset, load
 from summeter.store.manifest import JudgeEntry, Manifest
 
@@ -115,6 +124,10 @@ class RunFolder:
         """Means of systems with interval, n and missing, over all documents and by domain."""
         domains = {document.id: document.domain for document in self.data.documents.values()}
         return SystemTable(system_scores(self.scores(), domains, seed=seed))
+
+    def pairs(self, *, seed: int = 0) -> list[PairScore]:
+        """Mean preferences of each pair of systems by judge and aspect; empty where nothing compares."""
+        return pair_scores(preferences(self.judgments()), seed=seed)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"

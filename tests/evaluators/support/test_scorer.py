@@ -106,7 +106,7 @@ def test_a_copy_is_supported_and_a_splice_of_two_sentences_is_not():
 
 @pytest.mark.parametrize("named", ["source", "summary"])
 def test_the_reason_never_speaks_for_what_was_decided_against(named):
-    # A score of 1.0 for a claim whose words are all found; 2.0 is asked of those that copy nothing, 0.0 of those that copy all.
+    # A score of 1.0 for a claim whose words are all found; 2.0 is asked of one that copies nothing, 0.0 of a copy.
     curve = Calibration(((0.0, 0.1), (2.0, 0.9)), ((0.0, 2.0), (1.0, 0.0)))
     scorer = LexicalScorer(named, Weights({"words": 1.0}, {named: curve}, {}, {}, "x"))
     evidence = scorer.prepare(SOURCE, split(SOURCE))
