@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from summeter.engine.runs import Run
 
 Map = Annotated[
     list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Where a field stands in the data.")
@@ -23,6 +26,41 @@ Out = Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The ru
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
     """One JSON object with the rows of a study or list."""
     typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False))
+
+
+def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
+    """Write a run's report; print its means and preferences, as tables or as one JSON object."""
+    from summeter.report import html
+
+    page = html([run], run.folder / "report.html")
+    if as_json:
+        seed = _seed(run)
+        pairs = [one.model_dump() for one in run.pairs(seed=seed)]
+        rows = run.summary(seed=seed).to_dicts()
+        print_json(rows, pairs=pairs, counts=run.manifest.counts, coverage=run.manifest.coverage)
+        return
+    if not quiet:
+        show_scores(run)
+    typer.echo(f"report: {page}")
+
+
+def show_scores(run: Run) -> None:
+    """Print the table of systems, then that of pairs; of a run that only compares, the latter alone."""
+    from rich.console import Console
+
+    from summeter.report import pairs, ranking
+
+    console, seed = Console(), _seed(run)
+    table, compared = run.summary(seed=seed), run.pairs(seed=seed)
+    if len(table) or not compared:
+        ranking(table, console)
+    if len(table) and compared:
+        console.print()
+    pairs(compared, console)
+
+
+def _seed(run: Run) -> int:
+    return int(run.manifest.options.get("seed") or 0)
 
 
 def mapping(pairs: list[str] | None) -> dict[str, str]:

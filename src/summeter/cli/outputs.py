@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, show_scores
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -39,11 +39,9 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a RUN of earlier replies and scores. Calls nothing."""
-    from rich.console import Console
-
     from summeter.engine.outputs import import_outputs
     from summeter.engine.runs import Run
-    from summeter.report import html, ranking
+    from summeter.report import html
     from summeter.store.dataset import load
 
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
@@ -51,9 +49,10 @@ def import_(
     run = Run(out)
     page = html([run], run.folder / "report.html")
     if as_json:
-        print_json((result._asdict() for result in results), study="import")
+        pairs = [one.model_dump() for one in run.pairs()]
+        print_json((result._asdict() for result in results), study="import", pairs=pairs)
         return
-    ranking(run.summary(), Console())
+    show_scores(run)
     for result in results:
         again = f", {result.repeated} asked again (the last counts)" if result.repeated else ""
         absent = f", {result.absent} summaries without one" if result.absent else ""

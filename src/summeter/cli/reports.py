@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import AsJson, tell
 
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
 Folders = Annotated[list[Path], typer.Argument(metavar="RUN...", help="One run, or several to compare.")]
@@ -18,19 +18,9 @@ Page = Annotated[
 
 def rescore(run: Folder, as_json: AsJson = False) -> None:
     """Rebuild RUN's scores, summary and report from its judgments. No model is asked."""
-    from rich.console import Console
-
     from summeter.engine.rescore import rescore as again
-    from summeter.report import html, ranking
 
-    found = again(run)
-    page = html([found], found.folder / "report.html")
-    table = found.summary()
-    if as_json:
-        print_json(table.to_dicts(), counts=found.manifest.counts, coverage=found.manifest.coverage)
-        return
-    ranking(table, Console())
-    typer.echo(f"report: {page}")
+    tell(again(run), as_json=as_json)
 
 
 def report(runs: Folders, out: Page = None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, tell, warn
 
 if TYPE_CHECKING:
     from summeter.engine.runs import Run
@@ -84,7 +84,7 @@ def score(
     _interruptible()
     show = progress(quiet=quiet or as_json)
     run = evaluate(loaded, names, out=folder, replay=replay, progress=show, **arguments)
-    _tell(run, as_json=as_json, quiet=quiet)
+    tell(run, as_json=as_json, quiet=quiet)
     check_coverage(run, min_coverage)
 
 
@@ -99,7 +99,7 @@ def demo(
 
     loaded = load(bundled()).with_card(name=NAME)
     fresh(out, NAME)
-    _tell(evaluate(loaded, DEFAULT, out=out, progress=progress()), as_json=False, quiet=False)
+    tell(evaluate(loaded, DEFAULT, out=out, progress=progress()))
 
 
 def _names(evaluators: list[str] | None) -> list[str]:
@@ -145,22 +145,8 @@ def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *
     typer.echo("Left to do (tokens are estimates at 4 characters each; nothing was sent):")
     for row in rows:
         asked = f"{row.calls} calls, about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
-        typer.echo(f"  {row.judge}: {row.items} summaries; {asked if row.calls else 'no model calls'}")
-
-
-def _tell(run: Run, *, as_json: bool, quiet: bool) -> None:
-    from rich.console import Console
-
-    from summeter.report import html, ranking
-
-    page = html([run], run.folder / "report.html")
-    table = run.summary(seed=int(run.manifest.options.get("seed") or 0))
-    if as_json:
-        print_json(table.to_dicts(), counts=run.manifest.counts, coverage=run.manifest.coverage)
-        return
-    if not quiet:
-        ranking(table, Console())
-    typer.echo(f"report: {page}")
+        units = "pairs" if row.unit == "pair" else "summaries"
+        typer.echo(f"  {row.judge}: {row.items} {units}; {asked if row.calls else 'no model calls'}")
 
 
 def check_coverage(run: Run, least: float) -> None:

@@ -1,4 +1,5 @@
-"""PAGES: runs for readers. `html` writes the report, `ranking` prints the table, `markdown` gives it as text.
+"""PAGES: runs for readers. `html` writes the report, `ranking` prints the table of systems and `pairs` that of pairs,
+`markdown` gives both as text.
 
 Nothing here asks a model: a page is a view of what runs hold. (`html` is the function; it hides the module
 of that name, whose contents nobody else needs.)
@@ -6,6 +7,6 @@ of that name, whose contents nobody else needs.)
 
 from summeter.report.build import page
 from summeter.report.html import html, render
-from summeter.report.terminal import markdown, ranking
+from summeter.report.terminal import markdown, pairs, ranking
 
-__all__ = ["html", "markdown", "page", "ranking", "render"]
+__all__ = ["html", "markdown", "page", "pairs", "ranking", "render"]

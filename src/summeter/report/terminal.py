@@ -1,4 +1,4 @@
-"""The table of systems for a terminal, and as Markdown."""
+"""The tables of systems and of pairs of systems for a terminal, and as Markdown."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from summeter.report.words import NEUTRAL, count, gloss, interval, number
-from summeter.scoring import COMPOSITE, SystemScore, SystemTable
+from summeter.report.words import NEUTRAL, count, gloss, interval, number, with_interval
+from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,13 +44,80 @@ def ranking(table: SystemTable, console: Console) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def markdown(table: SystemTable) -> str:
+def pairs(scores: Sequence[PairScore], console: Console) -> None:
+    """Print who is preferred to whom, a block for each judge and aspect; nothing where nothing was compared.
+
+    A line is `aster over birch  0.72 [0.60, 0.83]  n=18  flips 11%`: the preferred system, its mean preference
+    with interval, the documents, and the share of them on which the verdict turned with the order of showing.
+    Settled ones are bold in a terminal.
+    """
+    for at, group in enumerate(_groups(scores)):
+        if at:
+            console.print()
+        console.print(_heading(group[0]), style="bold", markup=False, highlight=False, soft_wrap=True)
+        rows = [_pair_cells(one) for one in map(PairScore.leading, group)]
+        widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+        for one, row in zip(group, rows, strict=True):
+            line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            style = "bold" if one.settled else ""
+            console.print(f"  {line}", style=style, markup=False, highlight=False, soft_wrap=True)
+    if scores:
+        console.print()
+    for line in _pair_notes(scores):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _groups(scores: Sequence[PairScore]) -> list[list[PairScore]]:
+    found: dict[Key, list[PairScore]] = {}
+    for one in scores:
+        found.setdefault((one.judge, one.signature, one.aspect), []).append(one)
+    return list(found.values())
+
+
+def _heading(one: PairScore) -> str:
+    return _clean(f"Head to head on {gloss(one.aspect).title} ({one.judge})")
+
+
+def _pair_cells(one: PairScore) -> list[str]:
+    """Who over whom, how far, on how many documents, and how often the order decided."""
+    counts = f"n={one.n}" + (f", {one.missing} missing" if one.missing else "")
+    flips = "" if one.flip_rate is None else f"flips {one.flip_rate:.0%}"
+    value = with_interval(one.value, one.low, one.high) if one.value is not None else "-"
+    return [_clean(f"{one.system} over {one.rival}"), value, counts, flips]
+
+
+def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
+    notes = []
+    if any(one.flips for one in scores):
+        notes.append("flips: verdicts that turned with the order of showing; each counts as a tie (0.5).")
+    elif scores and all(one.flip_rate is None for one in scores):
+        notes.append("flips: not known, since no pair was judged in both orders.")
+    for kind in ("interval", "signature"):
+        notes += [f"{kind}: {text}" for text in dict.fromkeys(getattr(one, kind) for one in scores)]
+    return [_clean(note) for note in notes]
+
+
+def markdown(table: SystemTable, pairs: Sequence[PairScore] = ()) -> str:
     """The table as Markdown: one row a system, cells such as `0.91 [0.88, 0.94] n=18`, then the signatures.
 
-    Names are escaped, so that a system called `a|b` stays in its cell.
+    `pairs` (a run's `pairs()`) follow in a table of their own. Names are escaped, so that a system called
+    `a|b` stays in its cell.
     """
     if not len(table):
-        return "Nothing has been scored yet.\n"
+        return _markdown_pairs(pairs) if pairs else "Nothing has been scored yet.\n"
+    return _markdown_ranking(table) + (f"\n{_markdown_pairs(pairs)}" if pairs else "")
+
+
+def _markdown_pairs(scores: Sequence[PairScore]) -> str:
+    lines = ["| aspect | judge | preferred | n | flips |", "|---|---|---|---|---|"]
+    for one in map(PairScore.leading, scores):
+        who, value, counts, flips = _pair_cells(one)
+        cells = [gloss(one.aspect).title, one.judge, f"{who} {value}", counts, flips.removeprefix("flips ") or "-"]
+        lines.append("| " + " | ".join(_escape(cell) for cell in cells) + " |")
+    return "\n".join([*lines, "", *(f"- {_escape(line)}" for line in _pair_notes(scores))]) + "\n"
+
+
+def _markdown_ranking(table: SystemTable) -> str:
     columns = table.columns()
     titles = _titles(columns)
     lines = ["| # | system | " + " | ".join(_escape(title) for title in titles) + " |"]
