@@ -213,6 +213,11 @@ class TestCoverage:
         assert study.one(statistic="coverage", system="b").status == "undefined"
         assert study.one(statistic="coverage", system="a").n == 5
 
+    def test_one_draw_has_no_interval(self) -> None:
+        table: Table = {"a": [1, 2, 3, 4, 5]}
+        row = simulate(run_of(table), gold_of(table), 3, drawing=Drawing(1)).one(statistic="coverage")
+        assert (row.status, row.low, row.reason) == ("no_interval", None, "fewer than 2 draws: no interval")
+
 
 @pytest.fixture(scope="module")
 def qags(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:

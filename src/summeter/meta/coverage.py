@@ -57,8 +57,8 @@ class Coverage(NamedTuple):
     """
 
     rate: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     human_rate: float
     width: float
     human_width: float
@@ -100,8 +100,7 @@ def coverage(
     alone = (table[:, 2] <= truth) & (truth <= table[:, 3])
     rate = bootstrap_mean(inside, seed=drawn.seed)
     return Coverage(
-        float(inside.mean()), rate.low if rate.low is not None else float("nan"),
-        rate.high if rate.high is not None else float("nan"), float(alone.mean()),
+        float(inside.mean()), rate.low, rate.high, float(alone.mean()),
         float((table[:, 1] - table[:, 0]).mean()), float((table[:, 3] - table[:, 2]).mean()),
         float((table[:, 4] - truth).mean()), float(machine.mean() - truth), drawn.draws, labels, truth,
     )  # fmt: skip
@@ -167,7 +166,9 @@ def _rows(group: Group, got: Coverage, drawn: Drawing) -> Iterator[Row]:
     }  # fmt: skip
     common: dict[str, Any] = {"n": got.draws, "missing": group.pairs.missing, "details": details}
     yield row(
-        STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high, status=status_of(got.rate),
-        interval=f"95% percentile bootstrap over {got.draws} draws, seed {drawn.seed}",
+        STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high,
+        status=status_of(got.rate, None if got.low is not None else "no_interval"),
+        reason=None if got.low is not None else "fewer than 2 draws: no interval",
+        interval=f"95% percentile bootstrap over {got.draws} draws, seed {drawn.seed}" if got.low is not None else None,
     )  # fmt: skip
     yield row(STUDY, group, "width_ratio", got.narrower, **common)
