@@ -12,16 +12,24 @@ The way through this room, for whoever adds a study:
 
 from summeter.meta.agree import agree
 from summeter.meta.bias import bias
+from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
+from summeter.meta.card import card
 from summeter.meta.classify import classify
 from summeter.meta.columns import Columns, of_judgments, read_lines
+from summeter.meta.compare import compare_by_people, compare_systems
+from summeter.meta.compare_judges import compare_evaluators
 from summeter.meta.consistency import self_consistency
 from summeter.meta.context import Context
 from summeter.meta.correlate import correlate
+from summeter.meta.coverage import simulate
 from summeter.meta.errors import errors
+from summeter.meta.estimate import estimate
+from summeter.meta.gate import gate
 from summeter.meta.gold import Merge, MergeRule, Tie, Votes, gold_series, votes
 from summeter.meta.grids import Draws
 from summeter.meta.inputs import Judged, judged, people
 from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use, align
+from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
 from summeter.meta.prefer import prefer
 from summeter.meta.reliability import reliability
@@ -32,6 +40,7 @@ from summeter.meta.tables import system_table
 
 __all__ = [
     "Average",
+    "Calibration",
     "Columns",
     "Context",
     "Draws",
@@ -52,18 +61,31 @@ __all__ = [
     "agree",
     "align",
     "bias",
+    "calibrate",
+    "calibration_study",
+    "card",
     "classify",
+    "compare_by_people",
+    "compare_evaluators",
+    "compare_systems",
     "correlate",
+    "easiness",
     "errors",
+    "estimate",
+    "gate",
     "gold_series",
     "judged",
+    "load_calibration",
     "of_judgments",
+    "overlap",
     "overruled",
     "people",
     "prefer",
     "read_lines",
     "reliability",
+    "save_calibration",
     "self_consistency",
+    "simulate",
     "stability",
     "system_table",
     "votes",
