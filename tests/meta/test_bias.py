@@ -10,7 +10,7 @@ from meta.duels import duel, duels, sound
 from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
-from summeter.meta.bias import LENGTHS, Suspicion, bias, partial, sign_p
+from summeter.meta.bias import LENGTHS, Suspicion, bias, drawn_lengths, partial, sign_p
 from summeter.meta.grids import Draws
 from summeter.records import Judgment, UsageError
 from summeter.stats import OrderEffect
@@ -63,6 +63,19 @@ def test_partial_correlation_is_that_of_residuals() -> None:
     assert partial(one, two, one) is None
     assert partial(one[:3], two[:3], given_third[:3]) is None
     assert partial(one, np.ones(40), given_third) is None
+
+
+def test_draws_of_length_are_what_repeating_documents_gives() -> None:
+    rng = np.random.default_rng(6)
+    rows, documents = rng.normal(size=(3, 30)), np.repeat(np.arange(10), 3)
+    times = Draws(20).times(10)
+    got = drawn_lengths(rows, documents, times)
+    for number, row in enumerate(times):
+        judge_, words, gold = rows[:, np.repeat(np.arange(30), row[documents])]
+        by_judge, by_people = (scipy_stats.pearsonr(side, words).statistic for side in (judge_, gold))
+        want = {"partial_pearson": partial(judge_, words, gold), "length_judge": by_judge,
+                "length_people": by_people, "length_gap": by_judge - by_people}  # fmt: skip
+        assert {name: found[number] for name, found in got.items()} == pytest.approx(want, abs=1e-9)
 
 
 def data(texts: dict[tuple[str, str], str], scores: dict[tuple[str, str], float]) -> Dataset:

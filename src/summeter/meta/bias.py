@@ -180,17 +180,16 @@ def length(one: Table, lengths: Mapping[tuple[str, str], int], unit: str, draws:
     part = partial(judge, words, gold)
     why = ours.reason or theirs.reason or "people's scores leave nothing to explain"
     part_p = None if part is None else correlation_p(part, n - 3)
-    found: list[tuple[str, float | None, float | None, Callable[[Floats, Floats, Floats], float | None]]] = [
-        ("partial_pearson", part, part_p, partial),
-        ("length_judge", ours.value, ours.p, lambda j, w, _: pearson(j, w).value),
-        ("length_people", theirs.value, theirs.p, lambda _, w, g: pearson(g, w).value),
-        ("length_gap", gap, None, _gap),
-    ]
-    drawn = _resampled([one[3] for one in found], (judge, words, gold), columns, len(one.documents), draws)
+    found: list[tuple[str, float | None, float | None]] = [
+        ("partial_pearson", part, part_p), ("length_judge", ours.value, ours.p),
+        ("length_people", theirs.value, theirs.p), ("length_gap", gap, None),
+    ]  # fmt: skip
+    drawn = drawn_lengths(np.stack([judge, words, gold]), columns, draws.times(len(one.documents)))
+    several = len(one.documents) > 1
     return [
         drawn_row({**about, "statistic": name, "p": p, "reason": why if value is None else None}, value,
-                  None if value is None else draws.ends(drawn[:, place]), draws)
-        for place, (name, value, p, _) in enumerate(found)
+                  draws.ends(drawn[name]) if several and value is not None else None, draws)
+        for name, value, p in found
     ]  # fmt: skip
 
 
@@ -210,26 +209,30 @@ def partial(one: Floats, two: Floats, given: Floats) -> float | None:
     return max(-1.0, min(1.0, (r12 - r13 * r23) / math.sqrt(rest)))
 
 
-def _gap(judge: Floats, words: Floats, gold: Floats) -> float | None:
-    ours, theirs = pearson(judge, words).value, pearson(gold, words).value
-    return None if ours is None or theirs is None else ours - theirs
+def drawn_lengths(rows: Floats, documents: Ints, times: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Floats]:
+    """The four statistics of length in each draw, NaN where undefined, from sums over documents.
 
-
-def _resampled(
-    functions: Sequence[Callable[[Floats, Floats, Floats], float | None]], rows: tuple[Floats, Floats, Floats],
-    documents: Ints, units: int, draws: Draws,
-) -> Floats:  # fmt: skip
-    """Each function of each draw of documents (draws x functions), NaN where undefined."""
-    values = np.full((draws.resamples, len(functions)), np.nan)
-    if units < 2:
-        return values
-    for number, times in enumerate(draws.times(units)):
-        picked = np.repeat(np.arange(len(documents)), times[documents])
-        drawn = [column[picked] for column in rows]
-        for place, function in enumerate(functions):
-            value = function(drawn[0], drawn[1], drawn[2])
-            values[number, place] = np.nan if value is None else value
-    return values
+    `rows` are the judge's scores, the lengths and people's scores (3 x summaries), `documents` their documents
+    0..D-1, `times` how often each document is in each draw (draws x D).
+    """
+    rows = rows - rows.mean(axis=1, keepdims=True) if rows.shape[1] else rows
+    parts = np.vstack([np.ones(rows.shape[1]), rows, (rows[:, None] * rows[None]).reshape(9, -1)])
+    sums = np.zeros((times.shape[1], len(parts)))
+    np.add.at(sums, documents, parts.T)
+    drawn = times.astype(np.float64) @ sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = drawn[:, 1:] / drawn[:, :1]
+        first, second = means[:, :3], means[:, 3:].reshape(-1, 3, 3)
+        spread = second - first[:, :, None] * first[:, None, :]
+        own = np.diagonal(spread, axis1=1, axis2=2)
+        own = np.where(own > 1e-12 * np.diagonal(second, axis1=1, axis2=2), own, np.nan)
+        r = spread / np.sqrt(own[:, :, None] * own[:, None, :])
+        rest = (1 - r[:, 0, 2] ** 2) * (1 - r[:, 1, 2] ** 2)
+        part = (r[:, 0, 1] - r[:, 0, 2] * r[:, 1, 2]) / np.sqrt(np.where(rest > 1e-12, rest, np.nan))
+    return {
+        "partial_pearson": np.clip(part, -1, 1), "length_judge": r[:, 0, 1], "length_people": r[:, 1, 2],
+        "length_gap": r[:, 0, 1] - r[:, 1, 2],
+    }  # fmt: skip
 
 
 def self_preference(one: Table, suspicion: Suspicion, draws: Draws) -> Row:

@@ -7,6 +7,7 @@ the best, SummQual's win rate) and `bradley_terry` (the strength s in P(i beats 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from summeter.meta.results import Row
 from summeter.stats import Games, Strength, best_rates, bradley_terry, games_from_scores
 from summeter.stats.base import Floats
 
+MOST_FITS = 200
 _APART = "the pairs judged do not connect all systems: no common scale"
 
 
@@ -80,7 +82,11 @@ def _best_rates(systems: Sequence[str], grid: Floats, fields: Mapping[str, Any],
 def strengths(
     games: Games, systems: Sequence[str], fields: Mapping[str, Any], draws: Draws, prior: float
 ) -> list[Row]:
-    """One row a system, best first: its Bradley-Terry strength, or why there is none."""
+    """One row a system, best first: its Bradley-Terry strength, or why there is none.
+
+    Every draw is a fit of its own, so there are at most `MOST_FITS`; the interval says how many.
+    """
+    draws = replace(draws, resamples=min(draws.resamples, MOST_FITS))
     fit = bradley_terry(games, len(systems), prior, max(1, draws.resamples), draws.level, draws.seed)
     about = {**fields, "study": "bradley_terry", "level": Level.SYSTEM.value, "statistic": "strength", "n": fit.n,
              "missing": fit.missing}  # fmt: skip
