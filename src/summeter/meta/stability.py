@@ -22,6 +22,7 @@ from summeter.meta.selection import Selection, selected, sides
 from summeter.records import UsageError
 from summeter.stats import Coefficient, Statistic, Status, correlate
 from summeter.stats.base import Bools, Floats
+from summeter.stats.correlation import raw
 from summeter.stats.correlation_draws import weighted_correlations
 
 USUAL = ("pearson", "spearman", "kendall_b")
@@ -199,10 +200,10 @@ def correlate_draws(one: Floats, two: Floats, name: str) -> Floats:
     [1.0]
     """
     kind = Coefficient(name)
-    rounded = zip(np.round(one, _DIGITS), np.round(two, _DIGITS), strict=True)
-    found = (correlate(x, y, kind).value if _several(x, y) else None for x, y in rounded)
-    return np.array([np.nan if value is None else value for value in found])
-
-
-def _several(one: Floats, two: Floats) -> bool:
-    return bool((~(np.isnan(one) | np.isnan(two))).sum() >= FEWEST)
+    left, right = np.round(one, _DIGITS), np.round(two, _DIGITS)
+    there = ~(np.isnan(left) | np.isnan(right))
+    values = np.full(len(left), np.nan)
+    for draw in np.flatnonzero(there.sum(axis=1) >= FEWEST):
+        value = raw(left[draw, there[draw]], right[draw, there[draw]], kind)
+        values[draw] = np.nan if value is None else value
+    return values
