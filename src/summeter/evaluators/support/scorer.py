@@ -6,9 +6,10 @@ the key-fact evaluators know only this interface, so a trained network can take 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
-from summeter.evaluators.support.analysis import analyse
+from summeter.evaluators.support.analysis import Word, analyse
 from summeter.evaluators.support.evidence import Evidence, prepare
 from summeter.evaluators.support.features import Measured, measure
 from summeter.evaluators.support.reasons import reasons_for
@@ -110,7 +111,7 @@ class LexicalScorer:
         return [self._one(claim, evidence) for claim in claims]
 
     def _one(self, claim: str, evidence: Evidence) -> Support:
-        words = analyse(claim)
+        words = _claim_words(claim)
         if not any(word.content for word in words):
             return Support(None, (), ("no content words to check",), None)
         if not evidence.words:
@@ -125,6 +126,12 @@ class LexicalScorer:
             reasons_for(claim, found, evidence, self.named, supported=supported),
             supported,
         )
+
+
+@lru_cache(maxsize=512)
+def _claim_words(claim: str) -> Sequence[Word]:
+    # A key fact is asked of every summary of its document and of every sentence of each: read it once.
+    return analyse(claim)
 
 
 def default_scorer(named: Use = "source") -> Scorer:
