@@ -62,10 +62,10 @@ NOVELTY = JudgeEntry(
 
 
 def judgment(document: Document, summary: Summary, entry: JudgeEntry, aspect: str, **fields: Any) -> Judgment:
-    """A judgment with `unit`, `index`, `list_id` and the rest in one call."""
+    """A judgment with `unit`, `index`, `list_id`, `rival` and the rest in one call."""
     target = Target(
-        document_id=document.id, system=summary.system, unit=fields.pop("unit", "summary"),
-        index=fields.pop("index", None), list_id=fields.pop("list_id", None),
+        document_id=document.id, system=summary.system, rival=fields.pop("rival", None),
+        unit=fields.pop("unit", "summary"), index=fields.pop("index", None), list_id=fields.pop("list_id", None),
     )  # fmt: skip
     return Judgment(
         target=target, aspect=aspect, judge=entry.name, signature=entry.signature, model=entry.model, **fields
@@ -179,6 +179,9 @@ def make(
                             aspects=entry.aspects, status="error", reason=broken[key], at="2026-11-21T10:01:00+00:00",
                         ))  # fmt: skip
                     else:
-                        journal.judged(entry, (*key, None), judge(document, summary, entry))
+                        made = judge(document, summary, entry)
+                        for rival in dict.fromkeys(one.target.rival for one in made) or {None: None}:
+                            item = [one for one in made if one.target.rival == rival]
+                            journal.judged(entry, (*key, rival), item)
         journal.manifest(manifest)
     return RunFolder(folder)

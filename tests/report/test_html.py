@@ -94,6 +94,12 @@ def test_hostile_texts_stay_texts(plain: str, hostile: str) -> None:
     assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
 
 
+def test_hostile_names_stand_in_the_matrix_of_pairs(plain: str, hostile: str) -> None:
+    assert 'id="pairs"' not in plain
+    assert 'id="pairs"' in hostile
+    assert "rival &lt;script&gt;alert(1)&lt;/script&gt;" in hostile
+
+
 def test_the_deck_holds_hostile_texts_unchanged(hostile: str) -> None:
     island = read(hostile).raw["script"][0]
     assert not set(island) & set("<>&\u2028\u2029")

@@ -67,6 +67,16 @@ def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
     ]  # fmt: skip
 
 
+def compare(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+    """A pair won and a pair that could not be judged, against a rival who has no summary, on a hostile aspect."""
+    text = document.references[0]
+    rival = f"rival {text}"
+    return [
+        fake.judgment(document, summary, entry, text, unit="pair", rival=rival, value=1.0, reason=text),
+        fake.failed(document, summary, entry, CORPUS[0], "refused", text, unit="pair", rival=rival),
+    ]
+
+
 def run(folder: Path) -> RunFolder:
     """A run whose judge, model and signature are hostile too."""
     hostile = CORPUS[1]
@@ -75,4 +85,6 @@ def run(folder: Path) -> RunFolder:
         aspects=("faithfulness", CORPUS[5]), reduce="share", file="hostile", settings={"note": CORPUS[6]},
     )  # fmt: skip
     second = entry.model_copy(update={"signature": f"{hostile}|judge:{CORPUS[7]}|v:2", "file": "second"})
-    return fake.make(folder, rows(), ((entry, judge), (second, judge)), options={"note": CORPUS[8]})
+    duel = entry.model_copy(update={"signature": f"{hostile}|order:{CORPUS[9]}|v:1", "file": "duel"})
+    judges = ((entry, judge), (second, judge), (duel, compare))
+    return fake.make(folder, rows(), judges, options={"note": CORPUS[8]})

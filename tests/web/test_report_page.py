@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report import duel_runs as duels
 from report import fake_runs as fake
 from report import xss
 
@@ -54,6 +55,12 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     return html([xss.run(folder / "a"), xss.run(folder / "b")], folder / "page.html", title=xss.CORPUS[0])
+
+
+@pytest.fixture(scope="module")
+def duel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("duel")
+    return html([duels.make(folder / "run")], folder / "page.html")
 
 
 @pytest.fixture
@@ -235,7 +242,30 @@ def test_text_can_be_read(visit: Any, two: Path, scheme: str) -> None:
     assert page.evaluate(CONTRAST) == []
 
 
-@pytest.mark.parametrize("which", ["one", "two", "hostile"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_matrix_of_pairs_can_be_read(visit: Any, duel: Path, scheme: str) -> None:
+    page = visit(duel, scheme=scheme)
+    page.locator("#pairs summary").click()
+    assert page.evaluate(CONTRAST) == []
+    assert page.locator("#pairs .settled").count() == 2
+    assert "0.94 ▲" in page.locator("#pairs .settled").first.inner_text()
+    assert page.locator("#ranking").count() == 0
+
+
+def test_a_card_names_its_rivals_and_a_failed_pair_leads_to_it(visit: Any, duel: Path) -> None:
+    page = visit(duel)
+    page.locator("#failures .jump", has_text="birch against cedar on d0").click()
+    card = page.locator(".card:focus")
+    assert card.locator("h3").inner_text() == "birch on d0"
+    assert "fluency not judged against cedar: unparsed" in card.locator(".alerts").inner_text()
+    told = card.locator(".duels li").all_inner_texts()
+    assert told == [
+        "fluency worse than aster (shown first) — aster says less",
+        "fluency worse than aster (shown second) — birch says less",
+    ]
+
+
+@pytest.mark.parametrize("which", ["one", "two", "duel", "hostile"])
 def test_a_phone_needs_no_sideways_scrolling(visit: Any, which: str, request: pytest.FixtureRequest) -> None:
     page = visit(request.getfixturevalue(which), width=390)
     page.locator(".hit").first.click()

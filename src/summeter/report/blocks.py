@@ -139,16 +139,46 @@ class Heat(NamedTuple):
     by_system: bool
 
 
+class PairCell(NamedTuple):
+    """How far the row's system is preferred to the column's; `shade` from 0 (never) to 6 (always)."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    missing: int
+    flip_rate: float | None
+    shade: int
+    settled: bool
+
+
+class HeadToHead(NamedTuple):
+    """Pairs of systems as one judge compares them on one aspect: rows over columns, in the order of `systems`.
+
+    No cell on the diagonal, and where two were not compared. `said` says the same in plain words.
+    """
+
+    title: str
+    source: str
+    signature: str
+    interval: str
+    systems: tuple[str, ...]
+    cells: tuple[tuple[PairCell | None, ...], ...]
+    said: tuple[str, ...]
+
+
 class ItemLink(NamedTuple):
-    """An item by its number in the deck, and its name."""
+    """An item by its number in the deck, and its name; of a pair, its first summary and the `rival`."""
 
     item: int
     doc_id: str
     system: str
+    rival: str | None = None
 
 
 class FailureGroup(NamedTuple):
-    """Judgments that could not be had for one reason; `more` items are not listed."""
+    """Judgments that could not be had for one reason; `more` items are not listed. `pairs` says that the items are
+    pairs of summaries."""
 
     status: str
     meaning: str
@@ -159,6 +189,7 @@ class FailureGroup(NamedTuple):
     items: int
     listed: tuple[ItemLink, ...]
     more: int
+    pairs: bool
 
 
 class Difference(NamedTuple):
@@ -357,6 +388,7 @@ class Page(NamedTuple):
     tables: tuple[RankTable, ...]
     panels: tuple[Panel, ...]
     heats: tuple[Heat, ...]
+    duels: tuple[HeadToHead, ...]
     failures: tuple[FailureGroup, ...]
     deck: Deck
     comparisons: tuple[Comparison, ...]

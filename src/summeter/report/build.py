@@ -13,6 +13,8 @@ from summeter.report.blocks import Count, Deck, Page, Provenance, RunHead, Signe
 from summeter.report.cards import DeckBuilder
 from summeter.report.compare import comparisons
 from summeter.report.failures import failures
+from summeter.report.head_to_head import head_to_head
+from summeter.report.head_to_head import verdict as pair_verdict
 from summeter.report.standing import rank_tables, verdict
 from summeter.report.strengths import heats, panels
 from summeter.report.views import RunView, Source, sources, views
@@ -46,7 +48,7 @@ def page(runs: Sequence[RunFolder], *, title: str | None = None) -> Page:
         title=title or _title(seen), summeter=__version__,
         heads=tuple(_head(view) for view in seen), tables=tables,
         panels=panels(seen[0], found, tables[0]) if tables else (), heats=heats(seen[0], found, order),
-        failures=failures(seen, found, on_page), deck=deck,
+        duels=head_to_head(seen, found), failures=failures(seen, found, on_page), deck=deck,
         comparisons=comparisons(seen, found, builder.where, position),
         signed=tuple(_signed(seen[source.run], source) for source in found),
         provenance=tuple(_provenance(view) for view in seen), glossary=_glossary(deck),
@@ -73,12 +75,13 @@ def _head(view: RunView) -> RunHead:
         when=_when(manifest.created, manifest.updated),
         judges=tuple(_judge_words(judge) for judge in view.judges), data_name=data_name(view),
         documents=len(view.data.documents), summaries=len(view.data.summaries),
-        judged=len({(one.target.document_id, one.target.system) for one in view.judgments}),
+        judged=len(view.judged),
         systems=len(view.data.systems), domains=len(view.data.domains),
         counts=tuple(
             Count(status, by_status[status], by_status[status] / total) for status in _STATUSES if status in by_status
         ),
-        wanted=total - by_status.get("skipped", 0), coverage=coverage(by_status), verdict=verdict(view),
+        wanted=total - by_status.get("skipped", 0), coverage=coverage(by_status),
+        verdict=pair_verdict(view) if view.pairs and not len(view.table) else verdict(view),
     )  # fmt: skip
 
 
@@ -102,6 +105,8 @@ def _judge_words(judge: JudgeEntry) -> str:
 def _signed(view: RunView, source: Source) -> Signed:
     judge = next(one for one in view.judges if (one.name, one.signature) == (source.judge, source.signature))
     how = {"share": "share of units labelled 1", "mean": "mean of values"}[judge.reduce]
+    if any((one.judge, one.signature) == (judge.name, judge.signature) for one in view.pairs):
+        how = "mean preference over documents"
     return Signed(
         letter=view.letter, label=source.label, judge=judge.name, model=judge.model, aspects=judge.aspects, reduce=how,
         signature=judge.signature, imported=judge.imported,
@@ -113,13 +118,18 @@ def _provenance(view: RunView) -> Provenance:
     return Provenance(
         letter=view.letter, name=view.name, data_name=data_name(view), data_hash=manifest.data.hash,
         splitter=manifest.data.splitter, summeter=manifest.summeter, python=manifest.python,
-        intervals=tuple(dict.fromkeys(row.interval for row in view.table.rows)),
+        intervals=_intervals(view),
         options=tuple(
             (name, str(value)) for name in _BEARING if (value := manifest.options.get(name)) is not None
         ),
         replayed_from=PurePath(manifest.replayed_from).name if manifest.replayed_from else None,
         replay=_replay(view), rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
     )  # fmt: skip
+
+
+def _intervals(view: RunView) -> tuple[str, ...]:
+    pairs = [pair.interval for pair in view.pairs]
+    return tuple(dict.fromkeys([*(row.interval for row in view.table.rows), *pairs]))
 
 
 def _replay(view: RunView) -> str | None:

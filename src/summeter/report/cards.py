@@ -41,10 +41,9 @@ class DeckBuilder:
             if name not in self.facts:
                 self.facts[name] = len(self.fact_lists)
                 self.fact_lists.append(FactList(facts.origin, facts.texts))
-        judged = {(one.target.document_id, one.target.system) for one in view.judgments}
         for document, summaries in view.data.items():
             for summary in summaries:
-                if (document.id, summary.system) in judged:
+                if (document.id, summary.system) in view.judged:
                     item = self._item(document, summary)
                     self.where[view.place, document.id, summary.system] = item
 
@@ -99,10 +98,13 @@ class DeckBuilder:
         found: list[list[tuple[int, Judgment]]] = [[] for _ in self.texts]
         for view in self.views:
             for one in view.judgments:
-                item = self.where.get((view.place, one.target.document_id, one.target.system))
+                document, system, rival = one.target.item
                 source = self._places.get((view.place, one.judge, one.signature))
-                if item is not None and source is not None:
-                    found[item].append((source, one))
+                # A verdict on a pair stands on the cards of both.
+                for name in (system, rival):
+                    item = self.where.get((view.place, document, name)) if name is not None else None
+                    if item is not None and source is not None:
+                        found[item].append((source, one))
         return found
 
     def _scores(self) -> list[list[CardScore]]:
@@ -154,7 +156,7 @@ class DeckBuilder:
             foreign = True
         return Verdict(
             source=source, aspect=one.aspect, unit=target.unit, at=target.index, facts=facts, foreign=foreign,
-            kind=kind(one), said=verdict(one), reason=one.reason,
+            kind=kind(one), said=verdict(one, summary.system), reason=one.reason,
             evidence=tuple(Evidence(span.of[0], span.start, span.end) for span in one.evidence),
         )  # fmt: skip
 

@@ -42,7 +42,8 @@ def _compare(
 
 def _note(first: RunView, second: RunView, pairs: Sequence[Pair]) -> str | None:
     if not pairs:
-        return "The two runs have no aspect in common."
+        where = " Pairs of each stand under Head to head." if first.pairs or second.pairs else ""
+        return f"The two runs have no score of single summaries in common.{where}"
     if first.manifest.data.hash != second.manifest.data.hash:
         return "The two runs judged different data; only summaries that are equal, with equal sources, are compared."
     return None

@@ -9,7 +9,15 @@ from functools import cached_property
 from string import ascii_uppercase
 
 from summeter.records import InputError, Judgment, KeyFacts
-from summeter.scoring import Score, SystemTable, summary_scores, system_scores
+from summeter.scoring import (
+    PairScore,
+    Score,
+    SystemTable,
+    pair_scores,
+    preferences,
+    summary_scores,
+    system_scores,
+)
 from summeter.store.dataset import Dataset
 from summeter.store.manifest import JudgeEntry, Manifest
 from summeter.store.run import RunFolder
@@ -69,6 +77,17 @@ class RunView:
         """Means of systems, as in the run's summary.json."""
         domains = {document.id: document.domain for document in self.data.documents.values()}
         return SystemTable(system_scores(self.scores, domains, seed=self.seed))
+
+    @cached_property
+    def pairs(self) -> list[PairScore]:
+        """Mean preferences of pairs of systems, as in the run's summary.json."""
+        return pair_scores(preferences(self.judgments), seed=self.seed)
+
+    @cached_property
+    def judged(self) -> set[tuple[str, str]]:
+        """(document, system) of every summary that was judged, alone or in a pair."""
+        targets = [one.target for one in self.judgments]
+        return {(one.document_id, name) for one in targets for name in (one.system, one.rival) if name is not None}
 
     @cached_property
     def people(self) -> list[Judgment]:

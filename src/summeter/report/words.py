@@ -134,8 +134,13 @@ def kind(judgment: Judgment) -> Kind:
     return "pad" if judgment.aspect == "conciseness" else "bad"
 
 
-def verdict(judgment: Judgment) -> str:
-    """A verdict in words: `supported 0.97`, `entity error`, `missing`, `not judged: unparsed`."""
+def verdict(judgment: Judgment, system: str | None = None) -> str:
+    """A verdict in words: `supported 0.97`, `entity error`, `missing`, `not judged: unparsed`.
+
+    On a pair, as seen from `system` (default: the one shown first): `better than birch (shown first)`.
+    """
+    if judgment.target.rival is not None:
+        return _pair_verdict(judgment, judgment.target.rival, system)
     if judgment.status != "ok":
         return f"not judged: {judgment.status}"
     said = said_of(judgment.aspect, judgment.label, judgment.error_type)
@@ -144,6 +149,16 @@ def verdict(judgment: Judgment) -> str:
         return number(value)
     # A bare 0 or 1 beside the decision says nothing new.
     return said if value is None or value in (0, 1) else f"{said} {number(value)}"
+
+
+def _pair_verdict(judgment: Judgment, rival: str, system: str | None) -> str:
+    first = system != rival
+    other = rival if first else judgment.target.system
+    if judgment.status != "ok" or judgment.value is None:
+        return f"not judged against {other}: {judgment.status}"
+    value = judgment.value if first else 1.0 - judgment.value
+    said = "level with" if value == 0.5 else "better than" if value > 0.5 else "worse than"
+    return f"{said} {other} (shown {'first' if first else 'second'})"
 
 
 def said_of(aspect: str, label: int | str | None, error_type: str | None) -> str | None:

@@ -246,7 +246,18 @@ function others(card) {
 }
 function placed(card, one) {
   if (one.foreign) return false;
+  if (one.unit === "pair") return true;
   return one.unit === "sentence" || (one.unit === "key_fact" && one.facts >= 0);
+}
+
+// Verdicts on this summary beside another of the same document.
+function duels(card) {
+  const found = card.verdicts.filter((one) => one.unit === "pair" && one.kind !== "none");
+  if (!found.length) return null;
+  found.sort((a, b) => a.aspect.localeCompare(b.aspect) || a.source - b.source || a.said.localeCompare(b.said));
+  return el("div", { class: "duels" }, el("h4", { text: "Head to head" }), el("ul", {}, ...found.map((one) => el("li", { dir: "auto" },
+    el("span", { class: "muted", text: `${one.aspect} ` }), chip("plain", one.said, deck.signatures[one.source]),
+    el("span", { class: "muted", text: by(one) }), one.reason ? ` — ${one.reason}` : null))));
 }
 
 function alerts(card) {
@@ -298,7 +309,7 @@ function build(card) {
       card.doc.domain === null ? null : el("span", { class: "tag", dir: "auto", text: card.doc.domain }),
       el("a", { class: "small", href: `#item-${card.id}`, text: "link" })),
     scoreLine(card), alerts(card),
-    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), others(card)), source));
+    el("div", { class: "pair" }, el("div", {}, el("h4", { text: "Summary" }), summaryBox(card), ...factBoxes(card), duels(card), others(card)), source));
   return node;
 }
 
