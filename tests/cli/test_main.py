@@ -83,6 +83,36 @@ class TestScore:
         assert "finesure.fact_check: 6 summaries; 6 calls" in got.out
         assert not Path("run").exists()
 
+    def test_a_run_that_only_compares_prints_its_pairs(self, command: Command, flat: Path) -> None:
+        with StubServer(lambda _: ok('{"answer": "A"}')) as server:
+            arguments = ["score", flat, "-e", "h2h", "-m", "openai-api/stub/m", "--base-url", server.url, "-o", "run"]
+            # 3 documents, 2 systems, both orders: 6 comparisons.
+            planned = command(*arguments, "--dry-run")
+            assert "h2h: 6 pairs; 6 calls" in planned.out
+            got = command(*arguments)
+            carried_on = command(*arguments, "--json")
+        lines = got.out.splitlines()
+        assert lines[0] == "Head to head on coherence (h2h)"
+        # Whoever is shown first wins: every verdict turns.
+        assert lines[1] == "  a over b  0.50 [0.50, 0.50]  n=3  flips 100%"
+        assert "Nothing has been scored yet" not in got.out
+        assert command("rescore", "run") == got
+        for again in (carried_on, command("rescore", "run", "--json")):
+            found = json.loads(again.out)
+            assert found["rows"] == []
+            assert [(one["value"], one["n"], one["flip_rate"]) for one in found["pairs"]] == [(0.5, 3, 1.0)]
+
+    def test_systems_come_before_pairs(self, command: Command, flat: Path) -> None:
+        with StubServer(lambda _: ok('{"answer": "C"}')) as server:
+            got = command("score", flat, "-e", "h2h,abstractiveness", "-m", "openai-api/stub/m",
+                          "--base-url", server.url, "-o", "run")  # fmt: skip
+        assert got.out.index("abstractiveness") < got.out.index("Head to head on coherence (h2h)")
+        assert "flips 0%" in got.out
+
+    def test_json_holds_pairs_where_there_are_none(self, command: Command, flat: Path) -> None:
+        got = command("score", flat, "-e", "abstractiveness", "-o", "run", "--json")
+        assert json.loads(got.out)["pairs"] == []
+
     def test_stdin(self, command: Command, flat: Path, monkeypatch: Any) -> None:
         got = subprocess.run(
             [sys.executable, "-m", "summeter", "score", "-", "-e", "abstractiveness", "-o", "run", "--json"],
@@ -194,6 +224,17 @@ class TestOutputs:
         got = command("outputs", "import", flat, "raw.jsonl", "-o", "run", "--json")
         (found,) = json.loads(got.out)["rows"]
         assert (found["rows"], found["ok"], found["failed"], found["absent"]) == (2, 1, 1, 4)
+
+    def test_replies_on_pairs(self, command: Command, flat: Path, tmp_path: Path) -> None:
+        asked = {"evaluator": "h2h", "aspect": "coherence", "model": "m", "system": "a", "rival": "b"}
+        raw = [{**asked, "doc_id": f"d{n}", "order": order, "output": "A" if order == "ab" else "B"}
+               for n in range(3) for order in ("ab", "ba")]  # fmt: skip
+        (tmp_path / "raw.jsonl").write_text("".join(json.dumps(row) + "\n" for row in raw))
+        got = command("outputs", "import", flat, "raw.jsonl", "-o", "run")
+        # a when it is shown first, and when it is shown second: 1 on each of three documents.
+        assert got.out.splitlines()[1] == "  a over b  1.00 [1.00, 1.00]  n=3  flips 0%"
+        again = command("outputs", "import", flat, "raw.jsonl", "-o", "again", "--json")
+        assert [one["value"] for one in json.loads(again.out)["pairs"]] == [1.0]
 
     def test_bare_values_of_any_metric(self, command: Command, flat: Path, tmp_path: Path) -> None:
         raw = [{"doc_id": f"d{n}", "system": s, "evaluator": "my-metric", "aspect": "overall", "value": n / 2}
