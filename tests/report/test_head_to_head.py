@@ -202,6 +202,13 @@ class TestThePage:
         ):  # fmt: skip
             assert words in text
 
+    def test_the_first_run_compares_and_the_second_scores(self, tmp_path: Path) -> None:
+        runs = [duels.make(tmp_path / "a"), fake.make(tmp_path / "b", duels.rows(), ((fake.NOVELTY, fake.novelty),))]
+        text = html(runs, tmp_path / "p.html").read_text()
+        assert "Nothing has been scored yet" not in text
+        assert 'id="ranking"' in text
+        assert 'id="strengths"' not in text  # they are those of the first run, which has none
+
     def test_two_runs_that_only_compare(self, tmp_path: Path) -> None:
         found = page([duels.make(tmp_path / "a"), duels.make(tmp_path / "b")])
         assert [one.source for one in found.duels] == ["A · mock.duel", "B · mock.duel"]

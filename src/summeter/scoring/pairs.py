@@ -96,9 +96,9 @@ def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
     Both orders, A wins first and B wins second: values 1 and 1 - 1 = 0, mean 0.5, flipped.
     """
     groups: dict[tuple[str, ...], list[tuple[float | None, Judgment]]] = {}
-    for one in dedupe(judgments):
+    for one in dedupe(one for one in judgments if one.target.unit == "pair"):
         target = one.target
-        if target.unit != "pair" or target.rival is None:
+        if target.rival is None:
             continue
         value = one.value if one.status == "ok" else None
         turned = target.system > target.rival
