@@ -190,14 +190,22 @@ def agree(
     aspect: Aspects = None,
     with_judge: Annotated[
         list[Path] | None,
-        typer.Option("--with-judge", metavar="RUN", help="A run whose judges are set beside people. Repeatable.",
-                     exists=True, file_okay=False),
+        typer.Option(
+            "--with-judge",
+            metavar="RUN",
+            help="A run whose judges are set beside people. Repeatable.",
+            exists=True,
+            file_okay=False,
+        ),
     ] = None,
     coefficient: Annotated[
         list[str] | None,
-        typer.Option("--coefficient", help="alpha_nominal, alpha_ordinal, alpha_interval, alpha_ratio, kappa_cohen, "
-                                           "kappa_fleiss, ac1, ac2, icc, mean_pairwise_pearson, rater_deviation, "
-                                           "identical, span_f1... Default: those that suit the votes. Repeatable."),
+        typer.Option(
+            "--coefficient",
+            help="alpha_nominal, alpha_ordinal, alpha_interval, alpha_ratio, kappa_cohen, "
+            "kappa_fleiss, ac1, ac2, icc, mean_pairwise_pearson, rater_deviation, "
+            "identical, span_f1... Default: those that suit the votes. Repeatable.",
+        ),
     ] = None,
     level: Annotated[
         str | None, typer.Option(help="sentence, key_fact or summary (each one's score); default: what was voted on.")
@@ -272,8 +280,11 @@ def bias(
     ] = None,
     judge_family: Annotated[
         list[str] | None,
-        typer.Option("--judge-family", metavar="JUDGE=NAME",
-                     help="Who made a judge; default: the family whose name stands in its model's name. Repeatable."),
+        typer.Option(
+            "--judge-family",
+            metavar="JUDGE=NAME",
+            help="Who made a judge; default: the family whose name stands in its model's name. Repeatable.",
+        ),
     ] = None,
     length: Annotated[str, typer.Option(help="How length is counted: words or characters.")] = "words",
     judge: Judge = None,

@@ -208,9 +208,7 @@ def _by_item(dataset: Dataset) -> dict[tuple[str, str], list[Judgment]]:
     return grouped
 
 
-def _turned(
-    layout: Preset | None, line: int, cells: dict[str, Any], faults: Faults
-) -> Iterator[Mapping[str, Any]]:
+def _turned(layout: Preset | None, line: int, cells: dict[str, Any], faults: Faults) -> Iterator[Mapping[str, Any]]:
     """The row as the preset turns it, or as it is."""
     if layout is None:
         yield cells
