@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from summeter.records import Record
+from summeter.records import Record, digest
 
 SCHEMA: Literal["summeter-run/1"] = "summeter-run/1"
 RunStatus = Literal["running", "complete", "interrupted", "failed"]
+
+# A file of a run lies in the run: a stem that names another folder, or hides, is no stem.
+STEM = re.compile(r"[A-Za-z0-9_][\w.\-]*")
+LONGEST = 60
+
+
+def stem(name: str, signature: str) -> str:
+    """The stem of a judge's files: what a file name can hold of its name, and six digits of its signature.
+
+    >>> stem("../my judge", "rts|v:1").rpartition(".")[0]
+    '_my_judge'
+    """
+    safe = re.sub(r"\.{2,}", ".", re.sub(r"[^A-Za-z0-9_.\-]", "_", name)).lstrip(".-")
+    return f"{safe[:LONGEST].rstrip('.') or '_'}.{digest(signature, 6)}"
+
+
+def _stem(text: str) -> str:
+    if not STEM.fullmatch(text) or ".." in text:
+        raise ValueError(f"{text[:80]!r} is not the stem of a file in the run")
+    return text
 
 
 class JudgeEntry(Record):
     """One evaluator of a run: its catalog name and settings, its signature, and how its scores are reduced.
 
-    `file` is the stem of its files under judgments/ and prepared/. `imported` marks judgments read from
+    `file` is the stem of its files under judgments/ and prepared/ (see `stem`). `imported` marks judgments read from
     raw outputs rather than made by the run.
     """
 
@@ -26,7 +47,7 @@ class JudgeEntry(Record):
     models: dict[str, str] = Field(default_factory=dict)
     aspects: tuple[str, ...]
     reduce: str
-    file: str
+    file: Annotated[str, AfterValidator(_stem)]
     imported: bool = False
     prepares_only: bool = False
 
