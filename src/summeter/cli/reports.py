@@ -1,16 +1,24 @@
-"""`summeter rescore` and `summeter report`: views of runs, made again."""
+"""`summeter rescore` and `summeter report`: views of runs and studies, made again."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from summeter.cli.common import AsJson, tell
 
+if TYPE_CHECKING:
+    from summeter.meta.results import Study
+    from summeter.store.run import RunFolder
+
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
-Folders = Annotated[list[Path], typer.Argument(metavar="RUN...", help="One run, or several to compare.")]
+Folders = Annotated[list[Path] | None, typer.Argument(metavar="[RUN]...", help="One run, or several to compare.")]
+StudyFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--study", metavar="FILE.json", help="What `summeter meta ... --json` printed. Repeatable."),
+]
 Page = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="PAGE", help="The HTML file; default: report.html in the run.")
 ]
@@ -23,10 +31,18 @@ def rescore(run: Folder, as_json: AsJson = False) -> None:
     tell(again(run), as_json=as_json)
 
 
-def report(runs: Folders, out: Page = None) -> None:
-    """Draw one HTML page of one or several runs. No model is asked, nothing is fetched."""
+def report(runs: Folders = None, study: StudyFiles = None, out: Page = None) -> None:
+    """Draw one HTML page of runs, of studies, or of both. No model is asked, nothing is fetched."""
     from summeter.engine.runs import Run
+    from summeter.meta.results import read_study
+    from summeter.records import UsageError
     from summeter.report import html
 
-    found = [Run(folder) for folder in runs]
-    typer.echo(f"report: {html(found, out or runs[0] / 'report.html')}")
+    folders = runs or []
+    if not folders and not study:
+        raise UsageError("nothing to report: name a RUN, or a study with --study FILE.json")
+    if not folders and out is None:
+        raise UsageError("a page of studies alone lies in no run: say where with -o PAGE.html")
+    target = out if out is not None else folders[0] / "report.html"
+    parts: list[RunFolder | Study] = [*(Run(folder) for folder in folders), *(read_study(file) for file in study or [])]
+    typer.echo(f"report: {html(parts, target)}")

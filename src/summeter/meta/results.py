@@ -6,13 +6,15 @@ The names are a public contract: `--json` prints them, reports and other people'
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from summeter.records import Record
+from summeter.records import Fault, InputError, Record
 from summeter.scoring import to_frame
 from summeter.stats import Status as StatStatus
+from summeter.store.formats import NotJSON, parse_json
 
 RowStatus = Literal["ok", "no_interval", "undefined"]
 
@@ -86,6 +88,28 @@ class Study:
         self.name = name
         self.rows = tuple(rows)
         self.notes = tuple(dict.fromkeys(notes))
+
+    @classmethod
+    def from_payload(cls, data: object, source: str | Path = "study") -> Study:
+        """The study in what `--json` printed, parsed; `source` names it in messages.
+
+        Raises InputError, naming each row and field at fault.
+
+        >>> row = {"study": "correlation", "statistic": "pearson", "value": 0.5, "n": 9}
+        >>> Study.from_payload({"schema": "summeter/1", "rows": [row]}).name
+        'correlation'
+        """
+        found, faults = _checked(data, str(source))
+        rows = []
+        for place, one in enumerate(found.get("rows", ())):
+            try:
+                rows.append(Row.model_validate(one))
+            except ValidationError as error:
+                faults += _faults(error, place, str(source))
+        if faults:
+            raise InputError(faults)
+        name = found.get("study") or (rows[0].study if rows else "study")
+        return cls(name, rows, found.get("notes", ()))
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -211,6 +235,55 @@ def join(name: str, studies: Sequence[Study]) -> Study:
     return Study(name, (row for one in studies for row in one.rows), (note for one in studies for note in one.notes))
 
 
+SCHEMA = "summeter/1"
+
+
+def read_study(file: str | Path) -> Study:
+    """The study in a file that holds what `summeter meta ... --json` printed.
+
+    Raises InputError, naming file and field, where it cannot be read or is something else.
+    """
+    try:
+        data = parse_json(Path(file).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError.at(file, None, None, f"cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError.at(file, None, None, "is not UTF-8") from error
+    except NotJSON as error:
+        raise InputError.at(file, None, None, f"{error}; give what `summeter meta ... --json` printed") from error
+    return Study.from_payload(data, file)
+
+
+def _checked(data: object, source: str) -> tuple[Mapping[str, Any], list[Fault]]:
+    """The object around the rows, and what is wrong with it; nothing of it where it is none."""
+    wanted = f'give what `summeter meta ... --json` printed: an object with "schema": "{SCHEMA}" and "rows"'
+    if not isinstance(data, Mapping):
+        return {}, [Fault(source, None, None, f"is not an object; {wanted}")]
+    if data.get("schema") != SCHEMA:
+        return {}, [Fault(source, None, "schema", f"is {data.get('schema')!r}, not {SCHEMA!r}; {wanted}")]
+    faults = [
+        Fault(source, None, name, f"is not {what}")
+        for name, what, right in (
+            ("rows", "a list of rows", isinstance(data.get("rows"), list)),
+            ("study", "a name", isinstance(data.get("study", ""), str)),
+            ("notes", "a list of texts", _texts(data.get("notes", []))),
+        )
+        if not right
+    ]
+    return ({} if faults else data), faults
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _faults(error: ValidationError, place: int, source: str) -> Iterator[Fault]:
+    """What is wrong with a row, field by field."""
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        field = ".".join([f"rows[{place}]", *map(str, one["loc"])])
+        yield Fault(source, None, field, one["msg"].removeprefix("Value error, "))
+
+
 def payload(study: Study, **more: Any) -> Mapping[str, Any]:
     """What `--json` prints: one object with the schema, the study's rows and its notes."""
-    return {"schema": "summeter/1", "study": study.name, **more, "rows": study.to_dicts(), "notes": list(study.notes)}
+    return {"schema": SCHEMA, "study": study.name, **more, "rows": study.to_dicts(), "notes": list(study.notes)}

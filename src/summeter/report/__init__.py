@@ -1,7 +1,7 @@
-"""PAGES: runs for readers. `html` writes the report, `ranking` prints the table of systems and `pairs` that of pairs,
-`markdown` gives both as text.
+"""PAGES: runs and studies for readers. `html` writes the report, `ranking` prints the table of systems and `pairs` that
+of pairs, `markdown` gives both as text.
 
-Nothing here asks a model: a page is a view of what runs hold. (`html` is the function; it hides the module
+Nothing here asks a model: a page is a view of what runs and studies hold. (`html` is the function; it hides the module
 of that name, whose contents nobody else needs.)
 """
 

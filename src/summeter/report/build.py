@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 
 from summeter._version import __version__
+from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.report.blocks import Count, Deck, Page, Provenance, RunHead, Signed
 from summeter.report.cards import DeckBuilder
@@ -17,6 +18,7 @@ from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
 from summeter.report.standing import rank_tables, verdict
 from summeter.report.strengths import heats, panels
+from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import ALARM, gloss
 from summeter.store.manifest import JudgeEntry
@@ -29,13 +31,12 @@ _BEARING = ("limit", "seed", "temperature", "max_tokens")
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 
 
-def page(runs: Sequence[RunFolder], *, title: str | None = None) -> Page:
-    """The blocks of a report over one or several runs, the first of which is the one others are compared with.
+def page(parts: Sequence[RunFolder | Study], *, title: str | None = None) -> Page:
+    """The blocks of a report over runs and studies, in any order. The first run is the one others are compared with.
 
-    Raises UsageError without a run.
+    Raises UsageError without a run or a study, and for anything else among them.
     """
-    if not runs:
-        raise UsageError("a report needs at least one run")
+    runs, given = _sorted(parts)
     seen = views(runs)
     found = sources(seen)
     tables = rank_tables(seen, found)
@@ -45,19 +46,32 @@ def page(runs: Sequence[RunFolder], *, title: str | None = None) -> Page:
     on_page = {key: position[item] for key, item in builder.where.items()}
     order = [row.system for row in tables[0].rows] if tables else []
     return Page(
-        title=title or _title(seen), summeter=__version__,
+        title=title or _title(seen, given), summeter=__version__,
         heads=tuple(_head(view) for view in seen), tables=tables,
-        panels=panels(seen[0], found, tables[0]) if tables else (), heats=heats(seen[0], found, order),
-        duels=head_to_head(seen, found), failures=failures(seen, found, on_page), deck=deck,
+        panels=panels(seen[0], found, tables[0]) if tables else (),
+        heats=heats(seen[0], found, order) if seen else (),
+        duels=head_to_head(seen, found), studies=studies(given), failures=failures(seen, found, on_page), deck=deck,
         comparisons=comparisons(seen, found, builder.where, position),
         signed=tuple(_signed(seen[source.run], source) for source in found),
         provenance=tuple(_provenance(view) for view in seen), glossary=_glossary(deck),
     )  # fmt: skip
 
 
-def _title(seen: Sequence[RunView]) -> str:
-    names = dict.fromkeys(data_name(view) for view in seen)
-    return " and ".join(names)
+def _sorted(parts: Sequence[RunFolder | Study]) -> tuple[list[RunFolder], list[Study]]:
+    """Runs and studies apart, each in the order given."""
+    runs = [part for part in parts if isinstance(part, RunFolder)]
+    given = [part for part in parts if isinstance(part, Study)]
+    strange = next((part for part in parts if not isinstance(part, RunFolder | Study)), None)
+    if strange is not None:
+        raise UsageError(f"a report is made of runs and studies; it was given a {type(strange).__name__}")
+    if not parts:
+        raise UsageError("a report needs at least one run or study")
+    return runs, given
+
+
+def _title(seen: Sequence[RunView], given: Sequence[Study]) -> str:
+    names = [data_name(view) for view in seen] or [about(study.name).title for study in given]
+    return " and ".join(dict.fromkeys(names))
 
 
 def data_name(view: RunView) -> str:

@@ -1,4 +1,4 @@
-"""One self-contained HTML file from one or several runs. Draws blocks; computes nothing but where ink goes.
+"""One self-contained HTML file from runs and studies. Draws blocks; computes nothing but where ink goes.
 
 Nothing on the page is fetched: style and script are inline and named by hash in a content security policy
 that forbids everything else. Every text is escaped by Jinja2 or stands in a JSON island the script reads; the
@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from summeter.meta.results import Study, show_p
 from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.island import island
@@ -32,16 +33,19 @@ DRAWN = 100.0
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
-def html(runs: Sequence[RunFolder], out: str | Path, *, title: str | None = None) -> Path:
-    """Write the report of `runs` to `out`, whole or not at all; returns its path.
+def html(parts: Sequence[RunFolder | Study], out: str | Path, *, title: str | None = None) -> Path:
+    """Write the report of runs and studies (what `sm.meta` returns) to `out`, whole or not at all; returns its path.
 
-    With two or more runs the first is the one that the others are compared with. `title` stands in place
-    of the name of the data. No model is asked and nothing of the runs is changed.
+    With two or more runs the first is the one that the others are compared with; studies may stand anywhere among
+    them, or alone. `title` stands in place of the name of the data. No model is asked and nothing of the runs is
+    changed.
 
-    Raises UsageError without a run, InputError where a run's files are damaged.
+    Raises UsageError without a run or a study, InputError where a run's files are damaged.
+
+        html([run, sm.meta.correlate(run, gold)], "page.html")
     """
     target = Path(out)
-    write_text(target, render(page(runs, title=title)))
+    write_text(target, render(page(parts, title=title)))
     return target
 
 
@@ -84,7 +88,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     tools: dict[str, Any] = {
         "number": number, "interval": interval, "count": count, "ordinal": ordinal, "across": across,
-        "percent": percent, "coverage_words": coverage_words,
+        "percent": percent, "coverage_words": coverage_words, "show_p": show_p,
     }  # fmt: skip
     made.globals |= {**tools, "own": Markup, "STATUS": STATUS}
     return made

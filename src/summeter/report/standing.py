@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from summeter.report.blocks import Cell, Column, RankRow, RankTable
 from summeter.report.views import RunView, Source
-from summeter.report.words import NEUTRAL, count, gloss, number, with_interval
+from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, with_interval
 from summeter.scoring import COMPOSED, COMPOSITE, Score, SystemScore
 from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
 from summeter.stats.resample import Comparison, paired_bootstrap
@@ -104,22 +104,20 @@ def _best(means: Mapping[str, SystemScore]) -> float | None:
 
 
 def places_of(values: Sequence[float | None]) -> list[int | None]:
-    """Place of each value from the top; equal values share a place.
+    """Place of each value from the top; values that are level share a place.
 
     >>> places_of([0.5, None, 0.9, 0.5])
     [2, None, 1, 2]
     """
     known = [value for value in values if value is not None]
-    return [None if value is None else 1 + sum(other > value for other in known) for value in values]
+    return [None if value is None else 1 + sum(other - value > SAME for other in known) for value in values]
 
 
 def as_cell(mean: SystemScore | None, best: float | None) -> Cell | None:
     """A mean as a cell."""
     if mean is None:
         return None
-    return Cell(
-        mean.value, mean.low, mean.high, mean.n, mean.missing, best is not None and mean.value == best, mean.reason
-    )
+    return Cell(mean.value, mean.low, mean.high, mean.n, mean.missing, same(mean.value, best), mean.reason)
 
 
 def axis(means: Mapping[str, SystemScore]) -> tuple[float, float]:
@@ -168,7 +166,7 @@ def _settled(got: Comparison, second: SystemScore) -> str:
     if got.low is None or got.high is None:
         follows = f"{name} follows with {number(second.value)}"
         return f"{follows}. They share {count(got.n, 'document')}: too little to settle it."
-    if got.low == got.high == 0:
+    if same(got.low, 0.0) and same(got.high, 0.0):
         return f"{name} is level with it {on}."
     gap = with_interval(abs(got.difference), got.low, got.high)
     if got.difference > 0 and got.low > 0:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from summeter.report.words import NEUTRAL, count, gloss, interval, number, with_interval
+from summeter.report.words import NEUTRAL, count, gloss, interval, number, same, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _markdown_ranking(table: SystemTable) -> str:
         for column in columns:
             cell = table.cell(system, column)
             text = " ".join(_lines(cell))
-            if cell is not None and cell.value is not None and cell.value == best[column]:
+            if cell is not None and same(cell.value, best[column]):
                 value, _, rest = text.partition(" ")
                 text = f"**{value}** {rest}".rstrip()
             cells.append(text)
@@ -211,7 +211,7 @@ def _rich(table: SystemTable, columns: Sequence[Key], console: Console) -> None:
         for column in columns:
             cell = table.cell(system, column)
             lines = _lines(cell)
-            top = cell is not None and cell.value is not None and cell.value == best[column]
+            top = cell is not None and same(cell.value, best[column])
             text = Text(lines[0], style="bold underline" if top else "")
             text.append("".join(f"\n{line}" for line in lines[1:]), style="not bold not underline dim")
             cells.append(text)

@@ -87,6 +87,19 @@ ALARM = {
 }
 
 
+SAME = 1e-9
+"""Means no further apart are equal: what parts them is the order in which they were summed."""
+
+
+def same(value: float | None, other: float | None) -> bool:
+    """Whether two numbers are equal but for rounding.
+
+    >>> same(0.1 + 0.2, 0.3), same(0.3, 0.301), same(None, None)
+    (True, False, False)
+    """
+    return value is not None and other is not None and abs(value - other) <= SAME
+
+
 def number(value: float | None, digits: int = 2) -> str:
     """A number for reading; a dash where there is none, and a real minus sign.
 

@@ -81,6 +81,8 @@ if (pick) {
 }
 
 // ---- the deck
+// A page of studies alone has no summaries to lay out.
+if (!byId("cards")) return;
 const deck = JSON.parse(byId("deck").textContent);
 const string = (at) => (at < 0 ? null : deck.strings[at]);
 const cards = deck.cards.map((raw, id) => ({
