@@ -169,5 +169,26 @@ def test_an_evaluator_that_cannot_be_built_is_named() -> None:
         build("rouge[stemmer]")
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("rouge[stemmer=[}]", "[}"),
+        ("support[max_key_facts=!!python/object/apply:os.system [id]]", "!!python/object/apply:os.system [id]"),
+        ("rouge[measure=2024-13-01]", "2024-13-01"),
+    ],
+)
+def test_a_setting_that_is_no_yaml_is_named_and_not_carried_out(
+    text: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def called(_: str) -> int:
+        raise AssertionError("the setting was carried out")
+
+    monkeypatch.setattr("os.system", called)
+    with pytest.raises(UsageError) as caught:
+        build(text)
+    assert str(caught.value).startswith(f"evaluator {text!r}: {value!r} is not a YAML value: ")
+    assert "\n" not in str(caught.value)
+
+
 def test_third_parties_subclass_evaluator() -> None:
     assert all(issubclass(find(name), Evaluator) for name in NAMES)
