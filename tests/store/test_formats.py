@@ -122,6 +122,32 @@ class TestJSONLines:
             "F:11: is not JSON: Expecting value at column 1",
         ]
 
+    @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "a.tsv"])
+    def test_gzip_without_its_suffix_is_recognised(self, tmp_path: Path, name: str) -> None:
+        content = "".join(f'{{"a": {n}}}\n' for n in range(999))
+        assert faults_of(put(tmp_path / name, gzip.compress(content.encode()))) == ["F: looks like gzip; name it .gz"]
+
+    def test_gzip_on_stdin_is_to_be_unpacked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"{}\n"))))
+        faults = Faults(file_name("-"))
+        assert list(read_rows("-", faults, "jsonl")) == []
+        with pytest.raises(InputError, match=r"^<stdin>: looks like gzip; unpack it first$"):
+            faults.stop()
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ('{"a": 1, "b": "open', "Unterminated string starting at column 15"),
+            ('{"a": "x\ty"}', "Invalid control character at column 9"),
+            ('{"a": "\\q"}', "Invalid \\escape at column 8"),
+        ],
+    )
+    def test_a_place_is_said_once(self, tmp_path: Path, text: str, said: str) -> None:
+        assert faults_of(put(tmp_path / "a.jsonl", text + "\n")) == [f"F:1: is not JSON: {said}"]
+        assert faults_of(put(tmp_path / "a.json", f"[{text}]")) == [
+            f"F:1: is not JSON: {said.rpartition(' ')[0]} {int(said.rpartition(' ')[2]) + 1}"
+        ]
+
     def test_utf16_is_recognised(self, tmp_path: Path) -> None:
         path = put(tmp_path / "a.jsonl", '{"a": 1}'.encode("utf-16"))
         assert faults_of(path)[0] == (

@@ -31,6 +31,7 @@ _SUFFIXES: dict[str, Format] = {
     ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
 _BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
 
 
 class Row(NamedTuple):
@@ -95,13 +96,18 @@ def parse_json(text: str) -> Any:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno} column {error.colno}"
-        raise NotJSON(f"is not JSON: {error.msg} at {place}") from error
+        raise NotJSON(f"is not JSON: {_said(error)} at {place}") from error
     except RecursionError:
         raise NotJSON("is nested too deeply") from None
     except NotJSON:
         raise
     except ValueError as error:  # an integer of thousands of digits
         raise NotJSON(f"is not JSON that can be read: {error}") from None
+
+
+def _said(error: json.JSONDecodeError) -> str:
+    """The message, without the " at" or ":" on which some of them end, as a place is to follow."""
+    return error.msg.rstrip(": ").removesuffix(" at")
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -147,6 +153,10 @@ def _lines(handle: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str |
         try:
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
+            if number == 1 and raw.startswith(_GZIP):  # no use in naming every line of it
+                way = "unpack it first" if faults.file == file_name("-") else "name it .gz"
+                faults.add(None, None, f"looks like gzip; {way}")
+                return
             hint = "; it looks like UTF-16" if number == 1 and raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
             place = error.start + len(raw) - len(line) + 1
             message = f"is not UTF-8: byte 0x{line[error.start]:02x} at byte {place} of the line{hint}"
@@ -181,7 +191,7 @@ def _json(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
     try:
         yield from _elements(text, faults)
     except json.JSONDecodeError as error:
-        faults.add(error.lineno, None, f"is not JSON: {error.msg} at column {error.colno}")
+        faults.add(error.lineno, None, f"is not JSON: {_said(error)} at column {error.colno}")
 
 
 def _is_lines(content: bytes) -> bool:
