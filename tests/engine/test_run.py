@@ -191,7 +191,8 @@ class TestCarryingOn:
 
 
 KILLED = """
-import asyncio, os, sys
+import asyncio, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 from engine.judges import Lengths, rows
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
