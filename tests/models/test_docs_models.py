@@ -48,3 +48,11 @@ def test_its_rules_answer(page: str, tmp_path: Path) -> None:
 
 def test_its_table_names_every_provider(page: str) -> None:
     assert set(re.findall(r"^\| `([a-z-]+)/", page, re.MULTILINE)) == set(PROVIDERS)
+
+
+def test_the_columns_of_the_scores_are_those_it_names(page: str) -> None:
+    from summeter.store.views import SCORE_COLUMNS
+
+    (said,) = re.findall(r"ten columns, (.*?), plus `reason`", page, re.S)
+    assert (*re.findall(r"`(\w+)`", said), "reason") == SCORE_COLUMNS
+    assert len(SCORE_COLUMNS) == 10 + 1
