@@ -174,7 +174,7 @@ class TestExitCodes:
             assert command(*arguments).code == 0
             got = command(*arguments, "--min-coverage", "0.9")
         assert got.code == 4
-        assert "coverage 66.7% (8 of 12 judgments usable) is under 90.0%" in got.err
+        assert "coverage 66.7% is under 90.0% (8 of 12 judgments usable)" in got.err
 
     def test_nothing_usable_is_four_whatever_was_asked(self, command: Command, flat: Path) -> None:
         with StubServer(lambda _: fail(500)) as server:

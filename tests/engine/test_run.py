@@ -107,7 +107,7 @@ class TestFailures:
     @pytest.mark.parametrize(("kind", "reason"), [("model", "the model is down"), ("bug", "ZeroDivisionError: oops")])
     def test_one_items_failure_ends_nothing_and_is_no_number(self, tmp_path: Path, kind: str, reason: str) -> None:
         run = evaluate(rows(), [Moody(kind=kind)], out=tmp_path / "run")
-        assert run.manifest.status == "complete"
+        assert run.manifest.status == "incomplete"
         found = {(score.system, score.status, score.value, score.reason) for score in run.scores()}
         assert found == {("a", "ok", 1.0, None), ("b", "error", None, reason)}
         assert [failure.reason for failure in run.failures()] == [reason] * 3
@@ -164,6 +164,42 @@ class TestCarryingOn:
                 torn.write(file.read_bytes().splitlines()[0][:cut])
         again = evaluate(rows(), [Lengths()], out=tmp_path / "run")
         assert files(again.folder) == files(whole.folder)
+
+    def test_a_failed_append_loses_nothing_that_was_confirmed(self, tmp_path: Path, monkeypatch: Any) -> None:
+        """The disk is full once, between a judgment and the line that confirms it."""
+        whole = evaluate(rows(9), [Lengths()], out=tmp_path / "whole")
+        append, count = Journal._append, {"progress": 0}
+
+        def failing(self: Journal, path: Path, lines: Any) -> None:
+            count["progress"] += path.name == "progress.jsonl"
+            if path.name == "progress.jsonl" and count["progress"] == 5:
+                self._broken = OSError(28, "No space left on device")
+            append(self, path, lines)
+
+        monkeypatch.setattr(Journal, "_append", failing)
+        with pytest.raises(OSError, match="No space left"):
+            evaluate(rows(9), [Lengths()], out=tmp_path / "run")
+        monkeypatch.undo()
+        assert Run(tmp_path / "run").manifest.status == "failed"
+        again = evaluate(rows(9), [Lengths()], out=tmp_path / "run")
+        assert files(again.folder) == files(whole.folder)
+
+    def test_judgments_that_are_gone_are_made_again(self, tmp_path: Path) -> None:
+        whole = evaluate(rows(), [Lengths()], out=tmp_path / "whole")
+        run = evaluate(rows(), [Lengths()], out=tmp_path / "run")
+        (file,) = (run.folder / "judgments").iterdir()
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"".join(lines[:3] + lines[5:]))
+        again = evaluate(rows(), [Lengths()], out=tmp_path / "run")
+        assert files(again.folder) == files(whole.folder)
+
+    def test_a_kill_before_the_first_manifest_locks_nobody_out(self, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        for name in ("judgments", "prepared", "data", ".data.1234.new"):
+            (run / name).mkdir(parents=True)
+        (run / ".lock").touch()
+        assert evaluate(rows(), [Lengths()], out=run).manifest.status == "complete"
+        assert not (run / ".data.1234.new").exists()
 
     def test_other_data_are_refused(self, tmp_path: Path) -> None:
         evaluate(rows(), [Lengths()], out=tmp_path / "run")
@@ -254,6 +290,22 @@ class TestCallers:
         with pytest.raises(UsageError, match=r"bind one with -m judge=PROVIDER/MODEL"):
             evaluate(rows(), ["finesure"], out=tmp_path / "run")
         assert not (tmp_path / "run").exists()
+
+    def test_what_cannot_start_changes_nothing(self, tmp_path: Path, monkeypatch: Any) -> None:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        run = evaluate(rows(1), [Lengths()], out=tmp_path / "run")
+        before = files(run.folder, "run.json")
+        with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+            evaluate(rows(1), ["finesure"], models="openai/gpt-4o", out=tmp_path / "run")
+        assert files(run.folder, "run.json") == before
+        with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+            evaluate(rows(1), ["finesure"], models="openai/gpt-4o", out=tmp_path / "new")
+        assert not (tmp_path / "new").exists()
+
+    def test_a_raised_limit_of_tokens_asks_again(self) -> None:
+        from summeter.engine.options import Options
+
+        assert Options(max_tokens=5).sampling != Options(max_tokens=5000).sampling
 
     def test_specs_can_be_run_again(self, tmp_path: Path) -> None:
         run = evaluate(rows(1), ["abstractiveness"], out=tmp_path / "run")

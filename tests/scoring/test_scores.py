@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from summeter.records import Judgment, Target
-from summeter.scoring import Score, preferences, summary_scores, system_scores
+from summeter.scoring import Score, coverage, preferences, summary_scores, system_scores
 from summeter.scoring.systems import SystemTable, show
 
 
@@ -133,6 +133,22 @@ class TestComposite:
         composites = [score for score in summary_scores(rows, {}) if score.aspect == "composite"]
         assert [score.value for score in composites] == [1.0, pytest.approx(2 / 3)]
 
+    def test_members_asked_alike_are_joined_and_others_are_not(self) -> None:
+        """A second model in the run, on one document of two: each model's composite is its own."""
+        rows = []
+        for model, documents, faithful in (("A", ("d1", "d2"), 1), ("B", ("d1",), 0)):
+            for doc in documents:
+                check, align = f"f.check|judge:{model}|v:1", f"f.align|judge:{model}|v:1"
+                rows += labels("sentence", [faithful], "faithfulness", judge="f.check", doc=doc, signature=check)
+                rows += labels("key_fact", [1], "completeness", judge="f.align", doc=doc, signature=align)
+                rows += labels("sentence", [1], "conciseness", judge="f.align", doc=doc, signature=align)
+        found = [score for score in summary_scores(rows, {}) if score.aspect == "composite"]
+        values = {(score.doc_id, score.signature): score.value for score in found}
+        assert len(found) == 3
+        assert sorted(values.values()) == [pytest.approx(2 / 3), 1.0, 1.0]
+        assert all("judge:A" in s.signature or "judge:B" in s.signature for s in found)
+        assert not any("judge:A" in s.signature and "judge:B" in s.signature for s in found)
+
     def test_an_ambiguous_family_has_none(self) -> None:
         rows = [
             *labels("sentence", [1], "faithfulness", judge="f.a"),
@@ -141,6 +157,26 @@ class TestComposite:
             *labels("sentence", [1], "conciseness", judge="f.c"),
         ]
         assert all(score.aspect != "composite" for score in summary_scores(rows, {}))
+
+
+class TestCoverage:
+    def test_each_summary_and_aspect_counts_once(self) -> None:
+        """8 sentences judged, and a summary in error: half is covered, not 8 of 9."""
+        rows = [
+            *labels("sentence", [1] * 8, "faithfulness"),
+            judgment("summary", None, doc="e", status="error", reason="x"),
+        ]
+        assert coverage(summary_scores(rows, {})) == 0.5
+
+    def test_a_partly_judged_summary_counts_by_its_part(self) -> None:
+        rows = [*labels("sentence", [1, 1, 0], "faithfulness"), judgment("sentence", 3, status="unparsed", reason="x")]
+        assert coverage(summary_scores(rows, {})) == 0.75
+
+    def test_what_was_skipped_could_not_have_been_covered(self) -> None:
+        assert coverage(summary_scores([judgment("summary", None, status="skipped", reason="empty")], {})) is None
+
+    def test_pairs_count_by_their_verdicts(self) -> None:
+        assert coverage([], [(2, 0), (0, 2)]) == 0.5
 
 
 class TestPairs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,15 +69,16 @@ def score(
     from summeter.models.resolve import parse_bindings
     from summeter.store.dataset import load
 
+    names, bound = _names(evaluators), parse_bindings(models or [])
+    _check_roles(names, bound)
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
     if not quiet:
         warn(loaded.warnings)
     arguments: dict[str, Any] = {
-        "models": parse_bindings(models or []), "limit": limit, "seed": seed, "temperature": _temperature(temperature),
+        "models": bound, "limit": limit, "seed": seed, "temperature": _temperature(temperature),
         "max_tokens": max_tokens, "concurrency": connections, "timeout": timeout, "max_retries": max_retries,
         "base_url": base_url,
     }  # fmt: skip
-    names = _names(evaluators)
     folder = out or Path("runs") / loaded.card.name
     if dry_run:
         _dry(loaded, names, folder, arguments, as_json=as_json)
@@ -116,6 +118,26 @@ def _names(evaluators: list[str] | None) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
+def _check_roles(names: Sequence[str], bound: Iterable[str]) -> None:
+    """UsageError for a model in a role that none of the evaluators asks for: mostly a slip of the pen."""
+    from difflib import get_close_matches
+
+    from summeter.evaluators.catalog import build
+    from summeter.records import UsageError
+
+    asked = sorted({role for name in names for part in build(name).parts() for role in part.roles})
+    for role in bound:
+        if role in asked:
+            continue
+        if not asked:
+            raise UsageError(f"-m binds a model to the role {role!r}, but no model is asked by {', '.join(names)}; "
+                             "drop -m, or choose other evaluators with -e (`summeter list evaluators`)")  # fmt: skip
+        close = get_close_matches(role, asked, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise UsageError(f"-m binds a model to the role {role!r}, which no evaluator asks for; {hint}"
+                         f"Roles of {', '.join(names)}: {', '.join(asked)}")  # fmt: skip
+
+
 def _temperature(text: str) -> float | None:
     from summeter.records import UsageError
 
@@ -131,8 +153,10 @@ def _temperature(text: str) -> float | None:
 
 
 def _interruptible() -> None:
-    # A scheduler's TERM means the same as Ctrl-C: stop, keep what is finished, say how to go on.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A scheduler's TERM means the same as Ctrl-C: stop, keep what is finished, say how to go on. It is passed on as
+    # the signal the event loop knows how to end on, whatever a background job has inherited for it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *, as_json: bool) -> None:
@@ -162,6 +186,6 @@ def check_coverage(run: Run, least: float) -> None:
         reasons = dict.fromkeys(failure.reason for failure in run.failures())
         first = f"; the first reason: {next(iter(reasons))}" if reasons else ""
         raise CoverageError(
-            f"coverage {share:.1%} ({usable} of {wanted} judgments usable) is under {max(least, 0):.1%}{first}"
+            f"coverage {share:.1%} is under {max(least, 0):.1%} ({usable} of {wanted} judgments usable){first}"
             if share else f"no judgment of {wanted} is usable{first}"
         )  # fmt: skip

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -30,7 +31,7 @@ from summeter.store.calls import CallStore
 from summeter.store.dataset import Dataset, load, save
 from summeter.store.journal import Journal
 from summeter.store.manifest import DataEntry, Manifest, RunStatus
-from summeter.store.run import CALLS, MANIFEST, counts, coverage, read_manifest
+from summeter.store.run import CALLS, MANIFEST, counts, read_manifest
 from summeter.store.views import write_views
 
 Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
@@ -70,8 +71,11 @@ async def evaluate_async(
     """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
     plan = make_plan(data, evaluators, models, Options(**options))
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
-    started = _open(folder, plan, replay)
+    if replay is None:
+        await _bind(plan, None, replay=False).close()  # a missing key is told of before anything is written
+    _check_folders(folder, replay)
     with Journal(folder) as journal:
+        started = _open(folder, plan, replay)
         journal.recover(started.judges)
         journal.manifest(started)
         known = _known(folder, plan.jobs)
@@ -86,10 +90,13 @@ async def evaluate_async(
             status = "interrupted"
             raise
         except BaseExceptionGroup as group:
-            raise _first(group) from group
+            raise _first(group) from None
         finally:
-            journal.settle(started.judges, ItemOrder(plan.data))
-            finish(folder, journal, started, status)
+            # A disk that is full, say, is told of by the error that ended the run, not by that of its last words.
+            with suppress(OSError) if status == "failed" else nullcontext():
+                if status != "failed":
+                    journal.settle(started.judges, ItemOrder(plan.data))
+                finish(folder, journal, started, status)
     return Run(folder)
 
 
@@ -125,6 +132,22 @@ def _asks(plan: Planned) -> bool:
     return bool(plan.models)
 
 
+# What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
+_OWN = frozenset({"data", "judgments", "prepared", ".lock"})
+
+
+def _check_folders(folder: Path, replay: str | Path | None) -> None:
+    """UsageError where the replay is no run, or the folder is somebody else's."""
+    if replay is not None:
+        read_manifest(Path(replay))
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; choose another -o")
+    if folder.is_dir() and not (folder / MANIFEST).exists():
+        strange = [one.name for one in folder.iterdir() if one.name not in _OWN and not one.name.startswith(".data.")]
+        if strange:
+            raise UsageError(f"{folder} is not empty and holds no run (it holds {strange[0]!r}); choose another -o")
+
+
 def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
     entry = _data_entry(plan.data)
@@ -142,11 +165,9 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
         update = {"judges": tuple(entries.values()), "options": chosen, "status": "running", "updated": now,
                   "summeter": __version__}  # fmt: skip
         return old.model_copy(update=update)
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty and holds no run; choose another -o")
-    if replay is not None:
-        read_manifest(Path(replay))
-    save(plan.data, folder / "data")
+    for left in folder.glob(".data.*"):
+        shutil.rmtree(left)
+    save(plan.data, folder / "data", force=True)
     return Manifest(
         schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
         data=entry, judges=tuple(entries.values()), options=chosen, replayed_from=str(replay) if replay else None,
@@ -218,17 +239,19 @@ def toolbox(llms: Mapping[str, BoundLLM]) -> Any:
 
 
 def finish(folder: Path, journal: Journal, started: Manifest, status: RunStatus) -> None:
-    """The last manifest and the views, whether the run came to its end or not."""
+    """The last manifest and the views, whether the run came to its end or not.
+
+    A run that came to its end with items in error is "incomplete": carrying it on tries those again.
+    """
     journal.manifest(started)
     run = Run(folder)
     judgments = run.judgments()
+    covered = write_views(run, judgments)
     by_status = counts(judgments)
+    ended: RunStatus = "incomplete" if status == "complete" and by_status.get("error") else status
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    final = started.model_copy(
-        update={"status": status, "updated": now, "counts": by_status, "coverage": coverage(by_status)}
-    )
-    write_views(run, judgments)
-    journal.manifest(final)
+    update = {"status": ended, "updated": now, "counts": by_status, "coverage": covered}
+    journal.manifest(started.model_copy(update=update))
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -34,6 +34,9 @@ class LocalExecutor:
                 if not running:
                     return
                 done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                errors = [error for task in done if (error := task.exception()) is not None]
+                if errors:
+                    raise errors[0]  # the others, if any, say the same of other units
                 for task in done:
                     yield task.result()
         finally:

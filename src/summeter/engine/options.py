@@ -29,7 +29,8 @@ class Options(Record):
     @property
     def sampling(self) -> dict[str, object]:
         """What stands in the signature of every evaluator that asks a model."""
-        return {"t": "default" if self.temperature is None else self.temperature, "seed": self.seed}
+        temperature = "default" if self.temperature is None else self.temperature
+        return {"t": temperature, "seed": self.seed, "max": self.max_tokens}
 
 
 class OptionArgs(TypedDict, total=False):

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from summeter.evaluators.base import Evaluator
-from summeter.records import Document, Item, Summary, UsageError, digest
+from summeter.records import Document, Item, Summary, UsageError
 from summeter.store.dataset import Dataset
 from summeter.store.journal import ItemKey
-from summeter.store.manifest import JudgeEntry
+from summeter.store.manifest import JudgeEntry, stem
 
 DoneKey = tuple[str, str, str, str | None]
 
@@ -67,7 +67,7 @@ def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> Judg
     return JudgeEntry(
         name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
         model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
-        reduce=evaluator.reduce, file=f"{evaluator.name}.{digest(signed, 6)}", prepares_only=evaluator.prepares_only,
+        reduce=evaluator.reduce, file=stem(evaluator.name, signed), prepares_only=evaluator.prepares_only,
     )  # fmt: skip
 
 

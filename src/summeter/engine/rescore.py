@@ -13,5 +13,6 @@ def rescore(folder: str | Path) -> Run:
     """Rebuild a run's views (scores, summary) from its judgments. Asks no model, changes no fact."""
     run = Run(folder)
     with Journal(run.folder) as journal:
-        finish(run.folder, journal, run.manifest, run.manifest.status)
+        ended = run.manifest.status
+        finish(run.folder, journal, run.manifest, "complete" if ended == "incomplete" else ended)
     return Run(folder)

@@ -12,9 +12,7 @@ T = TypeVar("T")
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end: in a new loop, or in a thread of its own where a loop runs already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _inside_a_loop():
         return asyncio.run(work)
     box: dict[str, Any] = {}
 
@@ -31,3 +29,11 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
         raise box["error"]
     result: T = box["value"]
     return result
+
+
+def _inside_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

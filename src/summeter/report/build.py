@@ -22,7 +22,7 @@ from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import ALARM, gloss
 from summeter.store.manifest import JudgeEntry
-from summeter.store.run import RunFolder, counts, coverage
+from summeter.store.run import RunFolder, counts
 
 # Names that say nothing: the name of the file or folder around them says more.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
@@ -94,7 +94,7 @@ def _head(view: RunView) -> RunHead:
         counts=tuple(
             Count(status, by_status[status], by_status[status] / total) for status in _STATUSES if status in by_status
         ),
-        wanted=total - by_status.get("skipped", 0), coverage=coverage(by_status),
+        wanted=total - by_status.get("skipped", 0), coverage=view.coverage,
         verdict=pair_verdict(view) if view.pairs and not len(view.table) else verdict(view),
     )  # fmt: skip
 

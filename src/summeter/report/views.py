@@ -13,6 +13,7 @@ from summeter.scoring import (
     PairScore,
     Score,
     SystemTable,
+    coverage,
     pair_scores,
     preferences,
     summary_scores,
@@ -82,6 +83,11 @@ class RunView:
     def pairs(self) -> list[PairScore]:
         """Mean preferences of pairs of systems, as in the run's summary.json."""
         return pair_scores(preferences(self.judgments), seed=self.seed)
+
+    @cached_property
+    def coverage(self) -> float | None:
+        """Share of what was to be judged that could be, each summary and aspect counting once."""
+        return coverage(self.scores, ((one.n, one.missing) for one in preferences(self.judgments)))
 
     @cached_property
     def judged(self) -> set[tuple[str, str]]:

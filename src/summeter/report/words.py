@@ -82,6 +82,8 @@ ALARM = {
     "running": "This run has not finished (or was killed): what follows covers only what was judged so far.",
     "interrupted": "This run was interrupted: what follows covers only what was judged before. "
     "The same summeter score command carries it on.",
+    "incomplete": "In this run some items met an error and have no judgment. "
+    "The same summeter score command tries them again.",
     "failed": "This run failed before its end: what follows covers only what was judged before. "
     "The same summeter score command carries it on.",
 }

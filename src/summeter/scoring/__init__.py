@@ -1,10 +1,10 @@
 """HOW MUCH: judgments to scores; value, n, missing and interval always together."""
 
 from summeter.scoring.pairs import PairScore, Preference, pair_scores, preferences
-from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, composites, dedupe, summary_scores
+from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, composites, coverage, dedupe, summary_scores
 from summeter.scoring.systems import SystemScore, SystemTable, show, system_scores, to_frame
 
 __all__ = [
     "COMPOSED", "COMPOSITE", "PairScore", "Preference", "Score", "SystemScore", "SystemTable", "composites",
-    "dedupe", "pair_scores", "preferences", "show", "summary_scores", "system_scores", "to_frame",
+    "coverage", "dedupe", "pair_scores", "preferences", "show", "summary_scores", "system_scores", "to_frame",
 ]  # fmt: skip

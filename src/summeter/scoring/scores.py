@@ -15,6 +15,8 @@ from summeter.records import Judgment, Record, Status, composite_signature
 COMPOSITE = "composite"
 COMPOSED = ("faithfulness", "completeness", "conciseness")
 _UNITS = frozenset({"sentence", "key_fact", "claim"})
+# Parts of a signature that say what a judge was asked with, rather than what it does.
+_ASKED = frozenset({"judge", "second", "extractor", "validator", "t", "seed", "max", "split", "source", "parser"})
 # The worst status names a score that could not be had.
 _GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
 
@@ -106,34 +108,55 @@ def _why(used: Sequence[Judgment]) -> tuple[Status, str]:
 def composites(scores: Sequence[Score]) -> list[Score]:
     """Mean of faithfulness, completeness and conciseness of one judge family and summary.
 
-    One signature that gives all three aspects has a composite of its own. The others are joined by
-    family, which is what stands before the first dot of the judge's name (`finesure.fact_check` and
-    `finesure.align` are one): a family has a composite when each aspect has exactly one score. If any of
-    the three has no value, neither has the composite.
+    A signature that gives all three aspects has composites of its own. The others are joined by family, which
+    is what stands before the first dot of the judge's name (`finesure.fact_check` and `finesure.align` are
+    one), and only where they were asked alike: same models, same sampling, same splitter. A family of which an
+    aspect has two signatures has no composite, since nobody could say of what. If any of the three has no value,
+    neither has the composite.
 
     >>> rows = [Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect=a, value=v,
     ...               n=1, missing=0, status="ok") for a, v in zip(COMPOSED, (1.0, 0.5, 0.75))]
     >>> composites(rows)[0].value
     0.75
     """
-    by_signature: dict[tuple[str, ...], dict[str, list[Score]]] = {}
-    for score in scores:
-        if score.aspect in COMPOSED:
-            key = (score.judge, score.signature, score.doc_id, score.system)
-            by_signature.setdefault(key, {}).setdefault(score.aspect, []).append(score)
-    by_family: dict[tuple[str, ...], dict[str, list[Score]]] = {}
+    wanted = [score for score in scores if score.aspect in COMPOSED]
+    groups: dict[tuple[str, ...], dict[str, list[Score]]] = {}
+    for score in wanted:
+        groups.setdefault(_kin(score), {}).setdefault(score.aspect, []).append(score)
+    whole = _whole_signatures(wanted)
     made = []
-    for (judge, _, *item), by_aspect in by_signature.items():
-        if len(by_aspect) == len(COMPOSED):
-            made.append(_composite(judge, [by_aspect[aspect][0] for aspect in COMPOSED]))
-            continue
-        for aspect, found in by_aspect.items():
-            family = by_family.setdefault((judge.split(".")[0], *item), {})
-            family.setdefault(aspect, []).extend(found)
-    for (family_name, *_), by_aspect in by_family.items():
-        if len(by_aspect) == len(COMPOSED) and all(len(found) == 1 for found in by_aspect.values()):
-            made.append(_composite(family_name, [by_aspect[aspect][0] for aspect in COMPOSED]))
+    for (family, *_), by_aspect in groups.items():
+        sources = {aspect: {score.signature for score in found} for aspect, found in by_aspect.items()}
+        for signature in sorted(set().union(*sources.values()) & whole):
+            made += _joined(family, by_aspect, dict.fromkeys(COMPOSED, signature))
+        rest = {aspect: found - whole for aspect, found in sources.items()}
+        if all(len(rest.get(aspect, ())) == 1 for aspect in COMPOSED):
+            made += _joined(family, by_aspect, {aspect: next(iter(rest[aspect])) for aspect in COMPOSED})
     return made
+
+
+def _kin(score: Score) -> tuple[str, ...]:
+    """The family of a score's judge, and what it was asked with."""
+    parts = score.signature.split("|")[1:]
+    return (score.judge.split(".")[0], *(part for part in parts if part.partition(":")[0] in _ASKED))
+
+
+def _whole_signatures(scores: Sequence[Score]) -> set[str]:
+    """Signatures that give all three aspects."""
+    aspects: dict[str, set[str]] = {}
+    for score in scores:
+        aspects.setdefault(score.signature, set()).add(score.aspect)
+    return {signature for signature, found in aspects.items() if len(found) == len(COMPOSED)}
+
+
+def _joined(family: str, by_aspect: Mapping[str, Sequence[Score]], sources: Mapping[str, str]) -> list[Score]:
+    """A composite for every summary that has a score of each aspect from the given signatures."""
+    parts: dict[tuple[str, str], list[Score]] = {}
+    for aspect in COMPOSED:
+        for score in by_aspect.get(aspect, ()):
+            if score.signature == sources[aspect]:
+                parts.setdefault((score.doc_id, score.system), []).append(score)
+    return [_composite(family, found) for found in parts.values() if len(found) == len(COMPOSED)]
 
 
 def _composite(family: str, parts: Sequence[Score]) -> Score:
@@ -149,3 +172,21 @@ def _composite(family: str, parts: Sequence[Score]) -> Score:
         status=worst.status if worst else "ok",
         reason=f"{worst.aspect}: {worst.reason}" if worst else None,
     )  # fmt: skip
+
+
+def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = ()) -> float | None:
+    """Share of what was to be judged that has a usable judgment, each summary and aspect counting once.
+
+    A score counts by its share of usable units, a score that could not be had as 0; composites repeat their
+    parts and are left out, and so is what was skipped, which could not have been judged. `preferences` are (n,
+    missing) of pairs. None where nothing was to be judged.
+
+    Two summaries, one with 3 of 4 sentences usable, one in error: (3/4 + 0) / 2 = 0.375.
+    """
+    shares = [
+        0.0 if score.value is None else score.n / (score.n + score.missing)
+        for score in scores
+        if score.aspect != COMPOSITE and score.status != "skipped"
+    ]
+    shares += [n / (n + missing) for n, missing in preferences]
+    return fmean(shares) if shares else None

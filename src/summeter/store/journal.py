@@ -1,16 +1,19 @@
 """Writing a run so that a kill at any point loses nothing that was finished.
 
-One item's judgments by one evaluator are one append; a line in progress.jsonl then says they are there.
-On opening, what stands behind the last line of progress (a torn or unconfirmed append) is cut off, so the
-item is judged again, from stored calls where there are any. When a run ends, its files are put into the
-order of the data, so that equal runs have equal files whatever the order of completion was.
+One item's judgments by one evaluator are one append; a line in progress.jsonl then says they are there, and
+how many. On opening, judgments that no line confirms are dropped wherever they stand, and lines whose
+judgments are not all there are dropped too, so that such an item is judged again, from stored calls where there
+are any. When a run ends, its files are put into the order of the data, so that equal runs have equal files
+whatever the order of completion was.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -21,6 +24,7 @@ from summeter.store.manifest import JudgeEntry, Manifest
 from summeter.store.run import FAILURES, MANIFEST, PROGRESS, Done, Failure, read_lines
 
 ItemKey = tuple[str, str, str | None]
+DoneKey = tuple[str, str, str, str | None]
 
 
 class Journal:
@@ -32,7 +36,8 @@ class Journal:
         (folder / "prepared").mkdir(exist_ok=True)
         self._lock = _lock(folder)
         self._files: dict[Path, IO[bytes]] = {}
-        self.done: dict[tuple[str, str, str, str | None], int] = {}
+        self._broken: OSError | None = None
+        self.done: dict[DoneKey, int] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -53,26 +58,24 @@ class Journal:
         write_text(self.folder / MANIFEST, text + "\n")
 
     def recover(self, judges: Sequence[JudgeEntry]) -> None:
-        """Read what is finished and cut off what a killed writer left unconfirmed."""
+        """Read what is finished, and drop what a killed or failed writer left unconfirmed."""
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
-        self.done = {entry.key: entry.judgments for entry in read_lines(self.folder / PROGRESS, Done)}
+        entries = {entry.key: entry for entry in read_lines(self.folder / PROGRESS, Done)}
+        found: Counter[DoneKey] = Counter()
+        files = [self.folder / "judgments" / f"{judge.file}.jsonl" for judge in judges]
+        for file in files:
+            _cut_torn_line(file)
+            found.update(_item(line) for line in _lines(file))
         for judge in judges:
-            self._cut_unconfirmed(self.folder / "judgments" / f"{judge.file}.jsonl")
             _cut_torn_line(self.folder / "prepared" / f"{judge.file}.jsonl")
-
-    def _cut_unconfirmed(self, file: Path) -> None:
-        _cut_torn_line(file)
-        if not file.exists():
-            return
-        end = 0
-        with file.open("rb") as lines:
-            for line in lines:
-                if _item(line) not in self.done:
-                    break
-                end += len(line)
-        if end < file.stat().st_size:
-            os.truncate(file, end)
+        sound = {key: entry for key, entry in entries.items() if found[key] == entry.judgments}
+        if len(sound) < len(entries):
+            write_lines(self.folder / PROGRESS, (entry.model_dump_json() for entry in sound.values()))
+        if any(key not in sound for key in found):
+            for file in files:
+                _keep(file, sound)
+        self.done = {key: entry.judgments for key, entry in sound.items()}
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Add one item's judgments by one evaluator, then the line that confirms them."""
@@ -93,14 +96,21 @@ class Journal:
         self._append(self.folder / FAILURES, [failure.model_dump_json()])
 
     def _append(self, path: Path, lines: Sequence[str]) -> None:
+        if self._broken is not None:
+            # What follows a failed append could not be told from what belongs to it.
+            raise OSError(self._broken.errno or errno.EIO, f"nothing more is written after: {self._broken}")
         if not lines:
             return
-        if path not in self._files:
-            self._files[path] = path.open("ab", buffering=0)
         data = "".join(line + "\n" for line in lines).encode()
-        written = self._files[path].write(data)
-        if written != len(data):
-            raise OSError(f"{path}: wrote {written} of {len(data)} bytes; is the disk full?")
+        try:
+            if path not in self._files:
+                self._files[path] = path.open("ab", buffering=0)
+            written = self._files[path].write(data)
+            if written != len(data):
+                raise OSError(errno.ENOSPC, f"wrote {written} of {len(data)} bytes", str(path))
+        except OSError as error:
+            self._broken = error
+            raise
 
     def settle(self, judges: Sequence[JudgeEntry], order: Mapping[ItemKey, int]) -> None:
         """Put the judgments, prepared rows and progress into the order of the data, each file in one step."""
@@ -124,10 +134,22 @@ def _progress_rank(line: bytes, place: Mapping[str, int], order: Mapping[ItemKey
     return place[entry.signature], order[(entry.document_id, entry.system, entry.rival)]
 
 
-def _item(line: bytes) -> tuple[str, str, str, str | None]:
+def _item(line: bytes) -> DoneKey:
     row = json.loads(line)
     target = row["target"]
     return row["signature"], target["document_id"], target["system"], target["rival"]
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    if file.exists():
+        with file.open("rb") as lines:
+            yield from lines
+
+
+def _keep(file: Path, sound: Mapping[DoneKey, object]) -> None:
+    """Rewrite a file of judgments with those of sound items only."""
+    if file.exists():
+        write_lines(file, (line.decode().removesuffix("\n") for line in _lines(file) if _item(line) in sound))
 
 
 def _sort_lines(file: Path, rank: Any) -> None:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 from summeter.records import Record, digest
 
 SCHEMA: Literal["summeter-run/1"] = "summeter-run/1"
-RunStatus = Literal["running", "complete", "interrupted", "failed"]
+RunStatus = Literal["running", "complete", "incomplete", "interrupted", "failed"]
 
 # A file of a run lies in the run: a stem that names another folder, or hides, is no stem.
 STEM = re.compile(r"[A-Za-z0-9_][\w.\-]*")

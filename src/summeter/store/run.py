@@ -120,14 +120,19 @@ class RunFolder:
         """Summary scores, recomputed from the judgments."""
         return summary_scores(self.judgments(), self.reduce)
 
-    def summary(self, *, seed: int = 0) -> SystemTable:
+    @property
+    def seed(self) -> int:
+        """The seed its intervals are drawn with: the run's own, else 0."""
+        return int(self.manifest.options.get("seed") or 0)
+
+    def summary(self, *, seed: int | None = None) -> SystemTable:
         """Means of systems with interval, n and missing, over all documents and by domain."""
         domains = {document.id: document.domain for document in self.data.documents.values()}
-        return SystemTable(system_scores(self.scores(), domains, seed=seed))
+        return SystemTable(system_scores(self.scores(), domains, seed=self.seed if seed is None else seed))
 
-    def pairs(self, *, seed: int = 0) -> list[PairScore]:
+    def pairs(self, *, seed: int | None = None) -> list[PairScore]:
         """Mean preferences of each pair of systems by judge and aspect; empty where nothing compares."""
-        return pair_scores(preferences(self.judgments()), seed=seed)
+        return pair_scores(preferences(self.judgments()), seed=self.seed if seed is None else seed)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
@@ -136,16 +141,6 @@ class RunFolder:
 def counts(judgments: list[Judgment]) -> dict[str, int]:
     """Judgments by status."""
     return dict(Counter(judgment.status for judgment in judgments))
-
-
-def coverage(by_status: dict[str, int]) -> float | None:
-    """Share of judgments that are ok among those that could have been (skipped ones could not).
-
-    >>> coverage({"ok": 9, "unparsed": 1, "skipped": 5})
-    0.9
-    """
-    wanted = sum(number for status, number in by_status.items() if status != "skipped")
-    return by_status.get("ok", 0) / wanted if wanted else None
 
 
 def read_manifest(folder: Path) -> Manifest:

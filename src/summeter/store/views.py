@@ -12,13 +12,14 @@ from summeter.scoring import (
     PairScore,
     Score,
     SystemTable,
+    coverage,
     pair_scores,
     preferences,
     summary_scores,
     system_scores,
 )
 from summeter.store.atomic import write_lines, write_text
-from summeter.store.run import RunFolder, counts, coverage
+from summeter.store.run import RunFolder, counts
 
 SCORE_COLUMNS = (
     "doc_id", "system", "judge", "signature", "model", "aspect", "value", "n", "missing", "status", "reason",
@@ -27,11 +28,11 @@ SCORE_COLUMNS = (
 PAIRS = "pairs.jsonl"
 
 
-def write_views(run: RunFolder, judgments: Sequence[Judgment]) -> SystemTable:
-    """Write the views of `run` from its judgments; returns the table of systems."""
+def write_views(run: RunFolder, judgments: Sequence[Judgment]) -> float | None:
+    """Write the views of `run` from its judgments; returns the coverage."""
     scores = summary_scores(judgments, run.reduce)
     domains = {document.id: document.domain for document in run.data.documents.values()}
-    seed = int(run.manifest.options.get("seed") or 0)
+    seed = run.seed
     table = SystemTable(system_scores(scores, domains, seed=seed))
     write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in scores))
     write_text(run.folder / "scores.csv", _csv(scores))
@@ -40,9 +41,10 @@ def write_views(run: RunFolder, judgments: Sequence[Judgment]) -> SystemTable:
         write_lines(run.folder / PAIRS, (one.model_dump_json() for one in compared))
     else:
         (run.folder / PAIRS).unlink(missing_ok=True)
-    summary = _summary(judgments, table, pair_scores(compared, seed=seed))
+    covered = coverage(scores, ((one.n, one.missing) for one in compared))
+    summary = _summary(judgments, covered, table, pair_scores(compared, seed=seed))
     write_text(run.folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
-    return table
+    return covered
 
 
 def _csv(scores: Sequence[Score]) -> str:
@@ -55,12 +57,13 @@ def _csv(scores: Sequence[Score]) -> str:
     return text.getvalue()
 
 
-def _summary(judgments: Sequence[Judgment], table: SystemTable, pairs: Sequence[PairScore]) -> dict[str, object]:
-    by_status = counts(list(judgments))
+def _summary(
+    judgments: Sequence[Judgment], covered: float | None, table: SystemTable, pairs: Sequence[PairScore]
+) -> dict[str, object]:
     return {
         "schema": "summeter/1",
-        "counts": by_status,
-        "coverage": coverage(by_status),
+        "counts": counts(list(judgments)),
+        "coverage": covered,
         "ranking": table.ranking(),
         "rows": table.to_dicts(),
         "pairs": [one.model_dump() for one in pairs],
