@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -10,7 +12,8 @@ from pydantic import ValidationError
 from summeter.cli import meta_options
 from summeter.meta import matrix
 from summeter.meta.gold import Tie
-from summeter.meta.results import CONTRACT, Row, Study, join, pair_name, payload, show_p
+from summeter.meta.results import CONTRACT, Row, Study, join, pair_name, payload, read_study, show_p
+from summeter.records import InputError
 
 ROW = Row(study="correlation", judge="rts", aspect="coherence", statistic="pearson", value=0.5, n=9)
 NONE = Row(
@@ -85,3 +88,76 @@ def test_small_formats() -> None:
 )  # fmt: skip
 def test_the_command_line_offers_what_the_studies_take(ours: type, theirs: type) -> None:
     assert list(ours) == list(theirs)  # type: ignore[call-overload]
+
+
+def printed(**more: Any) -> dict[str, Any]:
+    row = {"study": "correlation", "judge": "rts", "statistic": "pearson", "value": 0.5, "n": 9}
+    return {"schema": "summeter/1", "rows": [row], **more}
+
+
+def test_what_json_printed_is_read_again(tmp_path: Path) -> None:
+    rows = [
+        Row(study="correlation", statistic="pearson", value=0.5, n=9, details={"group": "é", "k": 3}),
+        Row(study="correlation", statistic="pearson", value=None, status="undefined", reason="constant", n=0),
+    ]
+    study = Study("mine", rows, ["one"])
+    file = tmp_path / "study.json"
+    file.write_text(json.dumps(payload(study)), encoding="utf-8-sig")  # some shells write a byte-order mark
+    again = read_study(file)
+    assert (again.name, again.rows, again.notes) == (study.name, study.rows, study.notes)
+
+
+def test_a_study_without_a_name_has_that_of_its_rows() -> None:
+    assert Study.from_payload(printed()).name == "correlation"
+    assert Study.from_payload({"schema": "summeter/1", "rows": []}).name == "study"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ([], "f.json: is not an object; give what `summeter meta ... --json` printed"),
+        ({"rows": []}, "f.json: schema: is None, not 'summeter/1'"),
+        ({**printed(), "schema": "summeter/9"}, "f.json: schema: is 'summeter/9'"),
+        ({"schema": "summeter/1"}, "f.json: rows: is not a list of rows"),
+        (printed(rows={}), "f.json: rows: is not a list of rows"),
+        (printed(study=3), "f.json: study: is not a name"),
+        (printed(notes="one"), "f.json: notes: is not a list of texts"),
+        (printed(rows=[3]), "f.json: rows[0]: Input should be a valid dictionary"),
+        (printed(rows=[{**printed()["rows"][0], "n": "many"}]), "f.json: rows[0].n: Input should be a valid integer"),
+        (printed(rows=[{**printed()["rows"][0], "vlaue": 1}]), "f.json: rows[0].vlaue: Extra inputs"),
+        (
+            printed(rows=[{**printed()["rows"][0], "value": None}]),
+            "f.json: rows[0]: a row of correlation has the value",
+        ),
+    ],
+)
+def test_what_is_no_study_is_named_by_file_and_field(data: object, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Study.from_payload(data, "f.json")
+    assert str(caught.value).startswith(said)
+
+
+def test_every_row_at_fault_is_named() -> None:
+    with pytest.raises(InputError) as caught:
+        Study.from_payload(printed(rows=[{}, printed()["rows"][0], {"study": "x", "statistic": "y", "value": 1}]), "f")
+    fields = [fault.field for fault in caught.value.faults]
+    assert fields == ["rows[0].study", "rows[0].statistic", "rows[0].value", "rows[0].n", "rows[2].n"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"judge  value", "is not JSON"),
+        (b'{"schema": "summeter/1", "rows": [NaN]}', "NaN"),
+        (b"\xff\xfe{", "is not UTF-8"),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_files_that_cannot_be_read(content: bytes | None, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "study.json"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read_study(file)
+    assert caught.value.faults[0].file == str(file)
+    assert said in str(caught.value)

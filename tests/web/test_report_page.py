@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from report import duel_runs as duels
 from report import fake_runs as fake
+from report import studies as made
 from report import xss
 
 from summeter.report import html
@@ -61,6 +62,19 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def duel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("duel")
     return html([duels.make(folder / "run")], folder / "page.html")
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("studied")
+    studies = [made.correlation(), made.comparison(), made.preferences(), made.long(61)]
+    return html([fake.make(folder / "run"), *studies], folder / "page.html")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("alone")
+    return html([made.hostile(), made.correlation()], folder / "page.html", title=xss.CORPUS[0])
 
 
 @pytest.fixture
@@ -263,6 +277,40 @@ def test_a_card_names_its_rivals_and_a_failed_pair_leads_to_it(visit: Any, duel:
         "fluency worse than aster (shown first) — aster says less",
         "fluency worse than aster (shown second) — birch says less",
     ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_studies_can_be_read(visit: Any, studied: Path, scheme: str) -> None:
+    page = visit(studied, scheme=scheme)
+    folded = page.locator("#studies .long-table")
+    assert not folded.locator("table").is_visible()
+    folded.locator("summary").click()
+    assert folded.locator("tbody tr").count() == 61
+    assert page.evaluate(CONTRAST) == []
+
+
+@pytest.mark.parametrize("which", ["studied", "alone"])
+def test_on_a_phone_studies_scroll_in_a_region_of_their_own(
+    visit: Any, which: str, request: pytest.FixtureRequest
+) -> None:
+    page = visit(request.getfixturevalue(which), width=390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    region = page.locator("#studies .scroll").last if which == "alone" else page.locator("#studies .scroll").first
+    assert region.evaluate("node => node.scrollWidth > node.clientWidth")
+    region.focus()
+    page.keyboard.press("ArrowRight")
+    until(page, lambda: region.evaluate("node => node.scrollLeft") > 0)
+    # No column is squeezed to a letter a line.
+    assert page.locator("#studies tbody th").last.evaluate("node => node.offsetHeight") < 120
+
+
+def test_a_page_of_studies_alone_is_whole(visit: Any, alone: Path) -> None:
+    page = visit(alone)
+    assert page.locator("table.study").count() == len(xss.CORPUS) + 1
+    assert page.locator("#studies :is(img, iframe, base, math, script, style, link, meta, a)").count() == 0
+    assert page.locator("#items, #failures, #ranking").count() == 0
+    page.locator("#theme").click()
+    assert page.locator("#theme").inner_text() == "Theme: light"
 
 
 @pytest.mark.parametrize("which", ["one", "two", "duel", "hostile"])

@@ -1,0 +1,69 @@
+"""Hand-made studies: what `sm.meta` returns, in few rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from report import xss
+
+from summeter.meta.results import Row, Study
+
+INTERVAL = "95% percentile bootstrap by document, 100 resamples, seed 0"
+PEOPLE = "human.ratings|merge:mean|v:1"
+
+
+def row(study: str = "correlation", statistic: str = "pearson", value: float | None = 0.5, **more: Any) -> Row:
+    """A row of a judge; without a value, an undefined one."""
+    lost = {} if value is not None else {"status": "undefined", "reason": "the judge's values are all the same"}
+    usual = {"judge": "rts", "signature": "rts|v:1", "aspect": "coherence", "gold_aspect": "coherence", "n": 9}
+    return Row(study=study, statistic=statistic, value=value, **{**usual, **lost, **more})
+
+
+def correlation() -> Study:
+    """With an interval, without one, against another aspect, and undefined."""
+    full = row(value=0.5123, level="summary", average="pooled", low=0.2, high=0.8, p=0.0312, n=1200, missing=3,
+               gold_signature=PEOPLE, interval=INTERVAL)  # fmt: skip
+    bare = row(value=-0.25, level="summary", average="pooled", status="no_interval", reason="too few documents",
+               domain="news", p=1e-9)  # fmt: skip
+    other = row(value=0.1, level="summary", average="pooled", aspect="rouge1", gold_aspect="completeness")
+    none = row(value=None, level="summary", average="pooled", system="cedar", n=2)
+    return Study("correlation", [full, bare, other, none], ["fluency was left out: people gave no votes"])
+
+
+def comparison() -> Study:
+    """Rows with verdicts in words, and one whose value is a count."""
+    said = {"verdict": "A is ahead of B."}
+    rows = [
+        row("compare", "mean_difference", 0.04, pair="A-B", p=0.2, low=-0.1, high=0.2, interval=INTERVAL, details=said),
+        row("compare", "mean_difference", 0.05, pair="A-C", details={"verdict": "A and C are not told apart."}),
+        row("compare", "mean_difference", 0.05, pair="A-D", details=said),
+        row("compare", "cluster", 1.0, system="A"),
+        row("compare", "cluster", 1.5, system="B"),
+    ]
+    return Study("compare", rows)
+
+
+def preferences() -> Study:
+    """Two kinds of rows in one study."""
+    return Study("prefer", [
+        row("pair", "points", 4.5, pair="A-B"),
+        row("correct_preferences", "correct_preferences", 2.0, details={"pairs": "chain", "run": "/secret/first"}),
+    ])  # fmt: skip
+
+
+def long(rows: int) -> Study:
+    """As many rows as asked for."""
+    return Study("stability", [row("per_candidate", system=f"system {at}") for at in range(rows)])
+
+
+def hostile() -> Study:
+    """Each text of the corpus in every field that may hold one."""
+    rows = []
+    for at, text in enumerate(xss.CORPUS):
+        names = dict.fromkeys(("judge", "signature", "model", "aspect", "gold_signature", "interval", "level"), text)
+        groups = dict.fromkeys(("average", "system", "domain", "category", "pair"), text)
+        details = {"verdict": text, "group": text, "pairs": text, "run": text}
+        lost = {"value": None, "status": "undefined", "reason": text} if at % 2 else {"value": 0.5, "reason": text}
+        about = {**names, **groups, **lost, "gold_aspect": f"gold {text}", "n": 1, "details": details}
+        rows.append(Row(study=f"kind {text}", statistic=text, **about))
+    return Study(f"study {xss.CORPUS[0]}", rows, xss.CORPUS)

@@ -1,0 +1,164 @@
+"""Studies on the page: what the blocks hold, and what the page says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from report import fake_runs as fake
+from report import studies as made
+from report import xss
+from report.test_html import ATTRIBUTES, TAGS, read
+
+from summeter.meta.results import Study
+from summeter.records import UsageError
+from summeter.report import html
+from summeter.report.blocks import StudyBlock
+from summeter.report.build import page
+from summeter.report.standing import as_cell, places_of
+from summeter.report.study_words import STUDIES, about
+from summeter.scoring import SystemScore
+
+
+def block(*given: Study) -> StudyBlock:
+    found = page(given).studies
+    assert len(found) == 1
+    return found[0]
+
+
+def test_a_study_is_one_table_with_what_its_rows_are_about() -> None:
+    found = block(made.correlation())
+    assert found.title == "Correlation with people"
+    table = found.tables[0]
+    assert table.title is None
+    assert (table.meaning or "").startswith("How far a judge's scores rise and fall with people's")
+    assert table.columns == ("judge", "aspect", "level", "average", "system", "domain", "statistic")
+    assert [row.names for row in table.rows] == [
+        ("rts", "coherence", "summary", "pooled", "", "", "pearson"),
+        ("rts", "coherence", "summary", "pooled", "", "news", "pearson"),
+        ("rts", "rouge1 against completeness", "summary", "pooled", "", "", "pearson"),
+        ("rts", "coherence", "summary", "pooled", "cedar", "", "pearson"),
+    ]
+    assert (table.tested, table.lacking, table.folded) == (True, True, False)
+    assert [(row.value, row.bare, row.reason) for row in table.rows] == [
+        (0.5123, False, None), (-0.25, True, "too few documents"), (0.1, False, None),
+        (None, False, "the judge's values are all the same"),
+    ]  # fmt: skip
+    assert (found.signatures, found.people, found.intervals) == (("rts|v:1",), (made.PEOPLE,), (made.INTERVAL,))
+    assert found.notes == ("fluency was left out: people gave no votes",)
+
+
+def test_verdicts_stand_once_and_counts_are_whole() -> None:
+    found = block(made.comparison())
+    assert found.verdicts == ("A is ahead of B.", "A and C are not told apart.")
+    # A cluster is a number of a group; the mean of two of them would not be.
+    assert [row.digits for row in found.tables[0].rows] == [3, 3, 3, 0, 3]
+
+
+def test_kinds_of_rows_have_tables_of_their_own_and_no_path_is_shown() -> None:
+    found = block(made.preferences())
+    assert found.title == "Who is preferred"
+    assert [table.title for table in found.tables] == ["Pairs of systems", "Correct preferences"]
+    assert found.tables[1].columns == ("run", "judge", "aspect", "pairs", "statistic")
+    assert found.tables[1].rows[0].names == ("first", "rts", "coherence", "chain", "correct_preferences")
+
+
+def test_studies_of_one_name_share_a_table_and_are_told_apart_where_they_must() -> None:
+    summary = Study("correlation", [made.row(level="summary")], ["one"])
+    system = Study("correlation", [made.row(level="system")], ["one", "two"])
+    found = block(summary, system)
+    assert found.notes == ("one", "two")
+    assert [row.names for row in found.tables[0].rows] == [
+        ("rts", "coherence", "summary", "pearson"), ("rts", "coherence", "system", "pearson"),
+    ]  # fmt: skip
+    again = block(summary, Study("correlation", [made.row(level="summary", value=0.75)]))
+    assert again.tables[0].columns[0] == "study"
+    assert [row.names[0] for row in again.tables[0].rows] == ["1", "2"]
+
+
+@pytest.mark.parametrize(("rows", "folded"), [(60, False), (61, True)])
+def test_a_long_table_is_folded(rows: int, folded: bool, tmp_path: Path) -> None:
+    assert block(made.long(rows)).tables[0].folded is folded
+    text = html([made.long(rows)], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ('<details class="long-table"><summary>All 61 rows</summary>' in text) is folded
+    read(text)
+
+
+def test_an_unknown_study_keeps_its_name_and_an_empty_one_says_so(tmp_path: Path) -> None:
+    mine = block(Study("mine", [made.row("mine")]))
+    assert (mine.title, mine.tables[0].meaning) == ("mine", None)
+    text = html([Study("correlation", [])], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "This study has no rows." in text
+
+
+def test_every_study_has_its_words(root: Path) -> None:
+    code = "\n".join(file.read_text("utf-8") for file in (root / "src" / "summeter" / "meta").glob("*.py"))
+    names = set(re.findall(r"""(?:\bstudy=|"study": |STUDY = |_judge_rows\(part, |Study\()"([a-z_]+)\"""", code))
+    assert len(names) > 20
+    assert names <= set(STUDIES)
+    assert all(about(name).title != name for name in names)
+
+
+def text_of(html_text: str) -> str:
+    bare = re.sub(r"<(script|style).*?</\1>|<[^>]+>", " ", html_text, flags=re.DOTALL)
+    return re.sub(r"\s+", " ", bare)
+
+
+def test_a_page_of_studies_alone(tmp_path: Path) -> None:
+    studies = [made.correlation(), made.comparison()]
+    text = html(studies, tmp_path / "page.html").read_text(encoding="utf-8")
+    found = read(text)
+    assert found.tags <= TAGS
+    assert 'id="ranking"' not in text
+    assert 'id="failures"' not in text
+    said = text_of(text)
+    assert "Correlation with people and Differences that are not chance" in said
+    assert "0.512 [0.200, 0.800] 0.031 1,200 3" in said
+    assert "−0.250 no interval too few documents &lt;.001 9 0" in said
+    assert "no number: the judge&#39;s values are all the same" in said
+    assert "A is ahead of B." in said
+    for line in ("rts|v:1", made.PEOPLE, made.INTERVAL, "fluency was left out: people gave no votes"):
+        assert line in said
+
+
+def test_runs_and_studies_in_any_order(tmp_path: Path) -> None:
+    run = fake.make(tmp_path / "run")
+    first = html([run, made.correlation()], tmp_path / "a.html").read_text(encoding="utf-8")
+    second = html([made.correlation(), run], tmp_path / "b.html").read_text(encoding="utf-8")
+    assert first == second
+    places = [first.index(f'id="{name}"') for name in ("ranking", "strengths", "studies", "failures", "items")]
+    assert places == sorted(places)
+    assert 'href="#studies"' in first
+    assert 'id="studies"' not in html([run], tmp_path / "c.html").read_text(encoding="utf-8")
+
+
+def test_hostile_texts_in_every_field(tmp_path: Path) -> None:
+    text = html([made.hostile(), xss.run(tmp_path / "run")], tmp_path / "page.html").read_text(encoding="utf-8")
+    plain = html([fake.make(tmp_path / "plain")], tmp_path / "plain.html").read_text(encoding="utf-8")
+    found = read(text)
+    assert found.tags <= TAGS
+    assert {name for _, name, _ in found.attributes} <= ATTRIBUTES
+    assert found.raw["style"] == read(plain).raw["style"]
+    assert [len(found.raw["script"]), found.raw["script"][1]] == [2, read(plain).raw["script"][1]]
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 20
+
+
+def test_what_is_neither_run_nor_study() -> None:
+    with pytest.raises(UsageError, match="at least one run or study"):
+        page([])
+    with pytest.raises(UsageError, match="made of runs and studies; it was given a str"):
+        page(["run"])  # type: ignore[list-item]
+
+
+def test_means_that_differ_in_the_last_digit_are_level() -> None:
+    def mean(system: str, value: float) -> SystemScore:
+        return SystemScore(
+            system=system, judge="j", signature="j|v:1", model=None, aspect="a", value=value, low=None, high=None, n=3,
+            missing=0, interval="none",
+        )  # fmt: skip
+
+    # 0.1 + 0.2 is 0.30000000000000004.
+    assert places_of([0.3, 0.1 + 0.2, 0.2]) == [1, 1, 3]
+    cells = [as_cell(mean(name, value), 0.1 + 0.2) for name, value in (("x", 0.3), ("y", 0.1 + 0.2), ("z", 0.299999))]
+    assert [cell is not None and cell.best for cell in cells] == [True, True, False]
