@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +22,16 @@ app = typer.Typer(
 )  # fmt: skip
 
 INTERRUPTED = 130
+INTERNAL = 1
 USAGE = 2
+CARRIES_ON = "what was finished is kept, the same command carries on"
+
+# What the user can mend by naming another place or changing its rights; anything else is not of their making.
+_MENDED = frozenset(
+    {errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOENT, errno.EROFS,
+     errno.ENAMETOOLONG, errno.ELOOP}
+)  # fmt: skip
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def _version(asked: bool) -> None:
@@ -49,30 +62,74 @@ app.command("doctor")(show.doctor)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Entry point. Never shows a traceback for an error of the user's or of a provider."""
+    """Entry point. Never shows a traceback for an error of the user's, of the disk's or of a provider."""
     try:
-        code = app(args=arguments, standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        _invoke(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()  # here, where a reader that went away can still be met
+        code = 0
+    except typer.Exit as end:
+        code = end.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("summeter: interrupted; what was finished is kept, the same command carries on", err=True)
-        sys.exit(INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`): nothing to say, and no stdout to say it on.
-        sys.stderr.close()
-        sys.exit(0)
+        typer.echo(f"summeter: interrupted; {CARRIES_ON}", err=True)
+        code = INTERRUPTED
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):  # which rich turns into an exit with 1
+            raise
+        code = _hushed()
     except Exception as error:  # noqa: BLE001 - every error of ours becomes a message, the others are raised again
-        sys.exit(_explain(error))
+        code = _explain(_first(error))
+    sys.exit(code)
+
+
+def _invoke(arguments: list[str]) -> None:
+    # Not `app()`: that makes an exit of its own of Ctrl-C and of a closed pipe.
+    command = typer.main.get_command(app)
+    with command.make_context("summeter", list(arguments)) as context:
+        command.invoke(context)
+
+
+def _first(error: Exception) -> Exception:
+    """The first single error in a group of errors."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _hushed() -> int:
+    """The reader of our output went away (`| head`): nothing to say, and no stdout to say it on."""
+    with suppress(OSError, ValueError):  # a stdout without a descriptor has nothing to flush either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _explain(error: Exception) -> int:
-    """Print an error we mean to raise and give its exit code; raise any other again."""
+    """Print an error we mean to raise, or one of the disk's, and give its exit code; raise any other again."""
     from summeter.records import SummeterError
 
+    if isinstance(error, BrokenPipeError):
+        return _hushed()
     if isinstance(error, SummeterError):
         typer.echo(f"summeter: {error}", err=True)
         return error.exit_code
+    if isinstance(error, OSError):
+        typer.echo(f"summeter: {_of_disk(error)}", err=True)
+        return USAGE if error.errno in _MENDED else INTERNAL
     show = getattr(error, "show", None)  # a usage error of the command line's own
     if callable(show):
         show()
         return int(getattr(error, "exit_code", USAGE))
     raise error
+
+
+def _of_disk(error: OSError) -> str:
+    if error.errno in _FULL:
+        return f"no space left on device; {CARRIES_ON}"
+    why = error.strerror or str(error) or type(error).__name__
+    name = error.filename2 or error.filename
+    if not isinstance(name, str | bytes | os.PathLike):
+        return why
+    path = Path(os.fsdecode(name))
+    # What is not there is made where there is a folder for it, so it was to be read.
+    gone = error.errno == errno.ENOENT and path.parent.is_dir()
+    closed = error.errno in {errno.EACCES, errno.EPERM} and os.access(path, os.F_OK) and not os.access(path, os.R_OK)
+    return f"cannot {'read' if gone or closed else 'write'} {path}: {why}"

@@ -1,0 +1,155 @@
+"""How a command ends when the disk, the reader of its output or its user will have it so."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import rows
+
+from summeter.cli.main import main
+from summeter.engine.runs import Run
+
+CARRIES_ON = "what was finished is kept, the same command carries on"
+
+
+def ended(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    """Exit code and what stood on stderr."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return int(end.value.code or 0), capsys.readouterr().err
+
+
+@pytest.fixture
+def flat(tmp_path: Path) -> Path:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    return file
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def load(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("summeter.store.dataset.load", load)
+
+
+class TestTheDisk:
+    def test_a_run_under_a_file_is_no_folder(self, capsys: pytest.CaptureFixture[str], flat: Path) -> None:
+        code, said = ended(capsys, "score", flat, "-e", "abstractiveness", "-o", flat / "run", "--quiet")
+        assert code == 2
+        assert said.startswith(f"summeter: cannot write {flat}/run")
+        assert said.endswith(": Not a directory\n")
+        assert said.count("\n") == 1
+
+    @pytest.mark.parametrize(
+        ("number", "name"),
+        [(errno.EACCES, "Permission denied"), (errno.ENOTDIR, "Not a directory"), (errno.EISDIR, "Is a directory"),
+         (errno.EEXIST, "File exists"), (errno.ENOENT, "No such file or directory"),
+         (errno.EROFS, "Read-only file system")],
+    )  # fmt: skip
+    def test_what_the_user_can_mend_ends_with_2(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, number: int, name: str
+    ) -> None:
+        failing(monkeypatch, OSError(number, os.strerror(number), "no/such/place"))
+        assert ended(capsys, "data", "show", "x.jsonl") == (2, f"summeter: cannot write no/such/place: {name}\n")
+
+    def test_of_two_names_the_one_asked_for_is_said(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        failing(monkeypatch, OSError(errno.EACCES, "Permission denied", "/a/.tmp", None, "/a/out"))
+        assert ended(capsys, "data", "show", "x.jsonl") == (2, "summeter: cannot write /a/out: Permission denied\n")
+
+    def test_what_is_not_there_was_to_be_read(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        failing(monkeypatch, FileNotFoundError(errno.ENOENT, "No such file or directory", str(tmp_path / "gone")))
+        _, said = ended(capsys, "data", "show", "x.jsonl")
+        assert said == f"summeter: cannot read {tmp_path}/gone: No such file or directory\n"
+
+    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+    def test_a_full_disk_in_a_group_of_errors(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, number: int
+    ) -> None:
+        inner = ExceptionGroup("inner", [OSError(number, os.strerror(number), "x"), ValueError("later")])
+        failing(monkeypatch, ExceptionGroup("outer", [inner]))
+        assert ended(capsys, "data", "show", "x") == (1, f"summeter: no space left on device; {CARRIES_ON}\n")
+
+    def test_an_error_of_the_disk_without_a_name(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        failing(monkeypatch, OSError(errno.EIO, "Input/output error"))
+        assert ended(capsys, "data", "show", "x") == (1, "summeter: Input/output error\n")
+
+    def test_what_nobody_foresaw_is_raised(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        failing(monkeypatch, ZeroDivisionError("oops"))
+        with pytest.raises(ZeroDivisionError):
+            main(["data", "show", "x"])
+
+
+INTERRUPTED = """
+import asyncio, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+from summeter.cli.main import main
+from summeter.evaluators.overlap.novelty import Abstractiveness
+
+judge = Abstractiveness.judge
+
+async def interrupted(self, item, prepared, tools):
+    if (item.document.id, item.summary.system) == ("d1", "a"):  # once: the second Ctrl-C is for the impatient
+        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+        await asyncio.sleep(5)
+    return await judge(self, item, prepared, tools)
+
+Abstractiveness.judge = interrupted
+main(["score", *sys.argv[2:], "-e", "abstractiveness", "--quiet"])
+"""
+
+
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_command_says_how_to_go_on(tmp_path: Path, flat: Path, sent: str) -> None:
+    out = tmp_path / "run"
+    command = [sys.executable, "-c", INTERRUPTED, sent, str(flat), "-o", str(out)]
+    got = subprocess.run(command, capture_output=True, check=False, text=True)
+    assert (got.returncode, got.stderr) == (130, f"summeter: interrupted; {CARRIES_ON}\n")
+    assert Run(out).manifest.status == "interrupted"
+
+
+@pytest.mark.parametrize("arguments", [["list", "evaluators"], ["score", "FLAT", "-e", "abstractiveness", "-o", "RUN"],
+                                       ["data", "export", "FLAT", "-o", "-"], ["--help"]])  # fmt: skip
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, flat: Path, arguments: list[str]) -> None:
+    words = [{"FLAT": str(flat), "RUN": str(tmp_path / "run")}.get(word, word) for word in arguments]
+    reader, writer = os.pipe()
+    os.close(reader)  # as `| head` that has seen enough
+    try:
+        got = subprocess.run([sys.executable, "-m", "summeter", *words], stdout=writer, stderr=subprocess.PIPE,
+                             check=False, text=True)  # fmt: skip
+    finally:
+        os.close(writer)
+    assert got.returncode == 0, got.stderr
+    assert "Error" not in got.stderr
+    assert "Broken" not in got.stderr
+
+
+class TestRoles:
+    def test_a_misspelt_role_is_named(self, capsys: pytest.CaptureFixture[str], flat: Path, tmp_path: Path) -> None:
+        code, said = ended(capsys, "score", flat, "-e", "finesure", "-m", "judge=openai/x", "-m", "jugde=openai/x",
+                           "-o", tmp_path / "run")  # fmt: skip
+        assert code == 2
+        assert "the role 'jugde', which no evaluator asks for; did you mean judge? Roles of finesure: " in said
+        assert not (tmp_path / "run").exists()
+
+    @pytest.mark.parametrize("more", [[], ["--dry-run"]])
+    def test_a_model_that_nobody_asks_is_an_error(
+        self, capsys: pytest.CaptureFixture[str], flat: Path, tmp_path: Path, more: list[str]
+    ) -> None:
+        code, said = ended(capsys, "score", flat, "-m", "openai/x", "-o", tmp_path / "run", *more)
+        assert code == 2
+        assert "the role 'judge', but no model is asked by support, abstractiveness; drop -m" in said
+        assert not (tmp_path / "run").exists()
