@@ -83,7 +83,7 @@ def test_markdown_escapes_names() -> None:
         high=None, n=1, missing=0, interval="none",
     )  # fmt: skip
     line = markdown(SystemTable([row])).splitlines()[2]
-    assert line.startswith(r"| 1 | a\|b\<script\> # x | 1.00 n=1 |")
+    assert line.startswith(r"| 1 | a\|b\<script\> # x | 1.00 n=1, 0 missing |")
 
 
 @pytest.mark.parametrize("terminal", [True, False])

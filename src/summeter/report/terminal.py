@@ -162,7 +162,7 @@ def _lines(cell: SystemScore | None) -> list[str]:
     """A cell from top to bottom: value, interval, counts."""
     if cell is None:
         return ["-"]
-    counts = f"n={cell.n}" + (f", {cell.missing} missing" if cell.missing else "")
+    counts = f"n={cell.n}, {cell.missing} missing"
     if cell.value is None:
         return ["-", counts]
     value = number(cell.value).replace("−", "-")

@@ -134,12 +134,11 @@ class SystemTable:
 
 
 def show(cell: SystemScore | None) -> str:
-    """`0.83 [0.75, 0.90] n=18` (and `missing=2` when there are any); a dash for no value."""
+    """`0.83 [0.75, 0.90] n=18 missing=0`; a dash for no value."""
     if cell is None or cell.value is None:
         return f"-  n=0 missing={cell.missing}" if cell else "-"
     ends = "" if cell.low is None else f" [{cell.low:.2f}, {cell.high:.2f}]"
-    missing = f" missing={cell.missing}" if cell.missing else ""
-    return f"{cell.value:.2f}{ends} n={cell.n}{missing}"
+    return f"{cell.value:.2f}{ends} n={cell.n} missing={cell.missing}"
 
 
 def _order(aspect: str) -> tuple[int, str]:
