@@ -76,3 +76,14 @@ def test_core_stays_small(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     assert len(project["dependencies"]) <= 12
     assert not [name for name in project["dependencies"] if "torch" in name]
+
+
+def test_the_readme_example_runs(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it but the last line, which needs a key."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(root / "examples")
+    block = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)[0]
+    lines = block.strip().splitlines()
+    assert "FineSurE()" in lines[-1]
+    exec("\n".join(lines[:-1]), {})
+    assert (tmp_path / "first.html").is_file()
