@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,10 +29,11 @@ from summeter.store.dataset import Dataset, load, save
 from summeter.store.faults import Faults
 from summeter.store.formats import Row, file_name, format_of, read_rows
 from summeter.store.journal import Journal
-from summeter.store.manifest import DataEntry, JudgeEntry, Manifest
+from summeter.store.manifest import DataEntry, JudgeEntry, Manifest, stem
 from summeter.store.run import CALLS
 
 NO_OUTPUT = "no raw output was given for this summary"
+NAME = re.compile(r"(?!.*\.\.)[\w.\-+ ]{1,80}")  # of an evaluator: it names files and stands in signatures
 
 
 class Imported(NamedTuple):
@@ -102,9 +104,9 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Raw], dict[tuple[str, st
     """The rows that count, and for each judge how many were asked again."""
     faults = Faults(file_name(raw))
     summaries = {(one.document_id, one.system): one for one in data.summaries}
-    known = frozenset(names())  # once: it looks through every installed package
+    known = _Catalog()
     found: dict[tuple[Any, ...], Raw] = {}
-    asked: dict[tuple[Any, ...], float] = {}
+    asked: dict[tuple[Any, ...], int | float] = {}
     repeated: dict[tuple[str, str | None, bool], int] = {}
     for row in read_rows(raw, faults, format_of(raw)):
         read = _Reader(row, faults, data, summaries, known).read()
@@ -112,8 +114,7 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Raw], dict[tuple[str, st
             continue
         rival = read.item.rival.system if read.item.rival else None
         key = (*read.judge, read.aspect, read.item.document.id, read.item.summary.system, rival, read.unit, read.index)
-        attempt = row.cells.get("attempt")
-        turn = float(attempt) if isinstance(attempt, int | float) else 0.0
+        turn = row.cells.get("attempt") or 0
         if key in found:
             repeated[read.judge] = repeated.get(read.judge, 0) + 1
         if key not in found or turn >= asked[key]:
@@ -124,12 +125,33 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Raw], dict[tuple[str, st
     return list(found.values()), repeated
 
 
+class _Catalog:
+    """What the catalog says of raw rows, asked once: it looks through every installed package."""
+
+    def __init__(self) -> None:
+        self.names = frozenset(names())
+        self._refused: dict[tuple[str, str], str | None] = {}
+
+    def refused(self, evaluator: str, aspect: str) -> str | None:
+        """Why an evaluator that is set to one aspect cannot be set to this one, or None."""
+        key = evaluator, aspect
+        if key not in self._refused:
+            self._refused[key] = None
+            if "aspect" in find(evaluator).model_fields:
+                try:
+                    _reader(evaluator, aspect)
+                except UsageError:
+                    measured = ", ".join(find(evaluator).aspects)
+                    self._refused[key] = f"{aspect!r} is not an aspect of {evaluator!r}; it has {measured}"
+        return self._refused[key]
+
+
 class _Reader:
     """Checks one row; every fault is noted with its line and field."""
 
     def __init__(
         self, row: Row, faults: Faults, data: Dataset, summaries: Mapping[tuple[str, str], Any],
-        known: Collection[str],
+        known: _Catalog,
     ) -> None:  # fmt: skip
         self.cells, self.line, self.faults = row.cells, row.line, faults
         self.data, self.summaries, self.known = data, summaries, known
@@ -142,18 +164,21 @@ class _Reader:
         output, value = self._output(), self._value()
         if output is None and value is None and not self.bad:
             self._fault("output", "is missing; give the raw reply, or a number as `value`")
-        if output is not None and evaluator is not None and evaluator not in self.known:
-            self._fault("evaluator", f"{evaluator!r} is not in the catalog, so nothing can read its output; "
-                                     "`summeter list evaluators` names those that can")  # fmt: skip
+        self._check_judge(evaluator, aspect, raw=output is not None)
+        self._check_attempt()
+        if rival is not None and rival == system:
+            self._fault("rival", f"is the system itself, {system!r}; a summary is compared with another's")
         if rival is not None and self.cells.get("order") == "ba":
             system, rival = rival, system
         elif rival is not None and self.cells.get("order") not in {"ab", None}:
             self._fault("order", "must be ab or ba")
         one = self._item(doc_id, system, rival)
-        unit = self._unit(rival)
+        unit, index = self._unit(rival), self._index()
+        if one is not None and output is None:
+            self._check_index(one, unit, index)
         if self.bad or one is None or evaluator is None or aspect is None:
             return None
-        return Raw(one, evaluator, aspect, model, unit, self._index(), output, value)
+        return Raw(one, evaluator, aspect, model, unit, index, output, value)
 
     def _fault(self, field: str, message: str) -> None:
         self.bad = True
@@ -169,6 +194,36 @@ class _Reader:
             self._fault(field, "is missing" if cell is None else f"must be a text, not {json.dumps(cell)[:40]}")
         return None
 
+    def _check_judge(self, evaluator: str | None, aspect: str | None, *, raw: bool) -> None:
+        if evaluator is None:
+            return
+        if not NAME.fullmatch(evaluator):
+            self._fault("evaluator", f"{evaluator[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +, "
+                                     "without two full stops in a row")  # fmt: skip
+        elif raw and evaluator not in self.known.names:
+            self._fault("evaluator", f"{evaluator!r} is not in the catalog, so nothing can read its output; "
+                                     "`summeter list evaluators` names those that can")  # fmt: skip
+        elif raw and aspect is not None and (why := self.known.refused(evaluator, aspect)):
+            self._fault("aspect", why)
+
+    def _check_attempt(self) -> None:
+        cell = self.cells.get("attempt")
+        if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
+            self._fault("attempt", f"must be a number, not {json.dumps(cell)[:40]}; of several the last counts")
+
+    def _check_index(self, one: Item, unit: Unit, index: int | None) -> None:
+        """A value of a sentence or a key fact must say of which, and that one must be there."""
+        if unit not in {"sentence", "key_fact"} or self.bad:
+            return
+        what = unit.replace("_", " ")
+        number = len(one.sentences) if unit == "sentence" else len(one.key_facts)
+        if index is None:
+            self._fault("index", f"is missing; say which {what}, counted from 0")
+        elif index >= number and (number or unit == "sentence"):  # key facts may be the experiment's own
+            owner = "summary" if unit == "sentence" else "document"
+            self._fault("index", f"{index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, "
+                                 "counted from 0")  # fmt: skip
+
     def _output(self) -> str | None:
         cell = self.cells.get("output")
         if cell is not None and not isinstance(cell, str):
@@ -180,10 +235,13 @@ class _Reader:
         cell = self.cells.get("value")
         if cell is None:
             return None
-        if isinstance(cell, bool) or not isinstance(cell, int | float) or not math.isfinite(cell):
-            self._fault("value", f"must be a finite number, not {json.dumps(cell)[:40]}")
-            return None
-        return float(cell)
+        try:
+            if not isinstance(cell, bool) and isinstance(cell, int | float) and math.isfinite(cell):
+                return float(cell)
+        except OverflowError:  # a whole number beyond every double
+            pass
+        self._fault("value", f"must be a finite number, not {json.dumps(cell)[:40]}")
+        return None
 
     def _item(self, doc_id: str | None, system: str | None, rival: str | None) -> Item | None:
         if doc_id is None or system is None:
@@ -235,8 +293,7 @@ class _Judge:
         self.signature = signature(first.evaluator, parts)
         self.entry = JudgeEntry(
             name=first.evaluator, signature=self.signature, model=first.model, aspects=self.aspects,
-            reduce=known.reduce if known else "share", file=f"{first.evaluator}.{digest(self.signature, 6)}",
-            imported=True,
+            reduce=known.reduce if known else "share", file=stem(first.evaluator, self.signature), imported=True,
         )  # fmt: skip
 
     def write(self, journal: Journal, store: CallStore, repeated: Mapping[Any, int]) -> Imported:

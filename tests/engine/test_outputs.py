@@ -1,0 +1,99 @@
+"""Importing raw outputs and values: what is wrong with a row is said by line and field, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import rows
+
+from summeter.engine.outputs import import_outputs
+from summeter.engine.runs import Run
+from summeter.records import InputError
+from summeter.store.dataset import load
+
+VALUE = {"doc_id": "d0", "system": "a", "evaluator": "mine", "aspect": "overall", "value": 1}
+REPLY = {"doc_id": "d0", "system": "a", "evaluator": "rts", "aspect": "coherence", "output": "Score: 4"}
+
+
+def imported(folder: Path, *raw: dict[str, Any]) -> Run:
+    """A run of these rows; the document d0 has two key facts, each summary two sentences, d1 has no key facts."""
+    data = [{**row, "key_facts": ["It rained.", "We read."]} if row["doc_id"] == "d0" else row for row in rows(2)]
+    file = folder / "raw.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in raw))
+    import_outputs(load(data), file, folder / "run", "strict")
+    return Run(folder / "run")
+
+
+def faults(folder: Path, *raw: dict[str, Any]) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        imported(folder, *raw)
+    assert not (folder / "run").exists()
+    return [f"{one.line}: {one.field}: {one.message}" for one in caught.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"unit": "sentence"}, "index: is missing; say which sentence, counted from 0"),
+        ({"unit": "sentence", "index": 2}, "index: 2 is out of range: the summary has 2 sentences, counted from 0"),
+        ({"unit": "sentence", "index": -1}, "index: must be a whole number from 0"),
+        ({"unit": "key_fact"}, "index: is missing; say which key fact, counted from 0"),
+        ({"unit": "key_fact", "index": 2}, "index: 2 is out of range: the document has 2 key facts, counted from 0"),
+        ({"rival": "a"}, "rival: is the system itself, 'a'; a summary is compared with another's"),
+        ({"attempt": "second"}, 'attempt: must be a number, not "second"; of several the last counts'),
+        ({"attempt": "2"}, 'attempt: must be a number, not "2"; of several the last counts'),
+        ({"attempt": True}, "attempt: must be a number, not true; of several the last counts"),
+        ({"value": 10**400}, f"value: must be a finite number, not 1{'0' * 39}"),
+    ],
+)
+def test_a_value_must_say_what_it_is_of(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    assert faults(tmp_path, VALUE, {**VALUE, **row}) == [f"2: {said}"]
+
+
+@pytest.mark.parametrize("name", ["../../x", "a/b", "/etc/x", "a\\b", "a..b", "x" * 81, "a\x00", "a|b", "<b>"])
+def test_a_name_is_no_path(tmp_path: Path, name: str) -> None:
+    (fault,) = faults(tmp_path, {**VALUE, "evaluator": name})
+    assert fault.startswith(f"1: evaluator: {name[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +")
+
+
+@pytest.mark.parametrize("name", [".hidden", "-rf", "GPT 4.1 + rubric", "métrique", "."])
+def test_a_name_of_any_kind_lies_in_the_run(tmp_path: Path, name: str) -> None:
+    run = imported(tmp_path, {**VALUE, "evaluator": name})
+    (judge,) = run.manifest.judges
+    assert judge.name == name
+    assert [file.name for file in (run.folder / "judgments").iterdir()] == [f"{judge.file}.jsonl"]
+    assert judge.file.isascii()
+    assert judge.file[0] not in ".-"
+    assert [(one.judge, one.value) for one in run.judgments() if one.status == "ok"] == [(name, 1.0)]
+
+
+def test_an_aspect_that_the_judge_cannot_be_set_to_is_a_fault_of_its_row(tmp_path: Path) -> None:
+    (fault,) = faults(tmp_path, REPLY, {**REPLY, "doc_id": "d1", "aspect": "colour"})
+    assert fault.startswith("2: aspect: 'colour' is not an aspect of 'rts'; it has coherence, consistency, ")
+
+
+def test_a_judge_without_the_setting_takes_any_name_of_an_aspect(tmp_path: Path) -> None:
+    row = {**REPLY, "evaluator": "finesure.align", "aspect": "key_facts", "output": "[]"}
+    assert imported(tmp_path, row).manifest.judges[0].aspects == ("completeness", "conciseness")
+
+
+def test_what_is_right_is_taken(tmp_path: Path) -> None:
+    run = imported(
+        tmp_path,
+        *({**VALUE, "unit": "sentence", "index": index} for index in (0, 1)),
+        {**VALUE, "unit": "key_fact", "index": 1},
+        {**VALUE, "doc_id": "d1", "unit": "key_fact", "index": 7},  # d1 has no list of its own to be outside of
+        {**VALUE, "system": "b", "value": 0.5, "attempt": 2},
+        {**VALUE, "system": "b", "value": 0.25, "attempt": 10**400},
+        {**VALUE, "system": "b", "value": 0.75},
+        {**VALUE, "doc_id": "d1", "system": "b", "rival": "a", "order": "ba"},
+    )
+    found = {(one.target.document_id, one.target.system, one.target.unit, one.target.index): one.value
+             for one in run.judgments() if one.status == "ok"}  # fmt: skip
+    assert found == {
+        ("d0", "a", "sentence", 0): 1.0, ("d0", "a", "sentence", 1): 1.0, ("d0", "a", "key_fact", 1): 1.0,
+        ("d1", "a", "key_fact", 7): 1.0, ("d0", "b", "summary", None): 0.25, ("d1", "a", "pair", None): 1.0,
+    }  # fmt: skip
