@@ -10,13 +10,15 @@ from report import fake_runs as fake
 from report import studies as made
 from report import xss
 from report.test_html import ATTRIBUTES, TAGS, read
+from typer.testing import CliRunner
 
+from summeter.cli.main import app
 from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.report import html
-from summeter.report.blocks import StudyBlock
 from summeter.report.build import page
 from summeter.report.standing import as_cell, places_of
+from summeter.report.study_blocks import StudyBlock
 from summeter.report.study_words import STUDIES, about
 from summeter.scoring import SystemScore
 
@@ -113,13 +115,26 @@ def test_a_page_of_studies_alone(tmp_path: Path) -> None:
     assert 'id="ranking"' not in text
     assert 'id="failures"' not in text
     said = text_of(text)
-    assert "Correlation with people and Differences that are not chance" in said
+    assert "<title>Correlation with people · Are the differences more than chance? · summeter report</title>" in text
     assert "0.512 [0.200, 0.800] 0.031 1,200 3" in said
     assert "−0.250 no interval too few documents &lt;.001 9 0" in said
     assert "no number: the judge&#39;s values are all the same" in said
     assert "A is ahead of B." in said
     for line in ("rts|v:1", made.PEOPLE, made.INTERVAL, "fluency was left out: people gave no votes"):
         assert line in said
+
+
+def test_many_studies_are_counted_in_the_heading() -> None:
+    assert page([made.correlation(), made.comparison(), made.preferences()]).title == "3 studies of judges"
+    assert page([made.correlation(), made.correlation()]).title == "Correlation with people"
+
+
+def test_the_documented_options_are_those_of_the_command(root: Path) -> None:
+    section = (root / "docs" / "report.md").read_text("utf-8").partition("**Studies**")[2].partition("\n**")[0]
+    done = CliRunner().invoke(app, ["report", "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    options = re.findall(r"--study|-o\b", section)
+    assert len(options) >= 2
+    assert all(option in done.output for option in options)
 
 
 def test_runs_and_studies_in_any_order(tmp_path: Path) -> None:

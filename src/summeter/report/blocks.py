@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from summeter.report.study_blocks import StudyBlock
 from summeter.report.words import Kind
 
 
@@ -377,49 +378,6 @@ class Deck(NamedTuple):
     aspects: tuple[str, ...]
     people: bool
     ordered_by: str | None
-
-
-class StudyRow(NamedTuple):
-    """A number of a study: what it is about, in the order of the table's columns, and how sure it is.
-
-    No `value` without a number; `reason` then says why, and beside a number why it has no interval.
-    """
-
-    names: tuple[str, ...]
-    value: float | None
-    digits: int
-    low: float | None
-    high: float | None
-    bare: bool
-    p: float | None
-    n: int
-    missing: int
-    reason: str | None
-
-
-class StudyTable(NamedTuple):
-    """Rows of one kind. `title` is None where the study has no other; `tested` and `lacking` say whether some row has
-    a p-value, and something missing; `folded` that it is long."""
-
-    title: str | None
-    meaning: str | None
-    columns: tuple[str, ...]
-    rows: tuple[StudyRow, ...]
-    tested: bool
-    lacking: bool
-    folded: bool
-
-
-class StudyBlock(NamedTuple):
-    """A study of judges and people: its tables, what they say in words, and what they depend on."""
-
-    title: str
-    tables: tuple[StudyTable, ...]
-    verdicts: tuple[str, ...]
-    notes: tuple[str, ...]
-    signatures: tuple[str, ...]
-    people: tuple[str, ...]
-    intervals: tuple[str, ...]
 
 
 class Page(NamedTuple):

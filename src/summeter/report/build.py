@@ -28,6 +28,8 @@ from summeter.store.run import RunFolder, counts
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
 # The choices that bear on the numbers. Endpoints and time limits do not, and an endpoint may name a host.
 _BEARING = ("limit", "seed", "temperature", "max_tokens")
+# A heading of more names is no heading.
+_NAMED = 2
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 
 
@@ -70,8 +72,10 @@ def _sorted(parts: Sequence[RunFolder | Study]) -> tuple[list[RunFolder], list[S
 
 
 def _title(seen: Sequence[RunView], given: Sequence[Study]) -> str:
-    names = [data_name(view) for view in seen] or [about(study.name).title for study in given]
-    return " and ".join(dict.fromkeys(names))
+    if seen:
+        return " and ".join(dict.fromkeys(data_name(view) for view in seen))
+    names = list(dict.fromkeys(about(study.name).title for study in given))
+    return " · ".join(names) if len(names) <= _NAMED else f"{len(names)} studies of judges"
 
 
 def data_name(view: RunView) -> str:

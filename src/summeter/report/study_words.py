@@ -108,7 +108,7 @@ STUDIES = {
         "Benchmark card", "What these data and scores are like: means, how steady they are, and where they differ."
     ),
     "compare": About(
-        "Differences that are not chance",
+        "Are the differences more than chance?",
         "How far the first of a pair is ahead of the second: where an interval holds 0 or p is not small, it may be "
         "chance; members of one cluster are not told apart.",
     ),
