@@ -72,7 +72,7 @@ def test_a_name_of_any_kind_lies_in_the_run(tmp_path: Path, name: str) -> None:
 
 def test_an_aspect_that_the_judge_cannot_be_set_to_is_a_fault_of_its_row(tmp_path: Path) -> None:
     (fault,) = faults(tmp_path, REPLY, {**REPLY, "doc_id": "d1", "aspect": "colour"})
-    assert fault.startswith("2: aspect: 'colour' is not an aspect of 'rts'; it has coherence, consistency, ")
+    assert fault.startswith("2: aspect: 'colour' is not known to 'rts'; it knows coherence, consistency, ")
 
 
 def test_a_judge_without_the_setting_takes_any_name_of_an_aspect(tmp_path: Path) -> None:

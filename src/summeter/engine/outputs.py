@@ -142,7 +142,7 @@ class _Catalog:
                     _reader(evaluator, aspect)
                 except UsageError:
                     measured = ", ".join(find(evaluator).aspects)
-                    self._refused[key] = f"{aspect!r} is not an aspect of {evaluator!r}; it has {measured}"
+                    self._refused[key] = f"{aspect!r} is not known to {evaluator!r}; it knows {measured}"
         return self._refused[key]
 
 
