@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from summeter.store.run import RunFolder
 
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
-Folders = Annotated[list[Path] | None, typer.Argument(metavar="[RUN]...", help="One run, or several to compare.")]
+Folders = Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="One run, or several to compare.")]
 StudyFiles = Annotated[
     list[Path] | None,
     typer.Option("--study", metavar="FILE.json", help="What `summeter meta ... --json` printed. Repeatable."),
