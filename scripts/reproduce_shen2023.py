@@ -282,15 +282,23 @@ def _conventions() -> list[str]:
         "",
         "- People's score is the mean of the three experts' ratings; crowd workers are not used.",
         "- Correlations are Spearman's rho, Pearson's r and Kendall's tau-b, printed to three digits.",
-        ("- Table 5: a system gets 1, 1/2 or 0 points a document against another; a pair is correct when judge and "
-        "people are on the same side of one half. The 11 pairs are the neighbours in people's ranking by the average "
-        "of the four aspects."),
-        ("- Table 6: rho over 12 systems between people's mean of a system and the judge's correlation with people on "
-        "it, the same coefficient in both steps. Table 7: the same with the reliability of Table 29."),
-        ("- Tables 21 and 25 are printed to two digits, a half going up; the average of Table 21 is that of the "
-        "four cells as printed."),
-        ("- Table 22: points of both orders summed and halved; the mark is 1 where judge and people prefer alike. "
-        "Three of the paper's eleven pairs are here."),
+        (
+            "- Table 5: a system gets 1, 1/2 or 0 points a document against another; a pair is correct when judge and "
+            "people are on the same side of one half. The 11 pairs are the neighbours in people's ranking by the average "
+            "of the four aspects."
+        ),
+        (
+            "- Table 6: rho over 12 systems between people's mean of a system and the judge's correlation with people on "
+            "it, the same coefficient in both steps. Table 7: the same with the reliability of Table 29."
+        ),
+        (
+            "- Tables 21 and 25 are printed to two digits, a half going up; the average of Table 21 is that of the "
+            "four cells as printed."
+        ),
+        (
+            "- Table 22: points of both orders summed and halved; the mark is 1 where judge and people prefer alike. "
+            "Three of the paper's eleven pairs are here."
+        ),
     ]
 
 
@@ -315,13 +323,17 @@ def _exceptions(cells: Sequence[Cell], runs: Runs) -> list[str]:
     ) or "no coefficient"  # fmt: skip
     lines += [
         "",
-        (f"- **Table 4, ChatGPT-RTS, coherence.** The same scores give {len(rts)} other printed cells on RTS coherence "
-        f"to the digit (in Tables {', '.join(tables)}), among them the correlation with people on every single system, "
-        "so they are the scores behind the paper's other tables. The recomputed values lie above the printed ones; by "
-        f"them RTS agrees with people on coherence better than MCQ in {better}, where the paper finds MCQ better."),
-        (f"- **Tables 21 and 25, M15, consistency of people.** The {number} expert ratings sum to {total:g}, a mean of "
-        f"{total / number:.4f}. For a printed 4.95 they would have to sum to {4.945 * number:g} at least. The caption "
-        "says that the means are those reported by Fabbri et al., so the cell was not computed from the ratings."),
+        (
+            f"- **Table 4, ChatGPT-RTS, coherence.** The same scores give {len(rts)} other printed cells on RTS coherence "
+            f"to the digit (in Tables {', '.join(tables)}), among them the correlation with people on every single system, "
+            "so they are the scores behind the paper's other tables. The recomputed values lie above the printed ones; by "
+            f"them RTS agrees with people on coherence better than MCQ in {better}, where the paper finds MCQ better."
+        ),
+        (
+            f"- **Tables 21 and 25, M15, consistency of people.** The {number} expert ratings sum to {total:g}, a mean of "
+            f"{total / number:.4f}. For a printed 4.95 they would have to sum to {4.945 * number:g} at least. The caption "
+            "says that the means are those reported by Fabbri et al., so the cell was not computed from the ratings."
+        ),
     ]
     return lines
 
@@ -345,8 +357,10 @@ def _strictness(cells: Sequence[Cell], legacy: Runs, strict: Runs) -> list[str]:
     lines = [
         "## What strict reading changes",
         "",
-        ("The released code always finds a score: failing all else it takes the last digit from 1 to 5 in the reply. "
-        "Strict reading takes only what the reply plainly says; the rest has no score and is counted."),
+        (
+            "The released code always finds a score: failing all else it takes the last digit from 1 to 5 in the reply. "
+            "Strict reading takes only what the reply plainly says; the rest has no score and is counted."
+        ),
         "",
         "| judge | replies | asked again | usable | not | read as another score |",
         "|---|---|---|---|---|---|",
@@ -381,8 +395,10 @@ def _repeats(repeats: Repeats) -> list[str]:
     lines = [
         "## The same question twice",
         "",
-        (f"{repeats.ids} questions were asked twice, at temperature 0; {repeats.changed} of the second replies give "
-        "another score. The last reply counts, as in the released code. Krippendorff's alpha (interval) of the two:"),
+        (
+            f"{repeats.ids} questions were asked twice, at temperature 0; {repeats.changed} of the second replies give "
+            "another score. The last reply counts, as in the released code. Krippendorff's alpha (interval) of the two:"
+        ),
         "",
         "| judge and aspect | alpha |",
         "|---|---|",

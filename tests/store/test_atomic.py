@@ -92,6 +92,7 @@ def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
     target = tmp_path / "set"
     target.mkdir()
     (target / "old").write_text("x")
+
     def fail() -> None:
         with building(target) as fresh:
             (fresh / "new").write_text("y")

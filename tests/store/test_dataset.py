@@ -142,20 +142,30 @@ class TestFaults:
 
     def test_missing_columns_are_never_guessed(self) -> None:
         assert faults([{"source": "a", "output": "b"}, {"x": 1}]) == [
-            ("rows:1: document: is missing; if the column 'source' holds it, say --map document=source, or name the "
-            "layout with --preset (the names of columns are never guessed)"),
-            ("rows:1: summary: is missing; if the column 'output' holds it, say --map summary=output, or name the "
-            "layout with --preset (the names of columns are never guessed)"),
-            ("rows:2: document: is missing; give each row a document, or name the column that holds it with "
-            "--map document=COLUMN"),
-            ("rows:2: summary: is missing; give each row a summary, or name the column that holds it with "
-            "--map summary=COLUMN"),
+            (
+                "rows:1: document: is missing; if the column 'source' holds it, say --map document=source, or name the "
+                "layout with --preset (the names of columns are never guessed)"
+            ),
+            (
+                "rows:1: summary: is missing; if the column 'output' holds it, say --map summary=output, or name the "
+                "layout with --preset (the names of columns are never guessed)"
+            ),
+            (
+                "rows:2: document: is missing; give each row a document, or name the column that holds it with "
+                "--map document=COLUMN"
+            ),
+            (
+                "rows:2: summary: is missing; give each row a summary, or name the column that holds it with "
+                "--map summary=COLUMN"
+            ),
         ]
 
     def test_the_same_summary_twice(self) -> None:
         assert faults([ONE, ONE | {"system": "s2"}, ONE]) == [
-            ("rows:3: is a second summary of doc_id 'd1' by system 's1', after line 1; "
-            "give each row its own doc_id and system")
+            (
+                "rows:3: is a second summary of doc_id 'd1' by system 's1', after line 1; "
+                "give each row its own doc_id and system"
+            )
         ]
 
     @pytest.mark.parametrize(
@@ -183,8 +193,10 @@ class TestFaults:
     def test_a_near_miss_is_warned_about(self) -> None:
         data = load([ONE | {"refernce": "x"}])
         assert warnings(data) == [
-            ("rows: refernce: is kept as an unknown column; if it is 'reference' that is meant, "
-            "say --map reference=refernce")
+            (
+                "rows: refernce: is kept as an unknown column; if it is 'reference' that is meant, "
+                "say --map reference=refernce"
+            )
         ]
         assert data.summaries[0].extra == {"refernce": "x"}
 
@@ -209,8 +221,10 @@ class TestMap:
 
     def test_never_hides_a_column(self) -> None:
         assert faults([{"document": "x", "summary": "gold", "output": "mine"}], map={"summary": "output"}) == [
-            ("rows:1: summary: is named by --map summary=output, but there is also a column 'summary'; "
-            "keep that one as --map extra.old_summary=summary")
+            (
+                "rows:1: summary: is named by --map summary=output, but there is also a column 'summary'; "
+                "keep that one as --map extra.old_summary=summary"
+            )
         ]
 
     def test_unknown_field(self) -> None:
@@ -228,8 +242,10 @@ class TestMap:
 
     def test_missing_column(self) -> None:
         assert faults([ONE], map={"category": "sistem"}) == [
-            ("rows: --map category=sistem: there is no column 'sistem'; did you mean 'system'?; "
-            "columns are: doc_id, system, document, summary")
+            (
+                "rows: --map category=sistem: there is no column 'sistem'; did you mean 'system'?; "
+                "columns are: doc_id, system, document, summary"
+            )
         ]
 
     def test_preset_unknown(self) -> None:
@@ -580,11 +596,25 @@ def test_anything_is_loaded_or_a_fault(rows: list[dict[str, Any]], human: Any, p
 
 
 WHOLE = {
-    "raw_annotations": {"a": {"factuality_labels": [0], "factuality_types": ["NoE"]}}, "model": "m", "transcript": "t",
-    "sentences": ["It rained."], "key_facts": ["k"], "fact_verification_label": [0], "keyfact_label": [1],
-    "fact_verification_error_type": ["no error"], "expert_annotations": [{"x": 1}], "turker_annotations": [],
-    "summary_sentences": ["It rained."], "summary_sentences_annotations": [{"a": ["NoE"]}], "label": 1, "id": "i",
-    "summary": "It rained.", "document": "d", "claim": "It rained.", "doc": "d", "article": "d",
+    "raw_annotations": {"a": {"factuality_labels": [0], "factuality_types": ["NoE"]}},
+    "model": "m",
+    "transcript": "t",
+    "sentences": ["It rained."],
+    "key_facts": ["k"],
+    "fact_verification_label": [0],
+    "keyfact_label": [1],
+    "fact_verification_error_type": ["no error"],
+    "expert_annotations": [{"x": 1}],
+    "turker_annotations": [],
+    "summary_sentences": ["It rained."],
+    "summary_sentences_annotations": [{"a": ["NoE"]}],
+    "label": 1,
+    "id": "i",
+    "summary": "It rained.",
+    "document": "d",
+    "claim": "It rained.",
+    "doc": "d",
+    "article": "d",
 }
 PRESET_COLUMN = st.sampled_from([
     "raw_annotations", "model", "transcript", "sentences", "key_facts", "fact_verification_label", "keyfact_label",

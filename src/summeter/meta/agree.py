@@ -235,9 +235,7 @@ def _with_judges(board: Board, machine: Judged, columns: Columns, chosen_: Selec
             yield row.model_copy(update={"details": {**row.details, "people": theirs, "change": change}})
 
 
-def _judge_rows(
-    board: Board, study: str, values: Floats, strange: str | None, fields: dict[str, Any]
-) -> Iterator[Row]:
+def _judge_rows(board: Board, study: str, values: Floats, strange: str | None, fields: dict[str, Any]) -> Iterator[Row]:
     if strange is None:
         yield from board.rows(study, values, **fields)
         return

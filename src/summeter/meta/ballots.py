@@ -55,9 +55,7 @@ def together(found: Sequence[tuple[str, Series]]) -> Votes:
 
 
 def _units(one: Series) -> Iterator[tuple[Any, ...]]:
-    return zip(
-        one.document.labels(), one.system.labels(), one.list_id.labels(), one.index.tolist(), strict=True
-    )
+    return zip(one.document.labels(), one.system.labels(), one.list_id.labels(), one.index.tolist(), strict=True)
 
 
 def type_votes(columns: Columns, aspect: str, level: Level, source: str | None = None) -> Votes | None:

@@ -368,4 +368,3 @@ def _told(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
         score = "" if one.score is None else f" ({one.score:.2f})"
         why = f": {one.reason}" if one.reason else ""
         yield f"  {one.document_id}/{one.system}{place}: judge {one.decision}{score}, people {one.gold}{why}"
-

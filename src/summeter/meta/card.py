@@ -135,9 +135,7 @@ def context_domains(context: Context) -> list[str]:
     return [name for name in dict.fromkeys(context.domains.values()) if name is not None]
 
 
-def _with_lengths(
-    context: Context, documents: Mapping[str, Document], run: RunFolder, edges: Sequence[int]
-) -> Context:
+def _with_lengths(context: Context, documents: Mapping[str, Document], run: RunFolder, edges: Sequence[int]) -> Context:
     lengths = {name: bucket(len(words(one.text)), edges) for name, one in documents.items()}
     column = {(one.document_id, one.system): lengths[one.document_id] for one in run.data.summaries}
     return replace(context, extra={**context.extra, LENGTH: column})
@@ -163,9 +161,7 @@ def _common(series: Series) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def mean_row(
-    common: Mapping[str, Any], values: Floats, documents: Coded, fields: Mapping[str, Any], plan: Plan
-) -> Row:
+def mean_row(common: Mapping[str, Any], values: Floats, documents: Coded, fields: Mapping[str, Any], plan: Plan) -> Row:
     """The mean of summaries' scores with its interval by document."""
     got = bootstrap_mean(values, documents.codes, plan.resamples, seed=plan.seed)
     return Row(

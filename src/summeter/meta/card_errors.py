@@ -46,9 +46,7 @@ def error_rows(
                 yield from _distribution(part, about, context, further)
 
 
-def _distribution(
-    columns: Columns, about: dict[str, Any], context: Context, further: Sequence[str]
-) -> Iterator[Row]:
+def _distribution(columns: Columns, about: dict[str, Any], context: Context, further: Sequence[str]) -> Iterator[Row]:
     units = columns.take(np.isin(columns.unit.labels(), ["sentence", "claim", "span"]))
     kinds = np.array(
         [name is not None and not names_no_error(name) for name in units.error_type.names], dtype=np.bool_

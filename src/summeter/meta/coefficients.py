@@ -234,9 +234,7 @@ def _mean_interval(made: Measured, votes: Floats, documents: Ints, draws: Draws)
     return made._replace(low=got.low, high=got.high, status=Status(got.status), reason=got.reason)
 
 
-def _slow_interval(
-    made: Measured, function: _Function, votes: Floats, documents: Ints, draws: Draws
-) -> Measured:
+def _slow_interval(made: Measured, function: _Function, votes: Floats, documents: Ints, draws: Draws) -> Measured:
     got = bootstrap(
         lambda columns: function(votes[:, columns.astype(np.int64)]).value, [np.arange(votes.shape[1])],
         documents, draws.resamples, draws.level, draws.seed,

@@ -406,4 +406,3 @@ def _told(series: Series, part: _Part, plan: Settings) -> str:
     where = f" in {group}" if group else ""
     values = [mean.value for mean in part.means]
     return f"By {series.judge}{where}: {verdict(part.grid.systems, values, part.pairs, series.aspect, plan)}"
-

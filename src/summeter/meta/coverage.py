@@ -150,9 +150,9 @@ def simulate(
                 rows.append(_undefined(group, str(error)))
                 continue
             rows.extend(_rows(group, got, drawn))
-    return Study(STUDY, rows, [
-        f"coverage: {drawn.draws} draws of {labels} labelled documents each, about the {drawn.about}"
-    ])
+    return Study(
+        STUDY, rows, [f"coverage: {drawn.draws} draws of {labels} labelled documents each, about the {drawn.about}"]
+    )
 
 
 def _undefined(group: Group, reason: str) -> Row:

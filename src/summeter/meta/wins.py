@@ -79,9 +79,7 @@ def _best_rates(systems: Sequence[str], grid: Floats, fields: Mapping[str, Any],
     return rows
 
 
-def strengths(
-    games: Games, systems: Sequence[str], fields: Mapping[str, Any], draws: Draws, prior: float
-) -> list[Row]:
+def strengths(games: Games, systems: Sequence[str], fields: Mapping[str, Any], draws: Draws, prior: float) -> list[Row]:
     """One row a system, best first: its Bradley-Terry strength, or why there is none.
 
     Every draw is a fit of its own, so there are at most `MOST_FITS`; the interval says how many.
