@@ -83,7 +83,7 @@ async def evaluate_async(
             _copy_calls(Path(replay), folder)
         status: RunStatus = "failed"
         try:
-            with CallStore(folder / CALLS) if _asks(plan) else closing(_Nothing()) as store:
+            with CallStore(folder / CALLS) if plan.models else nullcontext() as store:
                 await _judge(plan, journal, known, store, replay is not None, progress, executor)
             status = "complete"
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -109,11 +109,6 @@ class Planned(NamedTuple):
     options: Options
 
 
-class _Nothing:
-    def close(self) -> None:
-        """Stands in for a store where no model is asked."""
-
-
 def make_plan(
     data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options
 ) -> Planned:
@@ -126,10 +121,6 @@ def make_plan(
     suit(work, dataset)
     used = {role for job in work for role in job.evaluator.roles}
     return Planned(dataset, work, {role: model for role, model in bound.items() if role in used}, options)
-
-
-def _asks(plan: Planned) -> bool:
-    return bool(plan.models)
 
 
 # What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
@@ -150,7 +141,7 @@ def _check_folders(folder: Path, replay: str | Path | None) -> None:
 
 def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
-    entry = _data_entry(plan.data)
+    entry = data_entry(plan.data)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     chosen = plan.options.model_dump(mode="json")
     entries = {job.signature: job.entry for job in plan.jobs}
@@ -174,7 +165,8 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
     )  # fmt: skip
 
 
-def _data_entry(data: Dataset) -> DataEntry:
+def data_entry(data: Dataset) -> DataEntry:
+    """What a manifest says of the data."""
     return DataEntry(
         source=data.card.name, hash=data.hash, documents=len(data.documents), summaries=len(data.summaries),
         splitter=splitter(data),
@@ -206,10 +198,10 @@ def _copy_calls(replay: Path, folder: Path) -> None:
 
 
 async def _judge(
-    plan: Planned, journal: Journal, known: Mapping[tuple[str, str], Prepared], store: CallStore | _Nothing,
+    plan: Planned, journal: Journal, known: Mapping[tuple[str, str], Prepared], store: CallStore | None,
     replay: bool, progress: Progress | None, executor: Executor | None,  # noqa: FBT001
 ) -> None:  # fmt: skip
-    bound = _bind(plan, store if isinstance(store, CallStore) else None, replay=replay)
+    bound = _bind(plan, store, replay=replay)
     show = progress or Silent()
     try:
         with show:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from summeter._version import __version__
-from summeter.engine.api import finish
+from summeter.engine.api import data_entry, finish
 from summeter.engine.plan import ItemOrder, item, item_key, splitter
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
@@ -29,7 +29,7 @@ from summeter.store.dataset import Dataset, load, save
 from summeter.store.faults import Faults
 from summeter.store.formats import Row, file_name, format_of, read_rows
 from summeter.store.journal import Journal
-from summeter.store.manifest import DataEntry, JudgeEntry, Manifest, stem
+from summeter.store.manifest import JudgeEntry, Manifest, stem
 from summeter.store.run import CALLS
 
 NO_OUTPUT = "no raw output was given for this summary"
@@ -88,8 +88,7 @@ def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path,
     now = datetime.now(UTC).isoformat(timespec="seconds")
     manifest = Manifest(
         schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
-        data=DataEntry(source=dataset.card.name, hash=dataset.hash, documents=len(dataset.documents),
-                       summaries=len(dataset.summaries), splitter=splitter(dataset)),
+        data=data_entry(dataset),
         judges=tuple(judge.entry for judge in judges), options={"parser": parser, "imported": Path(raw).name},
     )  # fmt: skip
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:

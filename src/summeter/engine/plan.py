@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from summeter.evaluators.base import Evaluator
 from summeter.records import Document, Item, Summary, UsageError
 from summeter.store.dataset import Dataset
-from summeter.store.journal import ItemKey
+from summeter.store.journal import DoneKey, ItemKey
 from summeter.store.manifest import JudgeEntry, stem
-
-DoneKey = tuple[str, str, str, str | None]
 
 
 @dataclass(frozen=True)

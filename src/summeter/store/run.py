@@ -28,7 +28,7 @@ from summeter.scoring import (
     system_scores,
 )
 from summeter.store.dataset import Dataset, load
-from summeter.store.manifest import JudgeEntry, Manifest
+from summeter.store.manifest import Manifest
 
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
@@ -154,11 +154,6 @@ def read_manifest(folder: Path) -> Manifest:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError.at(file, None, place or None, f"not a run of this version: {first['msg']}") from error
-
-
-def judge_entry(manifest: Manifest, signature: str) -> JudgeEntry | None:
-    """The manifest's entry for a signature."""
-    return next((judge for judge in manifest.judges if judge.signature == signature), None)
 
 
 def read_lines(file: Path, record: type[R]) -> Iterator[R]:
