@@ -119,7 +119,7 @@ def make_plan(
         raise UsageError("the data hold no summaries")
     work = jobs(built, bound, splitter(dataset), options.sampling)
     suit(work, dataset)
-    used = {role for job in work for role in job.evaluator.roles}
+    used = {role for job in work for role in job.evaluator.asks}
     return Planned(dataset, work, {role: model for role, model in bound.items() if role in used}, options)
 
 

@@ -58,8 +58,8 @@ def _done(folder: Path) -> list[tuple[str, str, str, str | None]]:
 async def _estimate(plan: Planned, job: Job, done: frozenset[tuple[str, str, str, str | None]]) -> Estimate:
     tally: Counter[str] = Counter()
     todo = list(units(plan.data, [job], done, plan.options.limit))
-    if job.evaluator.roles:
-        llms = {role: dry(plan.models[role], tally) for role in job.evaluator.roles}
+    if job.evaluator.asks:
+        llms = {role: dry(plan.models[role], tally) for role in job.evaluator.asks}
         worker = Worker([job], _Discard(), toolbox(llms), {}, Silent().advance)
         async for _ in LocalExecutor(1).map(worker, todo):
             pass

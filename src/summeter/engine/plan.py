@@ -47,7 +47,7 @@ def jobs(
     """
     made: dict[str, Job] = {}
     for evaluator in (part for whole in evaluators for part in whole.parts()):
-        unbound = [role for role in evaluator.roles if role not in models]
+        unbound = [role for role in evaluator.asks if role not in models]
         if unbound:
             raise UsageError(
                 f"{evaluator.name} asks a model in the role {unbound[0]!r}; bind one with "
@@ -61,7 +61,7 @@ def jobs(
 
 
 def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> JudgeEntry:
-    bound = {role: models[role] for role in evaluator.roles}
+    bound = {role: models[role] for role in evaluator.asks}
     return JudgeEntry(
         name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
         model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,

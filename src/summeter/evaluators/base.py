@@ -75,7 +75,8 @@ class Tools:
 class Evaluator(BaseModel):
     """A judge: frozen settings as its own fields; class facts; two methods.
 
-    `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to;
+    `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to (`asks`:
+    those it talks to as it is set);
     `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, or
     "mean" of values); `reads_sentences` whether the splitter bears on the result (and so
     is signed); `prepares_only` marks one that derives something of documents and judges no summary;
@@ -103,6 +104,11 @@ class Evaluator(BaseModel):
     def measured(self) -> tuple[str, ...]:
         """The aspects it measures as it is set: all of `aspects`, unless a setting chooses among them."""
         return self.aspects
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The roles whose models it asks as it is set: all of `roles`, unless a setting chooses among them."""
+        return self.roles
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
         """What there is to judge in a document: every summary, or every ordered pair of two (`pairs`)."""
@@ -136,8 +142,8 @@ class Evaluator(BaseModel):
 
         `sampling` holds what decides a model's draws (temperature, seed); it is signed where a model is asked.
         """
-        roles = {role: models[role] for role in self.roles if role in models}
-        drawn = dict(sampling or {}) if self.roles else {}
+        roles = {role: models[role] for role in self.asks if role in models}
+        drawn = dict(sampling or {}) if self.asks else {}
         split = splitter if self.reads_sentences else None
         return signature(self.name, {**roles, **drawn, **self.traits(), "split": split, "v": self.version})
 

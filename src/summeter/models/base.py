@@ -36,10 +36,19 @@ def to_json(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+class TokenLogprobs(Record):
+    """One token of a reply, its log-probability, and its likeliest alternatives (token, log-probability)."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
 class Request(Record):
     """All that decides an LLM's reply. Equal requests share one key, hence one stored call.
 
-    `draw` tells apart independent samples of one prompt. `format` is the strictest format the server is
+    `draw` tells apart independent samples of one prompt. `top_logprobs` asks for so many alternatives with
+    every token of the reply. `format` is the strictest format the server is
     asked to enforce (a server that lacks it is asked for the next weaker one; `Completion.format` says
     which it was); `schema_` is the JSON schema of the reply.
     """
@@ -53,13 +62,16 @@ class Request(Record):
     schema_name: str | None = None
     schema_: dict[str, Any] | None = Field(default=None)
     draw: int = 0
+    top_logprobs: int | None = Field(default=None, ge=1, le=20)
 
     # A prompt is long and its key is asked for several times a call: text and hash are made once.
     @cached_property
     def canonical(self) -> str:
         """The request as canonical JSON."""
-        # Equal to canonical(self.model_dump()), at a third of its cost: the long texts go another way.
+        # As canonical(self.model_dump()), at a third of its cost: the long texts go another way.
         rest = {name: getattr(self, name) for name in type(self).model_fields if name != "messages"}
+        if self.top_logprobs is None:
+            del rest["top_logprobs"]  # calls stored before there was such a field keep their keys
         before, after = canonical({**rest, "messages": None}).split('"messages":null', 1)
         turns = to_json([{"content": turn.content, "role": turn.role} for turn in self.messages])
         return f'{before}"messages":{turns}{after}'
@@ -86,7 +98,8 @@ class Completion(Record):
     """What came back. `finish_reason` is the server's ("stop", "length", "content_filter"...).
 
     `model` is the name the server says it served; `format` what it enforced, where that is known;
-    `seconds` from sending to the last byte.
+    `seconds` from sending to the last byte; `tokens_cached` the prompt tokens that the provider's prefix cache
+    served; `logprobs` one entry a token of the reply, where they were asked for.
     """
 
     text: str
@@ -97,6 +110,8 @@ class Completion(Record):
     tokens_out: int | None = None
     seconds: float | None = None
     format: Format | None = None
+    tokens_cached: int | None = None
+    logprobs: tuple[TokenLogprobs, ...] | None = None
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from summeter.models.base import LLM, Completion, Format, Message, Request
+from summeter.models.base import LLM, Completion, Format, Message, Request, TokenLogprobs
 from summeter.models.prompts import Prompt
 from summeter.records import ReplyError, Status
 
@@ -29,7 +29,8 @@ class Form(NamedTuple, Generic[T]):
 
 
 class Answer(NamedTuple, Generic[T]):
-    """`data` where status is "ok"; else None and why. `calls` are the keys of the calls behind it."""
+    """`data` where status is "ok"; else None and why. `calls` are the keys of the calls behind it;
+    `logprobs` those of the last reply's tokens, where they were asked for."""
 
     data: T | None
     status: Status
@@ -37,6 +38,16 @@ class Answer(NamedTuple, Generic[T]):
     calls: tuple[str, ...]
     text: str | None
     model: str | None
+    logprobs: tuple[TokenLogprobs, ...] | None = None
+
+
+class Asked(NamedTuple):
+    """What one question asks beside its text. `draw` tells independent samples of one prompt apart;
+    `temperature` goes before the settings'; `top_logprobs` asks for the likeliest alternatives of every token."""
+
+    draw: int = 0
+    temperature: float | None = None
+    top_logprobs: int | None = None
 
 
 class Settings(NamedTuple):
@@ -64,28 +75,32 @@ class BoundLLM:
         """The model string, as it stands in signatures."""
         return self.llm.id
 
-    async def ask(self, prompt: Prompt, form: Form[T], *, draw: int = 0) -> Answer[T]:
+    async def ask(self, prompt: Prompt, form: Form[T], asked: Asked | None = None) -> Answer[T]:
         """Ask once, repair once at most. ModelError passes through: no answer is not a bad answer."""
+        asked = asked or Asked()
         messages = prompt.messages
-        request, completion = await self._complete(messages, form, draw)
+        request, completion = await self._complete(messages, form, asked)
         calls = [request.key]
         result = _read(completion, form)
         if isinstance(result, ReplyError) and self.settings.repair and _repairable(completion, result):
             messages = (*messages, Message(role="assistant", content=completion.text), _repair(result))
-            request, completion = await self._complete(messages, form, draw)
+            request, completion = await self._complete(messages, form, asked)
             calls.append(request.key)
             result = _read(completion, form)
+        made = (tuple(calls), completion.text, completion.model, completion.logprobs)
         if isinstance(result, ReplyError):
-            return Answer(None, result.kind, str(result), tuple(calls), completion.text, completion.model)
-        return Answer(result, "ok", None, tuple(calls), completion.text, completion.model)
+            return Answer(None, result.kind, str(result), *made)
+        return Answer(result, "ok", None, *made)
 
-    async def _complete(self, messages: tuple[Message, ...], form: Form[T], draw: int) -> tuple[Request, Completion]:
+    async def _complete(self, messages: tuple[Message, ...], form: Form[T], asked: Asked) -> tuple[Request, Completion]:
         settings = self.settings
         schema = form.schema if settings.format == "json_schema" else None
         request = Request(
-            model=self.llm.id, messages=messages, temperature=settings.temperature,
+            model=self.llm.id, messages=messages,
+            temperature=settings.temperature if asked.temperature is None else asked.temperature,
             max_tokens=settings.max_tokens, seed=settings.seed, format=settings.format,
-            schema_name=form.name if schema else None, schema_=schema, draw=draw,
+            schema_name=form.name if schema else None, schema_=schema,
+            draw=asked.draw, top_logprobs=asked.top_logprobs,
         )  # fmt: skip
         return request, await self.llm.complete(request)
 
