@@ -1,0 +1,1 @@
+"""PEOPLE: campaigns in which people judge summaries, and nothing they answer is lost. See design/annotate.md."""
