@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check web shared lowest format clean
+.PHONY: demo test check web shared lowest local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -42,7 +42,7 @@ demo: $(VENV)/.core
 	@$(BIN)/summeter demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -m "not web and not shared"
+	@$(BIN)/python -m pytest -m "not web and not shared and not local"
 
 # What the real annotated data beside the checkout must give; skips, visibly, where they are absent.
 shared: $(VENV)/.test
@@ -52,12 +52,22 @@ shared: $(VENV)/.test
 web: $(VENV)/.web
 	@$(BIN)/python -m pytest -m web -rs
 
+# A real local judge, without a key: built on the first call (about 20 minutes of one core) and kept, then started.
+local-judge: $(BIN)/python
+	@$(BIN)/python scripts/local_judge.py build
+	@$(BIN)/python scripts/local_judge.py start
+
+# Every evaluator that asks a language model, end to end on that judge. Starts it where it does not run, and then stops it.
+test-local: $(VENV)/.test
+	@$(BIN)/python scripts/local_judge.py path >/dev/null
+	@$(BIN)/python -m pytest -m local -rs tests/local
+
 # The oldest versions of every dependency that summeter says it works with, in an environment of their own.
 lowest:
 	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
 	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
 	@$(VENV)-lowest/bin/python -m pip install --quiet --editable . --group test --constraint constraints/lowest.txt
-	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared" tests/cli tests/engine tests/models tests/store tests/text
+	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local" tests/cli tests/engine tests/models tests/store tests/text
 
 check: $(VENV)/.check
 	@$(BIN)/ruff check .
