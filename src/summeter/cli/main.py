@@ -77,7 +77,9 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         code = _hushed()
     except Exception as error:  # noqa: BLE001 - every error of ours becomes a message, the others are raised again
-        code = _explain(_first(error))
+        from summeter.records import first_error
+
+        code = _explain(first_error(error))
     sys.exit(code)
 
 
@@ -88,13 +90,6 @@ def _invoke(arguments: list[str]) -> None:
         command.invoke(context)
 
 
-def _first(error: Exception) -> Exception:
-    """The first single error in a group of errors."""
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
 def _hushed() -> int:
     """The reader of our output went away (`| head`): nothing to say, and no stdout to say it on."""
     with suppress(OSError, ValueError):  # a stdout without a descriptor has nothing to flush either
@@ -102,7 +97,7 @@ def _hushed() -> int:
     return 0
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: BaseException) -> int:
     """Print an error we mean to raise, or one of the disk's, and give its exit code; raise any other again."""
     from summeter.records import SummeterError
 

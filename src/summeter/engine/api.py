@@ -26,7 +26,7 @@ from summeter.evaluators.catalog import build
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Settings
-from summeter.records import UsageError
+from summeter.records import UsageError, first_error
 from summeter.store.calls import CallStore
 from summeter.store.dataset import Dataset, load, save
 from summeter.store.journal import Journal
@@ -90,7 +90,7 @@ async def evaluate_async(
             status = "interrupted"
             raise
         except BaseExceptionGroup as group:
-            raise _first(group) from None
+            raise first_error(group) from None
         finally:
             # A disk that is full, say, is told of by the error that ended the run, not by that of its last words.
             with suppress(OSError) if status == "failed" else nullcontext():
@@ -245,8 +245,3 @@ def finish(folder: Path, journal: Journal, started: Manifest, status: RunStatus)
     update = {"status": ended, "updated": now, "counts": by_status, "coverage": covered}
     journal.manifest(started.model_copy(update=update))
 
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error inside a group: what a caller can act on."""
-    inner = group.exceptions[0]
-    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

@@ -3,6 +3,7 @@
 from summeter.records.base import Record, canonical, digest
 from summeter.records.errors import (
     AccessError,
+    BudgetError,
     CapabilityError,
     CoverageError,
     Fault,
@@ -15,6 +16,7 @@ from summeter.records.errors import (
     SummeterError,
     TransientError,
     UsageError,
+    first_error,
 )
 from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
@@ -23,9 +25,10 @@ from summeter.records.signature import composite_signature, signature
 from summeter.records.text import Document, Side, Span, Summary
 
 __all__ = [
-    "AccessError",
+    "AccessError", "BudgetError",
     "CapabilityError", "Claim", "CoverageError", "Document", "Fault", "GateError", "InputError",
     "InstallError", "Item", "Judgment", "KeyFact", "KeyFacts", "ModelError", "Origin", "Record",
     "ReplayMiss", "ReplyError", "Side", "Span", "Status", "Summary", "SummeterError", "Target",
-    "TransientError", "Unit", "UsageError", "canonical", "composite_signature", "digest", "signature",
+    "TransientError", "Unit", "UsageError", "canonical", "composite_signature", "digest", "first_error",
+    "signature",
 ]  # fmt: skip

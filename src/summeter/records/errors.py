@@ -6,6 +6,7 @@ SummeterError                 exit 1
 |- InstallError               exit 2   something is not installed; names the command that adds it
 |- GateError                  exit 3
 |- CoverageError              exit 4   too few usable judgments
+|- BudgetError                exit 130 the next call would pass the budget; the run can be carried on
 |- ModelError                 exit 1   a model did not answer
 |  |- TransientError                   worth another try (429, 5xx, reset, timeout)
 |  |- CapabilityError                  the endpoint lacks something that was asked for
@@ -88,16 +89,24 @@ class CoverageError(SummeterError):
     exit_code: ClassVar[int] = 4
 
 
+class BudgetError(SummeterError):
+    """The run's budget allows no further call; what is finished is kept and the run can be carried on."""
+
+    exit_code: ClassVar[int] = 130
+
+
 class ModelError(SummeterError):
     """A model gave no answer."""
 
 
 class TransientError(ModelError):
-    """A failure worth another try; `retry_after` is the server's wish in seconds."""
+    """A failure worth another try; `retry_after` is the server's wish in seconds. `throttled`: the endpoint says that
+    it is asked too much (429, 503, 529), which concerns every call to it and not this one alone."""
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after: float | None = None, throttled: bool = False) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.throttled = throttled
 
 
 class AccessError(ModelError):
@@ -122,3 +131,14 @@ class ReplyError(SummeterError):
     def __init__(self, message: str, *, kind: Literal["unparsed", "refused"] = "unparsed") -> None:
         super().__init__(message)
         self.kind: Literal["unparsed", "refused"] = kind
+
+
+def first_error(error: BaseException) -> BaseException:
+    """The first single error inside a group of errors (or groups): what a caller can act on.
+
+    >>> first_error(ExceptionGroup("two", [UsageError("a"), UsageError("b")]))
+    UsageError('a')
+    """
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -7,10 +7,14 @@ from typing import Any, Literal, Self
 from pydantic import model_validator
 
 from summeter.records.base import Record
+from summeter.records.facts import Claim
 from summeter.records.text import Span
 
 Unit = Literal["document", "summary", "sentence", "claim", "key_fact", "span", "pair"]
 Status = Literal["ok", "unparsed", "refused", "skipped", "error"]
+
+# Lines of a run written before there were such fields stay as they are, and so do most lines written since.
+_RARE = ("claim", "truncated_tokens")
 
 
 class Target(Record):
@@ -36,7 +40,9 @@ class Judgment(Record):
     `value` is the judge's raw score (a probability, a rating, a share), `label` the decision: 1 supported
     or present, 0 not; a name where the judge gives names. `error_type` names what is wrong (or
     "no error"). `evidence` points into the document or the summary. A judgment whose status is not `ok`
-    has neither value nor label, and says why in `reason`.
+    has neither value nor label, and says why in `reason`. `claim` is what was judged where the unit is a claim:
+    it stands nowhere else. `truncated_tokens` is how much of the document the judge was not shown (estimated);
+    None where all of it was.
     """
 
     target: Target
@@ -52,6 +58,8 @@ class Judgment(Record):
     status: Status = "ok"
     prepared: str | None = None
     calls: tuple[str, ...] = ()
+    claim: Claim | None = None
+    truncated_tokens: int | None = None
 
     @model_validator(mode="after")
     def _failure_is_no_number(self) -> Self:
@@ -63,6 +71,11 @@ class Judgment(Record):
         elif self.value is None and self.label is None:
             raise ValueError("a judgment with status 'ok' needs a value or a label")
         return self
+
+    @property
+    def line(self) -> str:
+        """The judgment as a line of JSON; what only few judgments have is left out where it is absent."""
+        return self.model_dump_json(exclude={name for name in _RARE if getattr(self, name) is None})
 
     @property
     def key(self) -> tuple[Any, ...]:
