@@ -79,7 +79,7 @@ class Journal:
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Add one item's judgments by one evaluator, then the line that confirms them."""
-        self._append(self.folder / "judgments" / f"{judge.file}.jsonl", [one.model_dump_json() for one in judgments])
+        self._append(self.folder / "judgments" / f"{judge.file}.jsonl", [one.line for one in judgments])
         document_id, system, rival = item
         entry = Done(
             signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(judgments)
