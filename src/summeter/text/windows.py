@@ -1,7 +1,12 @@
 """Sliding windows over sentences: long texts are read in pieces, and no piece is left out."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from summeter.text.tokens import estimated_tokens
+
+_BLANKS = re.compile(r"\s+")
 
 
 class Window(NamedTuple):
@@ -61,4 +66,66 @@ def word_windows(spans: Sequence[tuple[int, int]], lengths: Sequence[int], limit
         held += length
     if spans:
         found.append(Window(first, len(spans), spans[first][0], spans[-1][1]))
+    return found
+
+
+def tiles(text: str, starts: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """The whole text as neighbouring stretches that begin with sentences, none of more than ``limit`` tokens.
+
+    ``starts`` are where sentences begin, in order. Nothing is left out: what stands before the first sentence and
+    between sentences goes with a neighbour. A longer sentence is cut at blanks, or within a word where it has none.
+    Tokens are those of ``estimated_tokens``. Raises ValueError for a limit below 8.
+
+    >>> tiles("One. Two is longer. Three.", [0, 5, 20], limit=8)
+    [(0, 5), (5, 20), (20, 26)]
+    """
+    if limit < 8:
+        raise ValueError(f"a tile needs room for at least 8 tokens, got limit {limit}")
+    edges = [0, *(start for start in starts if 0 < start < len(text)), len(text)]
+    found: list[tuple[int, int]] = []
+    for start, end in zip(edges, edges[1:], strict=False):
+        found += _cut(text, start, end, limit)
+    return [tile for tile in found if tile[0] < tile[1]]
+
+
+def _cut(text: str, start: int, end: int, limit: int) -> list[tuple[int, int]]:
+    found = []
+    while estimated_tokens(text[start:end]) > limit:
+        # As many characters as can hold `limit` tokens at the dearest, then back to a blank.
+        reach = start + limit // 3
+        while estimated_tokens(text[start : reach + limit // 3]) <= limit:
+            reach += limit // 3
+        blanks = [blank.end() for blank in _BLANKS.finditer(text, start, reach)]
+        edge = blanks[-1] if blanks else reach
+        found.append((start, edge))
+        start = edge
+    return [*found, (start, end)]
+
+
+def token_windows(costs: Sequence[int], limit: int, overlap: int = 0) -> list[tuple[int, int]]:
+    """Windows (first, last) of neighbouring tiles, at most ``limit`` tokens each, that cover all of them.
+
+    ``costs`` are the tiles' tokens. A window begins with as many of the last tiles of the one before as ``overlap``
+    tokens hold, so that what is said across an edge stands whole somewhere. Raises ValueError for a tile that is
+    longer than the limit, or for an overlap of more than half of it.
+
+    >>> token_windows([4, 4, 4, 4], limit=8, overlap=4)
+    [(0, 2), (1, 3), (2, 4)]
+    """
+    if any(cost > limit for cost in costs):
+        raise ValueError(f"a tile of {max(costs)} tokens is longer than a window of {limit}")
+    if overlap > limit // 2:
+        raise ValueError(f"an overlap of {overlap} tokens is more than half a window of {limit}")
+    found: list[tuple[int, int]] = []
+    first = last = held = 0
+    while last < len(costs):
+        while last < len(costs) and held + costs[last] <= limit:
+            held += costs[last]
+            last += 1
+        found.append((first, last))
+        if last == len(costs):
+            break
+        while held > overlap or held + costs[last] > limit:
+            held -= costs[first]
+            first += 1
     return found
