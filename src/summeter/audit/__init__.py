@@ -1,0 +1,6 @@
+"""Audits of a judge: what it does when somebody tries to make it do something else."""
+
+from summeter.audit.attacks import Attack, read_attacks
+from summeter.audit.injection import Design, injection
+
+__all__ = ["Attack", "Design", "injection", "read_attacks"]
