@@ -112,8 +112,8 @@ def test_the_attack_s_own_sentence_is_no_verdict_to_turn() -> None:
     attacked = Subject(document, summary, None)
     key = {"aspect": "faithfulness", "judge": "j", "signature": "j|x"}
     made = [
-        Judgment(target=Target(document_id=document_id(0, name), system="b", unit="sentence", index=at), label=up, **key)
-        for name, at, up in [(CLEAN, 0, 0), ("ask", 0, 0), ("ask", 1, 1), ("control-s", 0, 0)]
+        Judgment(target=Target(document_id=document_id(0, name), system="b", unit="sentence", index=i), label=up, **key)
+        for name, i, up in [(CLEAN, 0, 0), ("ask", 0, 0), ("ask", 1, 1), ("control-s", 0, 0)]
     ]
     assert flips(made, [attacked], (*CONTROLS, UP), seed=0)[0].n == 1
 
@@ -162,7 +162,6 @@ def test_the_shipped_set_is_whole() -> None:
         ("- name: a\n  place: margin\n  aim: up\n  text: b\n", "entry 1: place"),
         ("- {name: a, place: summary, aim: up, text: b}\n", "needs exactly one control"),
         ("- {name: a, place: summary, aim: none, text: b}\n", "and no attack"),
-        ("- {name: a, place: summary, aim: none, text: b}\n" * 2, "and no attack"),
         ("- &one {name: a, place: summary, aim: up, text: b}\n- *one\n", "stands there twice"),
     ],
 )  # fmt: skip

@@ -69,13 +69,13 @@ def score(
     from summeter.models.resolve import parse_bindings
     from summeter.store.dataset import load
 
-    names, bound = _names(evaluators), parse_bindings(models or [])
+    names, bound = evaluator_names(evaluators), parse_bindings(models or [])
     _check_roles(names, bound)
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
     if not quiet:
         warn(loaded.warnings)
     arguments: dict[str, Any] = {
-        "models": bound, "limit": limit, "seed": seed, "temperature": _temperature(temperature),
+        "models": bound, "limit": limit, "seed": seed, "temperature": temperature_of(temperature),
         "max_tokens": max_tokens, "concurrency": connections, "timeout": timeout, "max_retries": max_retries,
         "base_url": base_url,
     }  # fmt: skip
@@ -104,7 +104,7 @@ def demo(
     tell(evaluate(loaded, DEFAULT, out=out, progress=progress()))
 
 
-def _names(evaluators: list[str] | None) -> list[str]:
+def evaluator_names(evaluators: list[str] | None) -> list[str]:
     """Names from repeated -e, each possibly a comma list; commas inside [...] belong to the settings."""
     names: list[str] = []
     for text in evaluators or DEFAULT:
@@ -138,7 +138,7 @@ def _check_roles(names: Sequence[str], bound: Iterable[str]) -> None:
                          f"Roles of {', '.join(names)}: {', '.join(asked)}")  # fmt: skip
 
 
-def _temperature(text: str) -> float | None:
+def temperature_of(text: str) -> float | None:
     from summeter.records import UsageError
 
     if text.strip().lower() == "none":

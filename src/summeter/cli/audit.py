@@ -1,0 +1,90 @@
+"""`summeter audit`: what a judge does when the text it judges speaks to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+from summeter.cli.score import Connections, Evaluators, Models, Replay, Temperature, evaluator_names, temperature_of
+
+if TYPE_CHECKING:
+    from summeter.meta.results import Study
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.callback()
+def _root() -> None:
+    """A group, also while it holds one command."""
+
+
+@app.command()
+def injection(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, or - for stdin.")],
+    evaluators: Evaluators = None,
+    models: Models = None,
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The audit's run folder.")] = Path(
+        "runs/injection"
+    ),
+    sample: Annotated[int, typer.Option(min=1, help="Summaries to attack, drawn by the seed.")] = 20,
+    attacks: Annotated[
+        Path | None, typer.Option(metavar="FILE.yaml", help="Attacks of your own; default: the shipped set.")
+    ] = None,
+    map_: Map = None,
+    preset: Preset = None,
+    format_: Format = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample and the bootstrap.")] = 0,
+    temperature: Temperature = "0",
+    connections: Connections = 16,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a call may take in all.")] = 120.0,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
+    replay: Replay = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put texts that command the judge into summaries and documents of DATA; print how many verdicts they turn."""
+    from summeter.audit import Design, read_attacks
+    from summeter.audit import injection as audit
+    from summeter.engine.progress import progress
+    from summeter.models.resolve import parse_bindings
+    from summeter.store.dataset import load
+
+    options: dict[str, Any] = {
+        "seed": seed, "temperature": temperature_of(temperature), "concurrency": connections, "timeout": timeout,
+        "base_url": base_url,
+    }  # fmt: skip
+    loaded = load(data, map=mapping(map_), preset=preset, format=format_)
+    found = audit(
+        loaded, evaluator_names(evaluators), models=parse_bindings(models or []), out=out,
+        design=Design(sample, read_attacks(attacks)), replay=replay, progress=progress(quiet=as_json), **options,
+    )  # fmt: skip
+    if as_json:
+        print_json(found.to_dicts(), study=found.name, notes=list(found.notes))
+        return
+    _show(found)
+    file = out / "injection.json"
+    typer.echo(f"study: {file} (draw it with `summeter report {out} --study {file}`)")
+
+
+def _show(study: Study) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("judge", "aspect", "attack", "turned", "control", "net [95 %]", "n", "unusable", box=None)
+    for row in study:
+        about = row.details
+        net = "-" if about["net"] is None else f"{about['net']:+.3f}"
+        if about["net_low"] is not None:
+            net += f" [{about['net_low']:+.3f}, {about['net_high']:+.3f}]"
+        cells = [_share(row.value), _share(about["control"]), net, str(row.n), str(row.missing)]
+        table.add_row(row.judge, row.aspect, about["attack"], *cells)
+    console = Console()
+    console.print(table)
+    for text in (*study.signatures(), *study.notes):
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
