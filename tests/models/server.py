@@ -1,4 +1,4 @@
-"""A stub of an OpenAI-compatible server on 127.0.0.1, in a thread of its own, misbehaving as told.
+"""A stub of a model server on 127.0.0.1, OpenAI-compatible unless its replies say otherwise, in a thread of its own, misbehaving as told.
 
     with StubServer(lambda call: ok("{}")) as server:
         llm = resolve("openai-api/stub/m", base_url=server.url, environ={})
@@ -20,12 +20,15 @@ from aiohttp import web
 
 
 class Call(NamedTuple):
-    """One POST as the server saw it; `at` is its monotonic time of arrival in seconds."""
+    """One POST as the server saw it; `at` is its monotonic time of arrival in seconds; `path` as it came, query
+    and escapes included."""
 
     number: int
     body: dict[str, Any]
     headers: dict[str, str]
     at: float
+    path: str = ""
+    raw: bytes = b""
 
     @property
     def format(self) -> str:
@@ -92,7 +95,12 @@ class StubServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"{self.root}/v1"
+
+    @property
+    def root(self) -> str:
+        """The address without a path."""
+        return f"http://127.0.0.1:{self._port}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -106,7 +114,7 @@ class StubServer:
 
     async def _serve(self) -> None:
         app = web.Application(client_max_size=1 << 26)
-        app.router.add_post("/v1/chat/completions", self._answer)
+        app.router.add_post("/{path:.*}", self._answer)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
@@ -126,7 +134,10 @@ class StubServer:
             self.now -= 1
 
     async def _send(self, request: web.Request) -> web.StreamResponse:
-        call = Call(len(self.calls), await request.json(), dict(request.headers), time.monotonic())
+        raw = await request.read()
+        call = Call(
+            len(self.calls), json.loads(raw), dict(request.headers), time.monotonic(), request.raw_path, raw
+        )  # fmt: skip
         self.calls.append(call)
         reply = self.behave(call)
         await asyncio.sleep(3600 if reply.hang else reply.delay)

@@ -18,6 +18,7 @@ from models.server import CUT_BODY, HANG, RESET, Reply, StubServer, fail, json_r
 
 from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers import replies
+from summeter.models.providers.openai_compatible import completion
 from summeter.models.resolve import resolve
 from summeter.records import CapabilityError, ModelError, TransientError, UsageError
 
@@ -90,7 +91,7 @@ def test_openai_itself_gets_its_own_name_for_the_limit() -> None:
 
 def test_a_query_of_the_base_url_is_kept_and_not_shown() -> None:
     llm: Any = resolve("openai-api/az/m", base_url="https://host/v1?api-version=7", environ={"AZ_API_KEY": KEY})
-    assert llm._url == "https://host/v1/chat/completions?api-version=7"
+    assert str(llm._url) == "https://host/v1/chat/completions?api-version=7"
     assert llm.address == "https://host/v1"
 
 
@@ -143,7 +144,7 @@ def test_odd_contents(reply: Reply, text: str, refusal: str | None) -> None:
 def test_whatever_json_comes_is_a_completion_or_a_model_error(body: Any) -> None:
     made = replies.Answer("m", "http://host/v1", 200, {}, json.dumps(body).encode())
     try:
-        read = replies.completion(made, ask(), 0.1, str)
+        read = completion(replies.body(made), made, ask())
     except ModelError:
         return
     assert isinstance(read, Completion)
@@ -155,15 +156,15 @@ def test_whatever_bytes_come_are_a_named_failure(body: bytes, status: int) -> No
     made = replies.Answer("m", "http://host/v1", status, {}, body)
     if status == 200:
         with pytest.raises(ModelError):
-            replies.completion(made, ask(), 0.1, str)
+            completion(replies.body(made), made, ask())
     else:
-        assert isinstance(replies.failure(made, ask(), "M_API_KEY", str), ModelError)
+        assert isinstance(replies.failure(made, ask(), "M_API_KEY"), ModelError)
 
 
 def test_json_nested_without_end_is_a_failure() -> None:
     made = replies.Answer("m", "http://host/v1", 200, {}, b"[" * 100_000)
     with pytest.raises(TransientError, match="no valid JSON"):
-        replies.completion(made, ask(), 0.1, str)
+        replies.body(made)
 
 
 # What failures become

@@ -25,10 +25,16 @@ from summeter.store.calls import CallStore
 
 PROVIDERS: dict[str, str] = {
     "openai": "summeter.models.providers.openai_compatible:openai",
-    "openai-api": "summeter.models.providers.openai_compatible:openai_api",
+    "anthropic": "summeter.models.providers.anthropic:anthropic",
+    "google": "summeter.models.providers.google:google",
+    "mistral": "summeter.models.providers.openai_compatible:mistral",
+    "bedrock": "summeter.models.providers.bedrock:bedrock",
+    "azure": "summeter.models.providers.openai_compatible:azure",
+    "openrouter": "summeter.models.providers.openai_compatible:openrouter",
     "ollama": "summeter.models.providers.openai_compatible:ollama",
     "vllm": "summeter.models.providers.openai_compatible:vllm",
-    "openrouter": "summeter.models.providers.openai_compatible:openrouter",
+    "llamacpp": "summeter.models.providers.openai_compatible:llamacpp",
+    "openai-api": "summeter.models.providers.openai_compatible:openai_api",
     "scripted": "summeter.models.providers.scripted:scripted",
 }
 """Provider -> "module:factory". A factory takes the rest of the model string and the Options."""

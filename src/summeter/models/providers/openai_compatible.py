@@ -1,236 +1,189 @@
-"""Any endpoint that speaks OpenAI's POST /chat/completions, over plain HTTP.
-
-Keys come from the environment, travel in one header, and appear in no message, repr or record.
-"""
+"""Any endpoint that speaks OpenAI's POST /chat/completions: OpenAI's own, hosted others, local servers."""
 
 from __future__ import annotations
 
+import json
 import re
-import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from summeter.models.base import Completion, Request, to_json
-from summeter.models.layers.loops import PerLoop
+from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.providers import replies
+from summeter.models.providers.endpoint import Endpoint, Variables, find, join, named
+from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.options import Options
 from summeter.records import ModelError, TransientError, UsageError
 
 if TYPE_CHECKING:
-    import aiohttp
+    from yarl import URL
 
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+OPENAI = "https://api.openai.com/v1"
 
-
-class Secret:
-    """A key that shows itself to nobody who merely looks."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """The key itself, for the header."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "Secret(...)"
+# Mistral's name for a reply that filled the model's context.
+_FINISH = {"model_length": "length"}
+# A prompt that a filter before the model turns away comes as an error: Azure's, OpenAI's, OpenRouter's.
+_FILTERED = frozenset({"content_filter", "invalid_prompt", "content_policy_violation"})
+# OpenRouter's 404 where no server of the model knows all that was asked.
+_NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """Where an endpoint is and how it is spoken to.
+class Dialect:
+    """What an OpenAI-compatible server calls things: the limit on new tokens, the seed, the header of the key
+    (None: `Authorization: Bearer`); `extra` goes into every body."""
 
-    `key_variable` is the environment variable that holds its key (named in errors); `length_field` the
-    name it gives the limit on new tokens.
-    """
-
-    base_url: str
-    key: Secret | None
-    key_variable: str
-    url_variable: str
-    length_field: str = "max_tokens"
+    length: str = "max_tokens"
+    seed: str = "seed"
+    key_header: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-class OpenAICompatible:
-    """One model at one endpoint. `timeout` bounds a whole call in seconds, connection and last byte included."""
+class OpenAICompatible(HttpLLM):
+    """One model at one OpenAI-compatible endpoint."""
 
-    def __init__(self, id: str, name: str, endpoint: Endpoint, options: Options) -> None:  # noqa: A002 - as in the protocol
-        self._id = id
-        self._name = name
-        self._endpoint = endpoint
-        self._options = options
-        self._url = _url(endpoint.base_url)
-        self._proxy = _proxy(self._url)
-        self._reached = False
-        self._sessions: PerLoop[aiohttp.ClientSession] = PerLoop(self._open)
+    def __init__(
+        self, id: str, name: str, endpoint: Endpoint, options: Options, dialect: Dialect | None = None,  # noqa: A002
+    ) -> None:  # fmt: skip
+        self._dialect = dialect or Dialect()
+        super().__init__(id, name, endpoint, options)
 
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self._id
+    def _where(self) -> URL:
+        return join(self._endpoint.base_url, "chat", "completions")
 
-    @property
-    def address(self) -> str:
-        """The endpoint's base address, without any secret: models that share it share its limits."""
-        return self._endpoint.base_url.partition("?")[0]
-
-    async def complete(self, request: Request) -> Completion:
-        """One POST. TransientError for what may pass; CapabilityError for a refused parameter; else ModelError."""
-        import aiohttp
-
-        body = to_json(self._payload(request)).encode("utf-8", "backslashreplace")
-        start = time.perf_counter()
-        try:
-            session = self._sessions.get()
-            async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
-                content = await response.read()
-        except TimeoutError as error:
-            raise TransientError(
-                f"{self.id}: no whole reply from {self.address} within {self._options.timeout:g} s"
-            ) from error
-        except (aiohttp.ClientError, OSError) as error:
-            # What aiohttp says of an answer holds the headers sent.
-            raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
-        self._reached = True
-        answer = replies.Answer(self.id, self.address, response.status, response.headers, content)
-        if response.status != 200:
-            raise replies.failure(answer, request, self._endpoint.key_variable, self._clean)
-        return replies.completion(answer, request, time.perf_counter() - start, self._clean)
-
-    async def close(self) -> None:
-        """Close the running loop's connections."""
-        session = self._sessions.pop()
-        if session is not None:
-            await session.close()
+    def _headers(self) -> dict[str, str]:
+        header, key = self._dialect.key_header, self._endpoint.key
+        return super()._headers() if header is None or key is None else {header: key.reveal()}
 
     def _payload(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._name,
             "messages": [{"role": turn.role, "content": turn.content} for turn in request.messages],
+            **self._dialect.extra,
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.seed is not None:
-            body["seed"] = request.seed + request.draw
+            body[self._dialect.seed] = request.seed + request.draw
         if request.max_tokens is not None:
-            body[self._endpoint.length_field] = request.max_tokens
+            body[self._dialect.length] = request.max_tokens
+        if request.top_logprobs is not None:
+            body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         if request.format == "json_object":
             body["response_format"] = {"type": "json_object"}
         elif request.format == "json_schema":
-            schema = {"name": _schema_name(request.schema_name), "strict": True, "schema": request.schema_ or {}}
+            schema = {"name": schema_name(request.schema_name), "strict": True, "schema": request.schema_ or {}}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
-    def _open(self) -> aiohttp.ClientSession:
-        import aiohttp
+    def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+        return completion(body, answer, request)
 
-        options, key = self._options, self._endpoint.key
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        if key is not None:
-            headers["Authorization"] = f"Bearer {key.reveal()}"
-        return aiohttp.ClientSession(
-            headers=headers,
-            connector=aiohttp.TCPConnector(limit=options.max_connections, ttl_dns_cache=300),
-            # Left to itself aiohttp rounds a timeout up to a whole second.
-            timeout=aiohttp.ClientTimeout(total=options.timeout, ceil_threshold=options.timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
+    def _failed(self, answer: replies.Answer, request: Request) -> Completion:
+        return failed(answer, request, self._endpoint.key_variable)
+
+
+def completion(body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    """The Completion in the body of a 200."""
+    choices = body.get("choices")
+    first = replies.mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    # Gateways pass on a failure of the server behind them under their own 200.
+    if (error := first.get("error") or (None if choices else body.get("error"))) is not None:
+        return failed(_behind(answer, error), request, "of this endpoint")
+    message = first.get("message")
+    if not isinstance(message, dict):
+        raise replies.without(answer, "choices")
+    finish = replies.string(first.get("finish_reason"))
+    if finish == "error":
+        raise TransientError(f"{answer.model}: {answer.address} broke off its reply (finish_reason error)")
+    usage = replies.mapping(body.get("usage"))
+    details = replies.mapping(usage.get("prompt_tokens_details"))
+    content = message.get("content")
+    refusals = (part.get("refusal") for part in (message, *replies.dicts(content)))
+    return Completion(
+        text=replies.text(content),
+        finish_reason=_FINISH.get(finish or "", finish),
+        refusal=next((said for one in refusals if (said := replies.string(one))), None),
+        model=replies.string(body.get("model")),
+        tokens_in=replies.count(usage.get("prompt_tokens")),
+        tokens_out=replies.count(usage.get("completion_tokens")),
+        tokens_cached=replies.count(details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
+        logprobs=None if request.top_logprobs is None else _logprobs(first.get("logprobs")),
+        seconds=answer.seconds,
+        format=request.format,
+    )
+
+
+def failed(answer: replies.Answer, request: Request, key_variable: str) -> Completion:
+    """Raises what the error stands for; a prompt that a filter turned away is a refusal, which is a reply."""
+    error = replies.mapping(replies.error_of(answer))
+    metadata = replies.mapping(error.get("metadata"))
+    codes = {error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code")}
+    kinds = {str(code) for code in codes} | {str(metadata.get("error_type"))}
+    if answer.status in {400, 403} and (kinds & _FILTERED or metadata.get("reasons")):
+        said = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
+        return Completion(
+            text="", finish_reason="content_filter", refusal=said, seconds=answer.seconds, format=request.format
         )
-
-    def _unreached(self, error: Exception) -> ModelError:
-        """A connection that failed. One that was never made is a wrong address or a server that does not run."""
-        import aiohttp
-
-        what = self._clean(f"{type(error).__name__}: {error}")
-        cause = getattr(error, "os_error", None)
-        refused = isinstance(error, aiohttp.ClientConnectorDNSError) or isinstance(cause, ConnectionRefusedError)
-        if isinstance(error, aiohttp.InvalidURL) or (refused and not self._reached):
-            return ModelError(
-                f"{self.id}: cannot reach {self.address} ({what}). Is the server running? "
-                f"The address comes from --base-url or {self._endpoint.url_variable}"
-            )
-        return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
-
-    def _clean(self, text: str) -> str:
-        """The server's words without the key: some servers repeat it, or its beginning, in their complaint."""
-        key = self._endpoint.key.reveal() if self._endpoint.key else ""
-        if len(key) >= 12:
-            text = re.sub(re.escape(key[:8]) + r"[^\s\"']*", "[key]", text)
-        return text.replace(key, "[key]") if len(key) >= 4 else text
+    raise _unmet(answer, request, error) or replies.failure(answer, request, key_variable)
 
 
-def _url(base_url: str) -> str:
-    from yarl import URL
-
-    base = URL(base_url)
-    return str((base / "chat" / "completions").with_query(base.query))
-
-
-def _proxy(url: str) -> str | None:
-    """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name for this address; none for this machine itself.
-
-    Looked up once: left to aiohttp it would be looked up for every call, and a netrc with it.
-    """
-    from urllib.request import getproxies, proxy_bypass
-
-    from yarl import URL
-
-    parsed = URL(url)
-    if parsed.host is None or parsed.host in _LOOPBACK or proxy_bypass(parsed.host):
+def _unmet(answer: replies.Answer, request: Request, error: Mapping[str, Any]) -> ModelError | None:
+    """What OpenRouter's servers lack: it names no parameter, so the rarest that was asked for is blamed."""
+    said = replies.shorten(answer.clean(str(error.get("message"))))
+    if answer.status != 404 or not _NO_SERVER.search(said):
         return None
-    return getproxies().get(parsed.scheme)
+    asked = {
+        "logprobs": request.top_logprobs is not None,
+        request.format: request.format != "text",
+        "seed": request.seed is not None,
+        "temperature": request.temperature is not None,
+    }
+    lacks = next((name for name, there in asked.items() if there), None)
+    if lacks is None:
+        return None
+    return replies.lacking(answer.model, lacks, f"{answer.model}: {answer.address} answered 404: {said}")
 
 
-def _schema_name(name: str | None) -> str:
-    # OpenAI takes letters, digits, _ and -, at most 64.
+def _behind(answer: replies.Answer, error: Any) -> replies.Answer:
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 502
+    return answer._replace(status=status, content=json.dumps({"error": error}).encode())
+
+
+def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
+    """OpenAI's `logprobs.content`; None where it is absent or unreadable."""
+    content = replies.mapping(value).get("content")
+    made = [_token(one) for one in replies.dicts(content)]
+    return tuple(one for one in made if one is not None) if made and all(made) else None
+
+
+def _token(entry: dict[str, Any]) -> TokenLogprobs | None:
+    chosen = replies.logprob(entry.get("logprob"))
+    if chosen is None or not isinstance(entry.get("token"), str):
+        return None
+    top = [
+        (replies.text(one.get("token")), at)
+        for one in replies.dicts(entry.get("top_logprobs"))
+        if (at := replies.logprob(one.get("logprob"))) is not None
+    ]
+    return TokenLogprobs(token=replies.text(entry["token"]), logprob=chosen, top=tuple(top))
+
+
+def schema_name(name: str | None) -> str:
+    """The name of a schema as OpenAI takes it: letters, digits, _ and -, at most 64."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name or "reply")[:64]
 
 
-def endpoint(prefix: str, options: Options, default: str | None = None) -> Endpoint:
-    """The endpoint whose variables begin with `prefix` (PREFIX_API_KEY, PREFIX_BASE_URL), checked.
-
-    An https endpoint needs a key: one that checks none takes any word.
-    """
-    key_variable, url_variable = f"{prefix}_API_KEY", f"{prefix}_BASE_URL"
-    base_url = (options.base_url or options.environ.get(url_variable) or default or "").strip().rstrip("/")
-    if not base_url:
-        raise UsageError(
-            f"no address for this endpoint: set {url_variable} (as in http://host:8000/v1) or give --base-url"
-        )
-    _check_url(base_url)
-    key = options.environ.get(key_variable, "").strip()
-    if not key and base_url.startswith("https://"):
-        raise UsageError(
-            f"no key for {base_url.partition('?')[0]}: set the environment variable {key_variable} "
-            "(to any word, if the server asks for none)"
-        )
-    if any(ord(sign) < 33 or ord(sign) > 126 for sign in key):
-        raise UsageError(f"{key_variable} holds a blank or a character that no key has; set it again")
-    return Endpoint(base_url, Secret(key) if key else None, key_variable, url_variable)
-
-
-def _check_url(base_url: str) -> None:
-    from yarl import URL
-
-    try:
-        url = URL(base_url)
-    except ValueError as error:
-        raise UsageError("the base URL is not a URL; give one such as http://localhost:8000/v1") from error
-    if url.user is not None or url.password is not None:
-        raise UsageError("the base URL holds a user name or password; keep secrets in the key's environment variable")
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(f"base URL {base_url!r} is not an http:// or https:// address")
+# Who speaks it
 
 
 def openai(name: str, options: Options) -> OpenAICompatible:
     """`openai/MODEL`: OPENAI_API_KEY, OPENAI_BASE_URL."""
-    default = "https://api.openai.com/v1"
-    found = endpoint("OPENAI", options, default)
-    if found.base_url == default:
-        # OpenAI's own models refuse or deprecate max_tokens; other servers know nothing else.
-        found = replace(found, length_field="max_completion_tokens")
-    return OpenAICompatible(f"openai/{name}", name, found, options)
+    found = find(named("OPENAI"), options, OPENAI)
+    # OpenAI's own models refuse or deprecate max_tokens; other servers know nothing else.
+    dialect = Dialect(length="max_completion_tokens" if found.base_url == OPENAI else "max_tokens")
+    return OpenAICompatible(f"openai/{name}", name, found, options, dialect)
 
 
 def openai_api(name: str, options: Options) -> OpenAICompatible:
@@ -239,20 +192,62 @@ def openai_api(name: str, options: Options) -> OpenAICompatible:
     prefix = re.sub(r"[^A-Za-z0-9]+", "_", server).strip("_").upper()
     if not slash or not model or not prefix:
         raise UsageError(f"model 'openai-api/{name}' is not openai-api/NAME/MODEL (NAME is a name you give the server)")
-    return OpenAICompatible(f"openai-api/{name}", model, endpoint(prefix, options), options)
+    return OpenAICompatible(f"openai-api/{name}", model, find(named(prefix), options), options)
 
 
 def ollama(name: str, options: Options) -> OpenAICompatible:
     """`ollama/MODEL`: OLLAMA_BASE_URL, else this machine's port 11434."""
-    return OpenAICompatible(f"ollama/{name}", name, endpoint("OLLAMA", options, "http://localhost:11434/v1"), options)
+    found = find(named("OLLAMA"), options, "http://localhost:11434/v1")
+    return OpenAICompatible(f"ollama/{name}", name, found, options)
 
 
 def vllm(name: str, options: Options) -> OpenAICompatible:
     """`vllm/MODEL`: VLLM_BASE_URL, else this machine's port 8000."""
-    return OpenAICompatible(f"vllm/{name}", name, endpoint("VLLM", options, "http://localhost:8000/v1"), options)
+    found = find(named("VLLM"), options, "http://localhost:8000/v1")
+    return OpenAICompatible(f"vllm/{name}", name, found, options)
+
+
+def llamacpp(name: str, options: Options) -> OpenAICompatible:
+    """`llamacpp/NAME`: LLAMACPP_BASE_URL, else this machine's port 8080. The server has one model, whatever NAME is."""
+    found = find(named("LLAMACPP"), options, "http://localhost:8080/v1")
+    return OpenAICompatible(f"llamacpp/{name}", name, found, options)
 
 
 def openrouter(name: str, options: Options) -> OpenAICompatible:
-    """`openrouter/VENDOR/MODEL`: OPENROUTER_API_KEY."""
-    found = endpoint("OPENROUTER", options, "https://openrouter.ai/api/v1")
-    return OpenAICompatible(f"openrouter/{name}", name, found, options)
+    """`openrouter/VENDOR/MODEL`: OPENROUTER_API_KEY. Only servers that know all that is asked may answer:
+    the others would leave out the schema, the seed or the log-probabilities without a word."""
+    found = find(named("OPENROUTER"), options, "https://openrouter.ai/api/v1")
+    dialect = Dialect(extra={"provider": {"require_parameters": True}})
+    return OpenAICompatible(f"openrouter/{name}", name, found, options, dialect)
+
+
+def mistral(name: str, options: Options) -> OpenAICompatible:
+    """`mistral/MODEL`: MISTRAL_API_KEY, MISTRAL_BASE_URL."""
+    found = find(named("MISTRAL"), options, "https://api.mistral.ai/v1")
+    return OpenAICompatible(f"mistral/{name}", name, found, options, Dialect(seed="random_seed"))
+
+
+class Azure(OpenAICompatible):
+    """A deployment on Azure: the v1 surface, or the dated one where an API version is named."""
+
+    def __init__(self, name: str, endpoint: Endpoint, options: Options) -> None:
+        self._version = options.environ.get("AZURE_OPENAI_API_VERSION", "").strip()
+        # The dated surface took max_completion_tokens up in September 2024.
+        old = self._version[:1].isdigit() and self._version < "2024-09"
+        dialect = Dialect(length="max_tokens" if old else "max_completion_tokens", key_header="api-key")
+        super().__init__(f"azure/{name}", name, endpoint, options, dialect)
+
+    def _where(self) -> URL:
+        base = self._endpoint.base_url
+        if base.partition("?")[0].endswith("/v1"):
+            return join(base, "chat", "completions")
+        if not self._version or self._version == "v1":
+            return join(base, "openai", "v1", "chat", "completions")
+        return join(base, "openai", "deployments", self._name, "chat", "completions").update_query(
+            {"api-version": self._version}
+        )
+
+
+def azure(name: str, options: Options) -> Azure:
+    """`azure/DEPLOYMENT`: AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_API_KEY, AZURE_OPENAI_API_VERSION (the dated API)."""
+    return Azure(name, find(Variables(("AZURE_OPENAI_API_KEY",), "AZURE_OPENAI_ENDPOINT"), options), options)

@@ -1,8 +1,9 @@
-"""What an OpenAI-compatible server sent back, read: a Completion, or an error that says what to do."""
+"""What a server sent back, read: the parts that all vendors share, and what each failure stands for."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -12,74 +13,97 @@ from typing import Any, NamedTuple
 from summeter.models.base import Completion, Request
 from summeter.records import AccessError, CapabilityError, ModelError, TransientError
 
-Clean = Callable[[str], str]
-
-TRANSIENT = frozenset({408, 409, 425, 429})
+# 424 is Bedrock's for a model that broke while it answered.
+TRANSIENT = frozenset({408, 409, 424, 425, 429})
 # Said in a 400 that another reply format cannot mend.
-_TOO_LONG = re.compile(r"context.{0,3}length|maximum context|too many tokens|prompt is too long", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context.{0,3}(length|window|size)|maximum context|too many (input )?tokens|(prompt|input) is too long"
+    r"|input token count",
+    re.IGNORECASE,
+)
 # Some servers break (500) over a format they do not know.
-_FORMAT = re.compile(r"response_format|json_schema|json_object|grammar", re.IGNORECASE)
-# A spent budget comes as 429, but no wait of this run's restores it.
-_SPENT = re.compile(r"insufficient_quota|billing|credit balance", re.IGNORECASE)
-_PARAMETERS = ("temperature", "seed", "max_completion_tokens", "max_tokens")
+_FORMAT = re.compile(
+    r"response_?format|json_?schema|json_?object|grammar|output_?config|output_format|text_?format"
+    r"|response_?(mime_?type|schema)",
+    re.IGNORECASE,
+)
+# A spent budget or a day's quota comes as 429 or 400, but no wait of this run's restores it.
+_SPENT = re.compile(r"insufficient_quota|billing_|billing hard|credit balance|PerDay", re.IGNORECASE)
+_BAD_KEY = re.compile(r"API_KEY_INVALID|api key (not valid|not found|expired)", re.IGNORECASE)
+_PARAMETERS = ("temperature", "seed", "max_completion_tokens", "max_tokens", "logprobs")
 _MEND = {
     "temperature": "run with --temperature none to leave it to the model",
     "seed": "run without --seed",
     "max_tokens": "run without a limit on new tokens",
+    "logprobs": "choose a model or server that returns log-probabilities, or a variant that draws samples instead",
 }
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Answer(NamedTuple):
-    """An HTTP answer: who gave it, and what it was."""
+    """An HTTP answer: who gave it, and what it was. `clean` takes keys out of the server's words."""
 
     model: str
     address: str
     status: int
     headers: Mapping[str, str]
     content: bytes
+    seconds: float = 0.0
+    clean: Callable[[str], str] = str
 
 
-def completion(answer: Answer, request: Request, seconds: float, clean: Clean) -> Completion:
-    """The Completion in a 200. A body that is no completion is worth another try."""
+def body(answer: Answer) -> dict[str, Any]:
+    """The JSON object that was sent. What is none is worth another try."""
     try:
-        body = json.loads(answer.content)
+        found = json.loads(answer.content)
     except (ValueError, RecursionError) as error:
-        raise TransientError(f"{answer.model}: {answer.address} sent no valid JSON: {_shown(answer, clean)}") from error
-    if not isinstance(body, dict):
-        raise TransientError(f"{answer.model}: {answer.address} sent JSON that is no object: {_shown(answer, clean)}")
-    choices = body.get("choices")
-    if not choices and body.get("error"):
-        raise _error_in_200(answer, body["error"], request, clean)
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    if not isinstance(first, dict) or not isinstance(message, dict):
-        raise TransientError(f"{answer.model}: {answer.address} sent a reply without choices: {_shown(answer, clean)}")
-    told = body.get("usage")
-    usage: dict[str, Any] = told if isinstance(told, dict) else {}
-    refusal = message.get("refusal") or _refusal_part(message.get("content"))
-    return Completion(
-        text=_text(message.get("content")),
-        finish_reason=_string(first.get("finish_reason")),
-        refusal=_string(refusal),
-        model=_string(body.get("model")),
-        tokens_in=_count(usage.get("prompt_tokens")),
-        tokens_out=_count(usage.get("completion_tokens")),
-        seconds=round(seconds, 6),
-        format=request.format,
-    )
+        raise TransientError(f"{answer.model}: {answer.address} sent no valid JSON: {_shown(answer)}") from error
+    if not isinstance(found, dict):
+        raise TransientError(f"{answer.model}: {answer.address} sent JSON that is no object: {_shown(answer)}")
+    return found
 
 
-def failure(answer: Answer, request: Request, key_variable: str, clean: Clean) -> ModelError:
+def without(answer: Answer, what: str) -> TransientError:
+    """A reply that lacks its substance (`what`)."""
+    return TransientError(f"{answer.model}: {answer.address} sent a reply without {what}: {_shown(answer)}")
+
+
+def checked(completion: Completion, request: Request) -> Completion:
+    """The completion, unless log-probabilities were asked for and silently left out."""
+    if request.top_logprobs is None or completion.logprobs is not None or completion.refusal or not completion.text:
+        return completion
+    raise lacking(request.model, "logprobs", f"{request.model} answered without log-probabilities")
+
+
+def lacking(model: str, what: str, said: str | None = None) -> CapabilityError:
+    """The endpoint cannot do `what`; says what to do."""
+    mend = _MEND.get(what, "a weaker reply format may do")
+    return CapabilityError(f"{said or f'{model} knows no {what}'}: {mend}", lacks=what)
+
+
+def refuse(request: Request, model: str, *lacks: str) -> None:
+    """Raises before anything is sent, where the request asks for what the vendor is known to lack."""
+    for what in lacks:
+        if what == request.format or _sent(what, request):
+            raise lacking(model, what)
+
+
+def failure(answer: Answer, request: Request, key_variable: str) -> ModelError:
     """The error a status other than 200 stands for."""
-    status, said = answer.status, _said(answer, clean)
+    status, whole = answer.status, _said(answer)
+    said = shorten(whole)
     head = f"{answer.model}: {answer.address} answered {status}: {said}"
+    if status in {400, 422, 429} and _SPENT.search(whole):
+        return AccessError(f"{head}. The account's budget is spent, or the day's quota; add to it, or wait, and resume")
+    if status == 400 and _BAD_KEY.search(whole):
+        return AccessError(f"{head}. {_advice(401, key_variable)}")
     if status in {400, 422, 501} or (status == 500 and request.format != "text" and _FORMAT.search(said)):
         return _refused(answer, head, said, request)
     if status in TRANSIENT or status >= 500:
-        if status == 429 and _SPENT.search(said):
-            return AccessError(f"{head}. The account's budget is spent; add to it and resume")
-        return TransientError(head, retry_after=retry_after(answer.headers))
+        throttled = status in {429, 503, 529}
+        return TransientError(head, retry_after=_wait(answer), throttled=throttled)
+    if status == 403 and "logprobs" in said and _sent("logprobs", request):
+        return lacking(answer.model, "logprobs", head)
     # Turned away, unpaid, unknown or elsewhere: so would every other call be.
     kind = AccessError if status in {401, 402, 403, 404} or 300 <= status < 400 else ModelError
     return kind(f"{head}. {_advice(status, key_variable)}")
@@ -92,14 +116,15 @@ def _refused(answer: Answer, head: str, said: str, request: Request) -> ModelErr
         for name in _PARAMETERS:
             if name in said.lower() and _sent(name, request):
                 lacks = "max_tokens" if "tokens" in name else name
-                return CapabilityError(f"{head}. {answer.model} refuses {name}: {_MEND[lacks]}", lacks=lacks)
+                return lacking(answer.model, lacks, f"{head}. {answer.model} refuses {name}")
     if request.format != "text":
         return CapabilityError(f"{head}. It may not know the reply format {request.format}", lacks=request.format)
     return ModelError(f"{head}. The server refuses the request; another try would be refused too")
 
 
 def _sent(name: str, request: Request) -> bool:
-    return getattr(request, "max_tokens" if "tokens" in name else name) is not None
+    fields = {"max_completion_tokens": "max_tokens", "logprobs": "top_logprobs"}
+    return getattr(request, fields.get(name, name), None) is not None
 
 
 def _advice(status: int, key_variable: str) -> str:
@@ -114,13 +139,6 @@ def _advice(status: int, key_variable: str) -> str:
     if 300 <= status < 400:
         return "Redirects are not followed, since they would carry the key elsewhere; give the final base URL"
     return "Another try would be refused too"
-
-
-def _error_in_200(answer: Answer, error: Any, request: Request, clean: Clean) -> ModelError:
-    # Gateways pass on a failure of the server behind them under their own 200.
-    code = error.get("code") if isinstance(error, dict) else None
-    status = code if isinstance(code, int) and 400 <= code < 600 else 502
-    return failure(answer._replace(status=status), request, "of this endpoint", clean)
 
 
 def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.time) -> float | None:
@@ -140,50 +158,115 @@ def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.t
     return max(0.0, date.timestamp() - now())
 
 
-def _said(answer: Answer, clean: Clean) -> str:
-    """The server's own words: the message of its error object where there is one."""
+def _wait(answer: Answer) -> float | None:
+    """Retry-After, or what Google says in the body: {"@type": ".../google.rpc.RetryInfo", "retryDelay": "34.1s"}."""
+    asked = retry_after(answer.headers)
+    if asked is not None:
+        return asked
+    for detail in _details(error_of(answer)):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay", "")), re.ASCII)
+        if found:
+            return float(found[1])
+    return None
+
+
+def error_of(answer: Answer) -> Any:
+    """The error object of a failed call, or whatever stands in its place; None where there is none."""
     try:
-        body = json.loads(answer.content)
+        found = json.loads(answer.content)
     except (ValueError, RecursionError):
-        return _shown(answer, clean)
-    error = body.get("error", body.get("detail", body.get("message"))) if isinstance(body, dict) else None
+        return None
+    if isinstance(found, list) and found:
+        found = found[0]
+    if not isinstance(found, dict):
+        return None
+    for name in ("error", "detail", "message", "Message"):
+        if found.get(name):
+            # Mistral wraps its list of faults once more.
+            inner = found[name]
+            return inner.get("detail", inner) if name == "message" and isinstance(inner, dict) else inner
+    return None
+
+
+def _said(answer: Answer) -> str:
+    """The server's own words: the message of its error object where there is one."""
+    error = error_of(answer)
     if isinstance(error, dict):
-        parts = [error.get(name) for name in ("message", "code", "type", "param")]
+        parts = [error.get(name) for name in ("message", "code", "type", "param", "status")]
+        parts += [detail.get("reason") for detail in _details(error)]
+        parts += [detail.get("quotaId") for detail in _details(error)]
         error = " / ".join(str(part) for part in parts if part)
-    return _shorten(clean(error if isinstance(error, str) and error else _plain(answer.content)))
+    elif isinstance(error, list):
+        error = json.dumps(error, ensure_ascii=False)
+    if not isinstance(error, str) or not error:
+        return _shown(answer) if error is None else answer.clean(_plain(answer.content))
+    kind = answer.headers.get("x-amzn-ErrorType", "").partition(":")[0]
+    return answer.clean(f"{error} / {kind}" if kind else error)
 
 
-def _shown(answer: Answer, clean: Clean) -> str:
+def _details(error: Any) -> list[dict[str, Any]]:
+    """Google's details of an error, those within them included."""
+    given = error.get("details") if isinstance(error, dict) else None
+    found = [detail for detail in given if isinstance(detail, dict)] if isinstance(given, list) else []
+    for detail in list(found):
+        inner = detail.get("violations")
+        found += [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+    return found
+
+
+def _shown(answer: Answer) -> str:
     kind = answer.headers.get("Content-Type", "no content type")
-    return f"{_shorten(clean(_plain(answer.content)))!r} ({kind})"
+    return f"{shorten(answer.clean(_plain(answer.content)))!r} ({kind})"
 
 
 def _plain(content: bytes) -> str:
     return content[:4000].decode("utf-8", "replace")
 
 
-def _shorten(text: str) -> str:
+def shorten(text: str) -> str:
+    """On one line, 300 characters at most."""
     text = " ".join(text.split())
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 
-def _text(content: Any) -> str:
-    """Content is a string, null (a refusal, or nothing), or a list of parts of which the texts count."""
-    if isinstance(content, str):
-        return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", content)
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return ""
+# Values of JSON that may be of any type
 
 
-def _refusal_part(content: Any) -> Any:
-    parts = content if isinstance(content, list) else []
-    return next((part["refusal"] for part in parts if isinstance(part, dict) and part.get("refusal")), None)
+def text(value: Any) -> str:
+    """A string; or a list of parts of which the texts count; else nothing."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value)
+    return "".join(text(part.get("text")) for part in dicts(value))
 
 
-def _string(value: Any) -> str | None:
-    return _text(value) if isinstance(value, str) and value else None
+def string(value: Any) -> str | None:
+    """A string that is not empty."""
+    return text(value) if isinstance(value, str) and value else None
 
 
-def _count(value: Any) -> int | None:
+def count(value: Any) -> int | None:
+    """A number of tokens."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def total(*values: Any) -> int | None:
+    """The sum of those that are counts; None where none is."""
+    counts = [number for value in values if (number := count(value)) is not None]
+    return sum(counts) if counts else None
+
+
+def logprob(value: Any) -> float | None:
+    """A log-probability; minus infinity, which JSON does not know, is -9999 (OpenAI's convention)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return None
+    return max(float(value), -9999.0)
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """An object, or an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def dicts(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

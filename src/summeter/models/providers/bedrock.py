@@ -1,0 +1,172 @@
+"""Amazon Bedrock's Converse API, `bedrock/MODEL`, with AWS's own keys.
+
+AWS_BEARER_TOKEN_BEDROCK (a Bedrock API key) needs no package. Everything else of AWS's chain (variables, profiles,
+roles, single sign-on) is botocore's to find and to sign with; the call itself goes the way of all others, so
+timeouts are exact and nothing is retried behind our back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from summeter.models.base import Completion, Message, Request, to_json
+from summeter.models.providers import replies
+from summeter.models.providers.endpoint import Endpoint, Secret, address, secret
+from summeter.models.providers.http import HttpLLM
+from summeter.models.providers.openai_compatible import schema_name
+from summeter.models.providers.options import Options
+from summeter.models.providers.prefix import parted
+from summeter.records import AccessError, InstallError, UsageError
+
+if TYPE_CHECKING:
+    from yarl import URL
+
+TOKEN = "AWS_BEARER_TOKEN_BEDROCK"  # noqa: S105 - a variable's name
+_ADDRESS = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+_FINISH = {
+    "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "model_context_window_exceeded": "length",
+    "guardrail_intervened": "content_filter", "content_filtered": "content_filter",
+}  # fmt: skip
+# A model that knows no cache points refuses them, so only those known to know them get one.
+_CACHES = re.compile(r"amazon\.nova|anthropic\.claude(?!-v|-instant|-3-(?:haiku|sonnet|opus|5-sonnet))")
+
+
+class Bedrock(HttpLLM):
+    """One model, inference profile or deployment in one region."""
+
+    def __init__(self, name: str, endpoint: Endpoint, options: Options, region: str) -> None:
+        super().__init__(f"bedrock/{name}", name, endpoint, options)
+        self._signer = None if endpoint.key else _Signer(region, options.environ)
+
+    def _where(self) -> URL:
+        from yarl import URL
+
+        # An ARN's colons and slashes are part of one segment of the path.
+        return URL(f"{self._endpoint.base_url}/model/{quote(self._name, safe='')}/converse", encoded=True)
+
+    async def _signed(self, body: bytes) -> Mapping[str, str] | None:
+        if self._signer is None:
+            return None
+        # Finding and renewing credentials may read files and ask the network, and botocore does so in place.
+        return await asyncio.to_thread(self._signer.headers, self.id, str(self._url), body)
+
+    def _secrets(self) -> tuple[str, ...]:
+        return (*super()._secrets(), *(self._signer.secrets if self._signer else ()))
+
+    def _payload(self, request: Request) -> dict[str, Any]:
+        replies.refuse(request, self.id, "json_object", "logprobs", "seed")
+        system, turns = parted(request.messages)
+        marked = _CACHES.search(self._name) is not None
+        body: dict[str, Any] = {
+            "messages": [
+                {"role": turn.role, "content": _content(turn, prefix if marked else "")} for turn, prefix in turns
+            ]
+        }
+        if system:
+            body["system"] = [{"text": system}]
+        config = {"temperature": request.temperature, "maxTokens": request.max_tokens}
+        if sent := {name: value for name, value in config.items() if value is not None}:
+            body["inferenceConfig"] = sent
+        if request.format == "json_schema":
+            schema = {"name": schema_name(request.schema_name), "schema": to_json(request.schema_ or {})}
+            body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
+        return body
+
+    def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+        message, reason = replies.mapping(body.get("output")).get("message"), replies.string(body.get("stopReason"))
+        if not isinstance(message, dict):
+            raise replies.without(answer, "a message")
+        usage = replies.mapping(body.get("usage"))
+        cached = usage.get("cacheReadInputTokens")
+        finish = _FINISH.get(reason or "", reason)
+        return Completion(
+            text=replies.text(message.get("content")),
+            finish_reason=finish,
+            refusal=f"stopped by the provider: {reason}" if finish == "content_filter" else None,
+            # What was read from the cache or written to it is not among the input tokens.
+            tokens_in=replies.total(usage.get("inputTokens"), usage.get("cacheWriteInputTokens"), cached),
+            tokens_out=replies.count(usage.get("outputTokens")),
+            tokens_cached=replies.count(cached),
+            seconds=answer.seconds,
+            format=request.format,
+        )
+
+
+class _Signer:
+    """Signs calls (AWS Signature Version 4) with the credentials of AWS's chain."""
+
+    def __init__(self, region: str, environ: Mapping[str, str]) -> None:
+        self._region = region
+        self._environ = environ
+        self._credentials: Any = None
+        self.secrets: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "_Signer(...)"
+
+    def headers(self, model: str, url: str, body: bytes) -> dict[str, str]:
+        """The headers that sign this body for this address."""
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.exceptions import BotoCoreError
+
+        try:
+            if self._credentials is None:
+                self._credentials = _credentials(self._environ)
+            if self._credentials is None:
+                raise AccessError(
+                    f"{model}: there are no AWS credentials. Set {TOKEN}, or AWS_ACCESS_KEY_ID and "
+                    "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+                )
+            frozen = self._credentials.get_frozen_credentials()
+        except BotoCoreError as error:
+            raise AccessError(f"{model}: the AWS credentials cannot be had: {replies.shorten(str(error))}") from error
+        self.secrets = tuple(one for one in (frozen.secret_key, frozen.token) if one)
+        signed = AWSRequest(method="POST", url=url, data=body, headers={"Content-Type": "application/json"})
+        SigV4Auth(frozen, "bedrock", self._region).add_auth(signed)
+        return dict(signed.headers.items())
+
+
+def _credentials(environ: Mapping[str, str]) -> Any:
+    """Those of the environment, which the chain begins with; else the rest of the chain. None where it ends."""
+    from botocore.credentials import Credentials
+    from botocore.session import Session
+
+    access, secret_key = environ.get("AWS_ACCESS_KEY_ID"), environ.get("AWS_SECRET_ACCESS_KEY")
+    if access and secret_key:
+        return Credentials(access, secret_key, environ.get("AWS_SESSION_TOKEN"))
+    return Session().get_credentials()
+
+
+def _content(turn: Message, prefix: str) -> list[dict[str, Any]]:
+    if not prefix:
+        return [{"text": turn.content}]
+    return [{"text": prefix}, {"cachePoint": {"type": "default"}}, {"text": turn.content[len(prefix) :]}]
+
+
+def _region(options: Options) -> str:
+    region = next((value for name in _REGIONS if (value := options.environ.get(name, "").strip())), None)
+    if region is None and find_spec("botocore"):
+        from botocore.session import Session
+
+        region = Session().get_config_variable("region")
+    if not region:
+        raise UsageError("no AWS region: set the environment variable AWS_REGION (for example us-east-1)")
+    return str(region)
+
+
+def bedrock(name: str, options: Options) -> Bedrock:
+    """The factory behind `bedrock/MODEL`: a model, an inference profile or an ARN."""
+    key: Secret | None = secret(TOKEN, options)
+    if key is None and find_spec("botocore") is None:
+        raise InstallError.missing(f"botocore, which signs calls to Bedrock (unless {TOKEN} is set),", "bedrock")
+    region = _region(options)
+    base_url = address(_ADDRESS, options, f"https://bedrock-runtime.{region}.amazonaws.com")
+    return Bedrock(name, Endpoint(base_url, key, f"{TOKEN} or AWS_ACCESS_KEY_ID", _ADDRESS), options, region)
