@@ -8,13 +8,16 @@ an Answer with a status, never a guess.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from summeter.models.base import LLM, Completion, Format, Message, Request, TokenLogprobs
+from summeter.models.contexts import known_context
 from summeter.models.prompts import Prompt
 from summeter.records import ReplyError, Status
 
 T = TypeVar("T")
+
+Overflow = Literal["window", "truncate", "error"]
 
 
 class Form(NamedTuple, Generic[T]):
@@ -53,7 +56,8 @@ class Asked(NamedTuple):
 class Settings(NamedTuple):
     """How a bound model is asked. None leaves a choice to the endpoint and is not sent.
 
-    `format` is the strictest reply format asked for; `repair` allows the one repair turn.
+    `format` is the strictest reply format asked for; `repair` allows the one repair turn. `context` is how many
+    tokens the model reads and writes together; `on_overflow` what becomes of a document that does not fit.
     """
 
     temperature: float | None = 0.0
@@ -61,6 +65,8 @@ class Settings(NamedTuple):
     seed: int | None = None
     repair: bool = True
     format: Format = "json_schema"
+    context: int | None = None
+    on_overflow: Overflow = "window"
 
 
 class BoundLLM:
@@ -74,6 +80,11 @@ class BoundLLM:
     def id(self) -> str:
         """The model string, as it stands in signatures."""
         return self.llm.id
+
+    @property
+    def context(self) -> int | None:
+        """The tokens it reads and writes together: as told, else as known of hosted models; None for no known limit."""
+        return self.settings.context if self.settings.context is not None else known_context(self.llm.id)
 
     async def ask(self, prompt: Prompt, form: Form[T], asked: Asked | None = None) -> Answer[T]:
         """Ask once, repair once at most. ModelError passes through: no answer is not a bad answer."""
@@ -112,7 +123,7 @@ def _read(completion: Completion, form: Form[T]) -> T | ReplyError:
         return ReplyError("refused: stopped by the provider's content filter", kind="refused")
     if completion.finish_reason == "length":
         tokens = "" if completion.tokens_out is None else f" after {completion.tokens_out} tokens"
-        return ReplyError(f"truncated: the reply was cut by the length limit{tokens}")
+        return ReplyError(f"the reply was cut by the length limit{tokens}", fault="truncated")
     try:
         return form.read(completion.text)
     except ReplyError as error:
@@ -127,5 +138,5 @@ def _repairable(completion: Completion, fault: ReplyError) -> bool:
 def _repair(fault: ReplyError) -> Message:
     return Message(
         role="user",
-        content=f"That reply cannot be used: {fault}\nGive the whole answer again, as JSON only, corrected.",
+        content=f"That reply cannot be used: {fault.detail}\nGive the whole answer again, as JSON only, corrected.",
     )

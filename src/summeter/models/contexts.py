@@ -1,0 +1,50 @@
+"""How many tokens hosted models read, prompt and reply together: the vendors' own figures, as of November 2026.
+
+Servers of one's own (vLLM, llama.cpp, Ollama) are started with a context of their owner's choice, which no table
+knows: it is told with `--context`. So are models that are not listed; none is guessed.
+"""
+
+from __future__ import annotations
+
+HOSTED = frozenset({"openai", "anthropic", "google", "mistral", "openrouter"})
+"""Providers whose models have one context, wherever they are asked."""
+
+CONTEXTS: dict[str, int] = {
+    "gpt-3.5-turbo": 16_385,
+    "gpt-3.5-turbo-0301": 4_096,
+    "gpt-3.5-turbo-0613": 4_096,
+    "gpt-4": 8_192,
+    "gpt-4-32k": 32_768,
+    "gpt-4-turbo": 128_000,
+    "gpt-4o": 128_000,
+    "gpt-4.1": 1_047_576,
+    "gpt-5": 272_000,
+    "o1": 128_000,
+    "o3": 200_000,
+    "o4-mini": 200_000,
+    "claude-": 200_000,
+    "gemini-": 1_048_576,
+    "mistral-large": 128_000,
+    "open-mistral-7b": 32_768,
+    "open-mixtral-8x7b": 32_768,
+}
+"""First letters of a model's name -> tokens. The longest that fits counts."""
+
+
+def known_context(model: str) -> int | None:
+    """The context of a model string, in tokens; None where nothing is known of it.
+
+    >>> known_context("openai/gpt-4o-2024-08-06"), known_context("vllm/meta-llama/Llama-3.1-8B")
+    (128000, None)
+    """
+    provider, _, name = model.partition("/")
+    if provider not in HOSTED:
+        return None
+    bare = name.rpartition("/")[2]
+    fitting = [start for start in CONTEXTS if bare == start or _continues(bare, start)]
+    return CONTEXTS[max(fitting, key=len)] if fitting else None
+
+
+def _continues(name: str, start: str) -> bool:
+    # gpt-4-0613 is a gpt-4; gpt-4.5 would be something else.
+    return name.startswith(start) and (start.endswith("-") or name[len(start)] in "-:@")
