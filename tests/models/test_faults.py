@@ -101,7 +101,7 @@ def test_what_cannot_be_had_is_a_named_failure_each() -> None:
     assert reasons == [
         ("unparsed", None, "truncated: the reply was cut by the length limit after 7 tokens"),
         ("refused", None, "refused: I would rather not"),
-        ("unparsed", None, "n is not a whole number"),
+        ("unparsed", None, "meaningless: n is not a whole number"),
         ("unparsed", None, reasons[3][2]),
         ("refused", None, "refused: stopped by the provider's content filter"),
     ]

@@ -59,7 +59,8 @@ def test_one_repair_turn_names_the_fault() -> None:
 def test_after_the_repair_turn_it_is_a_failure_never_a_guess() -> None:
     llm = Scripted({"How many": "dozens"})
     answer = ask(llm)
-    assert (answer.data, answer.status, answer.reason, answer.text) == (None, "unparsed", "not a number", "dozens")
+    assert (answer.data, answer.status, answer.text) == (None, "unparsed", "dozens")
+    assert answer.reason == "meaningless: not a number"
     assert llm.calls == 2
     assert ask(Scripted({"How many": "dozens"}), Settings(repair=False)).calls == answer.calls[:1]
 
@@ -74,7 +75,7 @@ def test_after_the_repair_turn_it_is_a_failure_never_a_guess() -> None:
         (Rule(reply="1", finish_reason="length", tokens_out=40), "unparsed",
          "truncated: the reply was cut by the length limit after 40 tokens"),
         (Rule(reply="1", finish_reason="length"), "unparsed", "truncated: the reply was cut by the length limit"),
-        (Rule(reply="  "), "unparsed", "not a number"),
+        (Rule(reply="  "), "unparsed", "meaningless: not a number"),
     ],
 )  # fmt: skip
 def test_what_no_repair_would_mend_gets_none(rule: Rule, status: str, reason: str) -> None:

@@ -106,7 +106,9 @@ def read_reply(
         except ReplyError:
             continue
         if decision(other) != decision(answer):
-            raise ReplyError("the reply holds two complete answers that differ, and nothing says which one counts")
+            raise ReplyError(
+                "the reply holds two complete answers that differ, and nothing says which one counts", fault="ambiguous"
+            )
     return answer
 
 
@@ -131,12 +133,12 @@ def values(text: str, wanted: Callable[[Any], bool], material: Sequence[str] = (
             found.append((stretch.text, value))
             fault = None
     if len(found) > MANY:
-        raise ReplyError(f"the reply holds {len(found)} separate JSON values")
+        raise ReplyError(f"the reply holds {len(found)} separate JSON values", fault="ambiguous")
     own = _not_quoted(found, material)
     if fault:
-        raise ReplyError(fault)
+        raise ReplyError(fault, fault="no_json")
     if found and not own:
-        raise ReplyError("the only JSON in the reply is quoted from the text under judgment")
+        raise ReplyError("the only JSON in the reply is quoted from the text under judgment", fault="ambiguous")
     if not own:
         _nothing(body, stray=stray)
     return own
@@ -193,7 +195,7 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
 
 def _in_order(found: list[Any], count: int, noun: str) -> list[Any]:
     if len(found) != count:
-        raise ReplyError(f"{len(found)} entries for {count} {noun}{'' if count == 1 else 's'}")
+        raise ReplyError(f"{len(found)} entries for {count} {noun}{'' if count == 1 else 's'}", fault="wrong_count")
     return found
 
 
@@ -204,13 +206,14 @@ def _by_number(pairs: list[tuple[Any, Any]], count: int, noun: str) -> list[Any]
         if position is None:
             raise ReplyError(f"{show(key)} is not the number of a {noun}")
         if not 1 <= position <= count:
-            raise ReplyError(f"an entry for {noun} {position}, but they run from 1 to {count}")
+            raise ReplyError(f"an entry for {noun} {position}, but they run from 1 to {count}", fault="wrong_count")
         if position in placed:
-            raise ReplyError(f"two entries for {noun} {position}")
+            raise ReplyError(f"two entries for {noun} {position}", fault="wrong_count")
         placed[position] = entry
     missing = [str(position) for position in range(1, count + 1) if position not in placed]
     if missing:
-        raise ReplyError(f"no entry for {noun} {', '.join(missing[:5])}{'...' if len(missing) > 5 else ''}")
+        some = f"{', '.join(missing[:5])}{'...' if len(missing) > 5 else ''}"
+        raise ReplyError(f"no entry for {noun} {some}", fault="wrong_count")
     return [placed[position] for position in range(1, count + 1)]
 
 
@@ -270,7 +273,7 @@ def answer_text(text: str) -> str:
     # The first closing tag: a later one may be quoted by the answer, and would hide what stands before it.
     closing = re.compile(f"</{opening.group(1)}>", re.IGNORECASE).search(body)
     if closing is None:
-        raise ReplyError("the reply ends inside its thoughts, before any answer")
+        raise ReplyError("the reply ends inside its thoughts, before any answer", fault="truncated")
     return body[closing.end() :].strip(border)
 
 
@@ -281,7 +284,9 @@ def _stretches(text: str) -> Iterator[_Stretch]:
         start = opening.start()
         closed = _close(text, start)
         if closed is None:
-            raise ReplyError(f"the reply is cut off: the JSON that starts at character {start} never ends")
+            raise ReplyError(
+                f"the reply is cut off: the JSON that starts at character {start} never ends", fault="truncated"
+            )
         position, depth, whole = closed
         yield _Stretch(text[start:position], start, depth, whole)
 
@@ -371,9 +376,9 @@ def _mend_escape(token: re.Match[str]) -> str:
 def _nothing(body: str, *, stray: bool) -> NoReturn:
     """Says why a reply holds no answer."""
     if not body:
-        raise ReplyError("the reply is empty")
+        raise ReplyError("the reply is empty", fault="no_json")
     if stray:
         raise ReplyError("the JSON in the reply is not of the form that was asked for")
     if is_refusal(body):
         raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
-    raise ReplyError(f"there is no JSON in the reply, which begins {show(body)}")
+    raise ReplyError(f"there is no JSON in the reply, which begins {show(body)}", fault="no_json")

@@ -2,9 +2,11 @@
 
 from summeter.records.base import Record, canonical, digest
 from summeter.records.errors import (
+    REPLY_FAULTS,
     AccessError,
     BudgetError,
     CapabilityError,
+    ContextError,
     CoverageError,
     Fault,
     GateError,
@@ -13,9 +15,11 @@ from summeter.records.errors import (
     ModelError,
     ReplayMiss,
     ReplyError,
+    ReplyFault,
     SummeterError,
     TransientError,
     UsageError,
+    fault_of,
     first_error,
 )
 from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
@@ -25,10 +29,10 @@ from summeter.records.signature import composite_signature, signature
 from summeter.records.text import Document, Side, Span, Summary
 
 __all__ = [
-    "AccessError", "BudgetError",
-    "CapabilityError", "Claim", "CoverageError", "Document", "Fault", "GateError", "InputError",
+    "REPLY_FAULTS", "AccessError", "BudgetError",
+    "CapabilityError", "Claim", "ContextError", "CoverageError", "Document", "Fault", "GateError", "InputError",
     "InstallError", "Item", "Judgment", "KeyFact", "KeyFacts", "ModelError", "Origin", "Record",
-    "ReplayMiss", "ReplyError", "Side", "Span", "Status", "Summary", "SummeterError", "Target",
-    "TransientError", "Unit", "UsageError", "canonical", "composite_signature", "digest", "first_error",
+    "ReplayMiss", "ReplyError", "ReplyFault", "Side", "Span", "Status", "Summary", "SummeterError", "Target",
+    "TransientError", "Unit", "UsageError", "canonical", "composite_signature", "digest", "fault_of", "first_error",
     "signature",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ SummeterError                 exit 1
 |- ModelError                 exit 1   a model did not answer
 |  |- TransientError                   worth another try (429, 5xx, reset, timeout)
 |  |- CapabilityError                  the endpoint lacks something that was asked for
+|  |- ContextError                     the prompt is longer than the model reads
 |  `- ReplayMiss                       the recorded run holds no such call
 `- ReplyError                          a model answered, but not usably; becomes a status, never a number
 """
@@ -121,16 +122,58 @@ class CapabilityError(ModelError):
         self.lacks = lacks
 
 
+class ContextError(ModelError):
+    """What is to be judged does not fit into the model's context: one item's failure, no other's."""
+
+
 class ReplayMiss(ModelError):
     """A replayed run asks for a call that was never recorded."""
 
 
-class ReplyError(SummeterError):
-    """A reply that came but cannot be used. `kind` becomes the judgment's status."""
+ReplyFault = Literal["no_json", "meaningless", "wrong_count", "ambiguous", "truncated", "refused"]
+REPLY_FAULTS: dict[ReplyFault, str] = {
+    "no_json": "no JSON",  # nothing of the form asked for, or broken: FineSurE's first class of failure
+    "meaningless": "meaningless",  # of that form, but it says nothing that could be meant: the second
+    "wrong_count": "wrong count",  # too few verdicts, too many, or of other units: the third
+    "ambiguous": "ambiguous",  # two complete answers, or a quotation
+    "truncated": "truncated",  # it ends before the answer does
+    "refused": "refused",
+}
+"""Classes of unusable replies, after section 4.2 of FineSurE (Song et al., 2024) and beyond, and the words that
+reasons begin with."""
 
-    def __init__(self, message: str, *, kind: Literal["unparsed", "refused"] = "unparsed") -> None:
-        super().__init__(message)
+
+class ReplyError(SummeterError):
+    """A reply that came but cannot be used. `kind` becomes the judgment's status.
+
+    `fault` is its class; the text begins with that in words, save for a refusal, whose status says it.
+    `detail` is the message alone.
+
+    >>> str(ReplyError("no entry for sentence 2", fault="wrong_count"))
+    'wrong count: no entry for sentence 2'
+    """
+
+    def __init__(
+        self, message: str, *, kind: Literal["unparsed", "refused"] = "unparsed", fault: ReplyFault | None = None
+    ) -> None:
         self.kind: Literal["unparsed", "refused"] = kind
+        self.fault: ReplyFault = "refused" if kind == "refused" else fault or "meaningless"
+        self.detail = message
+        super().__init__(message if kind == "refused" else f"{REPLY_FAULTS[self.fault]}: {message}")
+
+    def within(self, where: str) -> ReplyError:
+        """The same failure, with the place it is at before its message."""
+        return ReplyError(f"{where}: {self.detail}", kind=self.kind, fault=self.fault)
+
+
+def fault_of(reason: str | None) -> ReplyFault | None:
+    """The class that a stored reason names, or None. It stands first, or behind what was asked for.
+
+    >>> fault_of("key facts from the document: no JSON: the reply is empty")
+    'no_json'
+    """
+    words = {said: fault for fault, said in REPLY_FAULTS.items()}
+    return next((words[part] for part in (reason or "").split(": ")[:4] if part in words), None)
 
 
 def first_error(error: BaseException) -> BaseException:
