@@ -8,7 +8,8 @@ from typing import Final
 
 _LETTERS_A_TOKEN: Final = 4  # English prose has 4.3 to 4.7 with the usual vocabularies
 _SINGLE: Final = string.digits + string.punctuation
-_ASTRAL_TOKENS: Final = 3
+DEAREST: Final = 3
+"""The most tokens that one character is taken for."""
 
 
 def estimated_tokens(text: str) -> int:
@@ -22,11 +23,10 @@ def estimated_tokens(text: str) -> int:
     8
     """
     if text.isascii():
-        plain, astral = len(text), 0
-        beyond = 0
+        plain, beyond, astral = len(text), 0, 0
     else:
         plain = len(text.encode("ascii", "ignore"))
         beyond = len(text) - plain
         astral = sum(1 for character in text if character > "\uffff")
     single = sum(map(text.count, _SINGLE))
-    return math.ceil((plain - single) / _LETTERS_A_TOKEN) + single + beyond + (_ASTRAL_TOKENS - 1) * astral
+    return math.ceil((plain - single) / _LETTERS_A_TOKEN) + single + beyond + (DEAREST - 1) * astral

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-from summeter.text.tokens import estimated_tokens
+from summeter.text.tokens import DEAREST, estimated_tokens
 
 _BLANKS = re.compile(r"\s+")
 
@@ -83,7 +84,7 @@ def tiles(text: str, starts: Sequence[int], limit: int) -> list[tuple[int, int]]
         raise ValueError(f"a tile needs room for at least 8 tokens, got limit {limit}")
     edges = [0, *(start for start in starts if 0 < start < len(text)), len(text)]
     found: list[tuple[int, int]] = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         found += _cut(text, start, end, limit)
     return [tile for tile in found if tile[0] < tile[1]]
 
@@ -92,9 +93,9 @@ def _cut(text: str, start: int, end: int, limit: int) -> list[tuple[int, int]]:
     found = []
     while estimated_tokens(text[start:end]) > limit:
         # As many characters as can hold `limit` tokens at the dearest, then back to a blank.
-        reach = start + limit // 3
-        while estimated_tokens(text[start : reach + limit // 3]) <= limit:
-            reach += limit // 3
+        reach = start + limit // DEAREST
+        while estimated_tokens(text[start : reach + limit // DEAREST]) <= limit:
+            reach += limit // DEAREST
         blanks = [blank.end() for blank in _BLANKS.finditer(text, start, reach)]
         edge = blanks[-1] if blanks else reach
         found.append((start, edge))

@@ -1,0 +1,192 @@
+"""Documents longer than the model reads: which stretches of a document a judge is shown, and in how many questions.
+
+Where a document fits beside the rest of its prompt and the reply, it is shown whole, and all of this changes nothing.
+Where it does not, `--on-overflow` decides: "window" (the default) loses nothing silently, "truncate" keeps the
+beginning and says how much is left out, "error" judges nothing.
+
+What "window" means is for the evaluator to say, since it depends on the question:
+
+- Does the document support this? One question a window (`shown`); yes in one window is yes.
+- What are its key facts? One question a window, then the lists joined.
+- How good is the summary? Several windows give no rating of the whole: the judge is shown the document's opening, the
+  passages nearest to the summary, and others at even distances (`shown` with `near`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import log
+from typing import NamedTuple
+
+from summeter.models.prompts import Prompt
+from summeter.models.structured import BoundLLM
+from summeter.records import ContextError, Document
+from summeter.text.ngrams import words
+from summeter.text.tokens import DEAREST, estimated_tokens
+from summeter.text.windows import tiles, token_windows
+
+RESERVE = 0.05
+"""Share of the context left free, for what the estimate misses and the server adds (a chat template, a schema)."""
+LEAST = 64
+"""Tokens of a document below which a window is no reading any more."""
+OVERLAP = 8
+"""A window repeats the end of the one before: at most one part in so many of it."""
+OPENING, NEAREST = 0.25, 0.75
+"""Of the room for passages: filled with the opening up to the first share, with the nearest up to the second."""
+GAP = "\n[...]\n"
+
+
+class View(NamedTuple):
+    """A stretch of a document as one question shows it: `text`, which begins at code point `start` of the document.
+
+    `start` is None where the text is made of several stretches.
+    """
+
+    text: str
+    start: int | None
+
+
+class Shown(NamedTuple):
+    """The views a judge is shown. `truncated_tokens`: how much of the document stands in none (estimated), or None."""
+
+    views: tuple[View, ...]
+    truncated_tokens: int | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether one question shows the document as it is."""
+        return len(self.views) == 1 and self.truncated_tokens is None
+
+
+def shown(
+    document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Sequence[str] | None = None
+) -> Shown:  # fmt: skip
+    """What of the document a judge is shown.
+
+    `frame` is the prompt with an empty document, `reply` the tokens the answer may take (the run's own limit on new
+    tokens goes before it). With `near` (the sentences of what is judged) a document that is too long becomes one view
+    of passages instead of several windows. Raises ContextError where the document does not fit and must not be cut,
+    or where nothing of it fits.
+    """
+    room = room_for(document, llm, frame, reply)
+    if room is None:
+        return Shown((View(document.text, 0),))
+    longest = room // OVERLAP if near is not None else room // 2
+    cut = tiles(document.text, [span.start for span in document.sentences], longest)
+    costs = [estimated_tokens(document.text[start:end]) for start, end in cut]
+    if llm.settings.on_overflow == "truncate":
+        return _beginning(document.text, cut, costs, room)
+    if near is not None:
+        return _passages(document.text, cut, costs, room, near)
+    windows = token_windows(costs, room, room // OVERLAP)
+    spans = [(cut[first][0], cut[last - 1][1]) for first, last in windows]
+    return Shown(tuple(View(document.text[start:end], start) for start, end in spans))
+
+
+def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
+    """Tokens there are for the document, in one question; None where it fits, or nobody knows of a limit."""
+    context = llm.context
+    if context is None:
+        return None
+    usable, answer = int(context * (1 - RESERVE)), llm.settings.max_tokens or min(reply, context // 2)
+    letters = len(document.text) + sum(len(message.content) for message in frame.messages)
+    if DEAREST * letters + answer <= usable:
+        return None  # as nearly always: nothing need be counted
+    size = estimated_tokens(document.text)
+    asked = sum(estimated_tokens(message.content) for message in frame.messages)
+    room = usable - asked - answer
+    if size <= room:
+        return None
+    told = f"the document has about {size:,} tokens; {llm.id} reads {context:,}, and the rest of the question and "
+    told += f"the reply take about {asked + answer:,}"
+    if room < LEAST:
+        raise ContextError(f"{told}: no room is left for it. Choose a model that reads more (--context TOKENS says how "
+                           "much it reads), or a smaller --max-tokens")  # fmt: skip
+    if llm.settings.on_overflow == "error":
+        raise ContextError(f"{told}. Choose --on-overflow window or truncate, or a model that reads more")
+    return room
+
+
+def _beginning(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int) -> Shown:
+    kept = held = 0
+    while held + costs[kept] <= room:
+        held += costs[kept]
+        kept += 1
+    end = cut[kept - 1][1]
+    return Shown((View(text[:end], 0),), estimated_tokens(text[end:]))
+
+
+def _passages(
+    text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int, near: Sequence[str]
+) -> Shown:  # fmt: skip
+    """The opening, the tiles nearest to each sentence of `near` in turn, and tiles at even distances; in text order."""
+    gap = estimated_tokens(GAP)
+    chosen: set[int] = set()
+    held = 0
+
+    def fill(places: Sequence[int], upto: float) -> None:
+        nonlocal held
+        for place in places:
+            if place not in chosen and held + costs[place] + gap <= upto:
+                chosen.add(place)
+                held += costs[place] + gap
+
+    opening = _opening(costs, int(room * OPENING), gap)
+    fill(opening, room)
+    fill(_nearest([text[start:end] for start, end in cut], near), room * NEAREST)
+    fill(_even(len(cut)), room)
+    parts: list[str] = []
+    before = -1
+    for place in sorted(chosen):
+        if place != before + 1:
+            parts.append(GAP)
+        parts.append(text[slice(*cut[place])])
+        before = place
+    if before != len(cut) - 1:
+        parts.append(GAP)
+    left = sum(cost for place, cost in enumerate(costs) if place not in chosen)
+    return Shown((View("".join(parts), None),), left)
+
+
+def _opening(costs: Sequence[int], room: int, gap: int) -> list[int]:
+    held = 0
+    found: list[int] = []
+    for place, cost in enumerate(costs):
+        held += cost + gap
+        if held > room and found:
+            break
+        found.append(place)
+    return found
+
+
+def _nearest(stretches: Sequence[str], near: Sequence[str]) -> list[int]:
+    """Tiles by closeness to the sentences: each sentence's best, then each one's second, and so on.
+
+    Close is what shares rare words: the sum over shared words of log(tiles / tiles with the word), plus a little.
+    """
+    held = [frozenset(token.text for token in words(one)) for one in stretches]
+    spread = Counter(word for one in held for word in one)
+    weight = {word: log(len(held) / times) + 0.01 for word, times in spread.items()}
+    ranked = []
+    for sentence in near:
+        wanted = {token.text for token in words(sentence)}
+        scores = [sum(weight[word] for word in sorted(wanted & one)) for one in held]
+        order = sorted(range(len(held)), key=lambda place: -scores[place])
+        ranked.append([place for place in order if scores[place] > 0])
+    longest = max(map(len, ranked), default=0)
+    return [order[turn] for turn in range(longest) for order in ranked if turn < len(order)]
+
+
+def _even(count: int) -> list[int]:
+    """Places from coarse to fine: the last, the middle, the quarters, the eighths...
+
+    >>> _even(5)
+    [4, 2, 1, 3, 0]
+    """
+    found = dict.fromkeys([count - 1])
+    parts = 2
+    while len(found) < count and parts <= 4 * count:
+        found |= dict.fromkeys(count * odd // parts for odd in range(1, parts, 2))
+        parts *= 2
+    return list(found | dict.fromkeys(range(count)))
