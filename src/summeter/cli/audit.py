@@ -11,9 +11,11 @@ from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
 from summeter.cli.score import Connections, Evaluators, Models, Replay, Temperature, evaluator_names, temperature_of
 
 if TYPE_CHECKING:
-    from summeter.meta.results import Study
+    from summeter.meta.results import Row, Study
 
 app = typer.Typer(no_args_is_help=True)
+
+ALL = "all that push up"
 
 
 @app.callback()
@@ -69,22 +71,35 @@ def injection(
 
 
 def _show(study: Study) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("judge", "aspect", "attack", "turned", "control", "net [95 %]", "n", "unusable", box=None)
-    for row in study:
-        about = row.details
-        net = "-" if about["net"] is None else f"{about['net']:+.3f}"
-        if about["net_low"] is not None:
-            net += f" [{about['net_low']:+.3f}, {about['net_high']:+.3f}]"
-        cells = [_share(row.value), _share(about["control"]), net, str(row.n), str(row.missing)]
-        table.add_row(row.judge, row.aspect, about["attack"], *cells)
-    console = Console()
-    console.print(table)
+    """A block a judge and aspect: what turned something, the rest in one line."""
+    for (judge, aspect, unit), rows in _blocks(study).items():
+        typer.echo(f"{judge}: {aspect}, by {unit}")
+        quiet = [row for row in rows if row.value == row.details["control"] == 0 and row.details["attack"] != ALL]
+        for row in reversed(rows):
+            if row not in quiet:
+                typer.echo(f"  {_line(row)}")
+        if quiet:
+            typer.echo(f"  {len(quiet)} attacks turned nothing, nor did their controls")
     for text in (*study.signatures(), *study.notes):
-        console.print(text, highlight=False, soft_wrap=True, markup=False)
+        typer.echo(text)
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _blocks(study: Study) -> dict[tuple[str, str, str], list[Row]]:
+    found: dict[tuple[str, str, str], list[Row]] = {}
+    for row in study:
+        found.setdefault((row.judge or "", row.aspect or "", row.level or ""), []).append(row)
+    return found
+
+
+def _line(row: Row) -> str:
+    about = row.details
+    name = f"{about['attack']} ({about['aim']})" if about["attack"] != ALL else ALL
+    if row.value is None:
+        return f"{name:<34} -  {row.reason}"
+    ends = ""
+    if about["net_low"] is not None and about["net_low"] < about["net_high"]:
+        ends = f" [{about['net_low']:+.3f}, {about['net_high']:+.3f}]"
+    net = "-" if about["net"] is None else f"{about['net']:+.3f}{ends}"
+    control = "-" if about["control"] is None else f"{about['control']:.3f}"
+    unusable = f", {row.missing} unusable" if row.missing else ""
+    return f"{name:<34} {row.value:.3f} turned, control {control}, net {net}, n {row.n}{unusable}"

@@ -1,0 +1,70 @@
+"""Documents to be summarized: rows that need no summary yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from summeter.records import Document, InputError, UsageError
+from summeter.store.dataset import Dataset, load
+from summeter.store.faults import Faults
+from summeter.store.formats import file_name, format_of, read_rows
+
+_KEPT = ("doc_id", "document", "reference", "references", "key_facts", "domain", "split")
+
+
+def read_documents(source: Dataset | str | Path | Iterable[Mapping[str, Any]]) -> tuple[Document, ...]:
+    """The documents of a dataset, of a dataset folder, or of flat rows (a file, `-`, or dicts): `document`, and what
+    belongs to it (`doc_id`, `domain`, `reference`...). Summaries that are there are not looked at.
+
+    Raises InputError with every fault found; UsageError where there is no document with text.
+
+    >>> [one.text for one in read_documents([{"document": "It rained."}])]
+    ['It rained.']
+    """
+    if isinstance(source, Dataset):
+        data = source
+    elif isinstance(source, str | Path):
+        data = load(source) if str(source) != "-" and Path(source).is_dir() else _from_file(source)
+    else:
+        data = load([_bare(row, place) for place, row in enumerate(source)])
+    found = tuple(one for one in data.documents.values() if one.text.strip())
+    if not found:
+        raise UsageError("there is no document with text to summarize")
+    return found
+
+
+def _from_file(path: str | Path) -> Dataset:
+    name = file_name(path)
+    faults = Faults(name)
+    rows = list(read_rows(path, faults, format_of(path)))
+    faults.stop()
+    try:
+        return load([_bare(row.cells, place) for place, row in enumerate(rows)])
+    except InputError as error:
+        lines = {place: row.line for place, row in enumerate(rows, 1)}
+        told = [one._replace(file=name, line=lines.get(one.line or 0, one.line)) for one in error.faults]
+        raise InputError(told) from error
+
+
+def _bare(row: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """The row's document, under a system of its own without a summary: rows of several systems are one document."""
+    kept = {name: row[name] for name in _KEPT if row.get(name) is not None}
+    return {**kept, "system": f"row {place}", "summary": ""}
+
+
+def cut(text: str, words: int | None) -> tuple[str, int]:
+    """The first `words` words of a text as they stand (SummQual cuts at 700), and how many were left out.
+
+    >>> cut("one  two three", 2)
+    ('one  two', 1)
+    """
+    import re
+
+    if words is None:
+        return text, 0
+    places = [found.end() for found in re.finditer(r"\S+", text)]
+    if len(places) <= words:
+        return text, 0
+    return text[: places[words - 1]], len(places) - words
