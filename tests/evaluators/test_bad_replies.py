@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,6 +13,7 @@ from evaluators.bad_replies import BAD, ODD, Case, Replies
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
+from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
@@ -45,15 +48,18 @@ ITEM = _item()
 
 
 class Parrot:
-    """An LLM that always says the same."""
+    """An LLM that always says the same, but for questions of other steps (`settled`, by the name of their form)."""
 
     id = "test/parrot"
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, settled: Mapping[str, str]) -> None:
         self.text = text
+        self.settled = settled
         self.asked: list[Request] = []
 
     async def complete(self, request: Request) -> Completion:
+        if request.schema_name in self.settled:
+            return Completion(text=self.settled[request.schema_name], finish_reason="stop")
         self.asked.append(request)
         return Completion(text=self.text, finish_reason="stop")
 
@@ -63,7 +69,8 @@ class Parrot:
 class Harness(NamedTuple):
     """An evaluator, two good replies that differ, and how many judgments an item gives.
 
-    `plain` names cases that are good replies in the published form of this one.
+    `plain` names cases that are good replies in the published form of this one. `settled` are good replies to the
+    questions of its other steps, by the name of their form. Without `stored` it reads no stored replies.
     """
 
     evaluator: Evaluator
@@ -72,6 +79,8 @@ class Harness(NamedTuple):
     units: int
     counted: bool = True
     plain: frozenset[str] = frozenset()
+    settled: Mapping[str, str] = MappingProxyType({})
+    stored: bool = True
 
 
 RTS = Harness(
@@ -90,7 +99,21 @@ def _fact_check(labels: dict[str, str]) -> str:
     return json.dumps({key: {"reason": reasons[key], "category": label} for key, label in labels.items()})
 
 
+def _claims(*said: str) -> str:
+    found = [{"quote": "", "reason": 'see [1] ] } "so it\'s said" \\ {', "supported": one} for one in said]
+    return json.dumps({str(number): one for number, one in enumerate(found, 1)})
+
+
 HARNESSES = {
+    "factscore": Harness(
+        FactScore(), _claims("yes", "no", "yes"), _claims("yes", "yes", "yes"),
+        units=3, settled={"claims": json.dumps({"claims": SENTENCES})}, stored=False,
+    ),
+    "factscore, its claims": Harness(
+        FactScore(extractor="judge"),
+        json.dumps({"claims": ["Ana sold the boat [so it's said]."]}), json.dumps({"claims": ["It burnt down."]}),
+        units=1, counted=False, settled={"factscore": _claims("yes")}, stored=False,
+    ),
     "finesure.fact_check": Harness(
         FactCheck(),
         _fact_check({"1": "no error", "2": "circumstantial error", "3": "no error"}),
@@ -131,8 +154,9 @@ HARNESSES = {
 
 
 def _judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepared, list[Judgment], Parrot]:
-    parrot = Parrot(text)
-    tools = Tools(signature="sig", llms={"judge": BoundLLM(parrot, Settings(repair=repair))})
+    parrot = Parrot(text, harness.settled)
+    bound = BoundLLM(parrot, Settings(repair=repair))
+    tools = Tools(signature="sig", llms=dict.fromkeys(harness.evaluator.roles, bound))
 
     async def both() -> tuple[Prepared, list[Judgment]]:
         prepared = await harness.evaluator.prepare(ITEM.document, tools)
@@ -176,7 +200,9 @@ def test_a_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
     assert len(set(targets)) == len(targets)
 
 
-@pytest.mark.parametrize(("harness", "case"), [pair for pair in _pairs(BAD) if pair.values[0].units])
+@pytest.mark.parametrize(
+    ("harness", "case"), [pair for pair in _pairs(BAD) if pair.values[0].units and pair.values[0].stored]
+)
 def test_a_stored_bad_reply_is_no_number_either(harness: Harness, case: Case) -> None:
     reply = case.build(_replies(harness))
     judgments = harness.evaluator.read(reply, ITEM, "strict", "sig")
@@ -200,7 +226,8 @@ def test_one_repair_turn_names_the_fault(name: str) -> None:
     prepared, judgments, parrot = _judge(harness, '{"score": 5}', repair=True)
     assert len(parrot.asked) == 2
     assert len(parrot.asked[1].messages) == len(parrot.asked[0].messages) + 2
-    calls = [prepared.calls, *(judgment.calls for judgment in judgments)]
+    own = {request.key for request in parrot.asked}
+    calls = [own.intersection(keys) for keys in (prepared.calls, *(judgment.calls for judgment in judgments))]
     assert all(len(keys) == 2 for keys in calls if keys)
 
 

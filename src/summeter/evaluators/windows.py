@@ -84,6 +84,16 @@ def shown(
     return Shown(tuple(View(document.text[start:end], start) for start, end in spans))
 
 
+def closest(text: str, views: Sequence[View], among: Sequence[int] | None = None) -> int:
+    """The number of the view that shares most of the text's words, those that stand in few views counting more;
+    among equals the first."""
+    places = list(range(len(views)) if among is None else among)
+    if len(places) == 1:
+        return places[0]
+    scores = _weighed([_bag(views[place].text) for place in places], _bag(text))
+    return places[max(range(len(places)), key=lambda at: scores[at])]
+
+
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
     """Tokens there are for the document, in one question; None where it fits, or nobody knows of a limit."""
     context = llm.context
@@ -163,19 +173,27 @@ def _opening(costs: Sequence[int], room: int, gap: int) -> list[int]:
 def _nearest(stretches: Sequence[str], near: Sequence[str]) -> list[int]:
     """Tiles by closeness to the sentences: each sentence's best, then each one's second, and so on.
 
-    Close is what shares rare words: the sum over shared words of log(tiles / tiles with the word), plus a little.
+    Close is what shares words that stand in few tiles.
     """
-    held = [frozenset(token.text for token in words(one)) for one in stretches]
-    spread = Counter(word for one in held for word in one)
-    weight = {word: log(len(held) / times) + 0.01 for word, times in spread.items()}
+    held = [_bag(one) for one in stretches]
     ranked = []
     for sentence in near:
-        wanted = {token.text for token in words(sentence)}
-        scores = [sum(weight[word] for word in sorted(wanted & one)) for one in held]
+        scores = _weighed(held, _bag(sentence))
         order = sorted(range(len(held)), key=lambda place: -scores[place])
         ranked.append([place for place in order if scores[place] > 0])
     longest = max(map(len, ranked), default=0)
     return [order[turn] for turn in range(longest) for order in ranked if turn < len(order)]
+
+
+def _bag(text: str) -> frozenset[str]:
+    return frozenset(token.text for token in words(text))
+
+
+def _weighed(held: Sequence[frozenset[str]], wanted: frozenset[str]) -> list[float]:
+    """For each stretch, over the wanted words it holds: the sum of log(stretches / those with the word) + 0.01."""
+    spread = Counter(word for one in held for word in one & wanted)
+    weight = {word: log(len(held) / times) + 0.01 for word, times in sorted(spread.items())}
+    return [sum(weight[word] for word in weight if word in one) for one in held]
 
 
 def _even(count: int) -> list[int]:

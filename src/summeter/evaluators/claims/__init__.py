@@ -1,0 +1,1 @@
+"""Claims: a summary taken apart into elementary statements, and each of them checked."""

@@ -1,0 +1,162 @@
+"""A summary taken apart into claims by an LLM (role `extractor`).
+
+A claim is an elementary statement that can be checked by itself, after FENICE (Scirè et al., Findings of ACL 2024,
+section 3.1: claims from an LLM) and FActScore (Min et al., EMNLP 2023: atomic facts). One call a summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from summeter.evaluators.finesure.blocks import fence_code
+from summeter.evaluators.replies import choice, clean, read_reply, show, unwrap
+from summeter.models.prompts import Prompt, Template
+from summeter.models.structured import BoundLLM, Form
+from summeter.records import Claim, ReplyError, Span, Status, Summary, digest
+from summeter.text.match import QuoteFinder
+from summeter.text.ngrams import words
+
+PACKAGE = "summeter.evaluators.claims"
+TEMPLATE = "claims"
+AT_MOST = 60
+LONGEST = 400
+
+How = Literal["quote", "words"]
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "claims": {
+            "type": "array", "items": {"type": "string", "maxLength": LONGEST}, "minItems": 1, "maxItems": AT_MOST,
+        },
+    },
+    "required": ["claims"],
+    "additionalProperties": False,
+}  # fmt: skip
+
+
+class Read(NamedTuple):
+    """Claims of a reply as texts, without repetitions; `repeated` counts those left out."""
+
+    texts: tuple[str, ...]
+    repeated: int
+
+
+class Claims(NamedTuple):
+    """The claims of a summary; `how` says for each how its sentence was found (None where it was not).
+
+    `status` is "ok", or why there are none, with a `reason`. `repeated` claims of the reply were left out, and `cut`
+    beyond the limit.
+    """
+
+    claims: tuple[Claim, ...]
+    how: tuple[How | None, ...] = ()
+    calls: tuple[str, ...] = ()
+    status: Status = "ok"
+    reason: str | None = None
+    repeated: int = 0
+    cut: int = 0
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The claims as strings."""
+        return tuple(claim.text for claim in self.claims)
+
+    @property
+    def id(self) -> str:
+        """Twelve hex digits that change with any text of the list: the `list_id` of judgments on these claims."""
+        return digest(list(self.texts), 12)
+
+
+async def extract_claims(
+    summary: Summary, llm: BoundLLM, *, at_most: int = AT_MOST, prompts: Path | None = None
+) -> Claims:  # fmt: skip
+    """Ask `llm` for the claims of a summary. A reply that cannot be used is a status, never a guess.
+
+    Each claim's `span` is the sentence of the summary it comes from (see `anchor`), where one is found.
+    """
+    answer = await llm.ask(prompt(summary, at_most, prompts), form(summary))
+    if answer.data is None:
+        return Claims((), calls=answer.calls, status=answer.status, reason=f"claims of the summary: {answer.reason}")
+    kept = answer.data.texts[:at_most]
+    found = anchor(kept, summary)
+    return Claims(
+        tuple(Claim(text=text, span=span) for text, (span, _) in zip(kept, found, strict=True)),
+        tuple(how for _, how in found), answer.calls, repeated=answer.data.repeated,
+        cut=len(answer.data.texts) - len(kept),
+    )  # fmt: skip
+
+
+def prompt(summary: Summary, at_most: int = AT_MOST, prompts: Path | None = None) -> Prompt:
+    """What the extractor is asked."""
+    text = summary.text
+    return Template.load(PACKAGE, TEMPLATE, prompts).fill(summary=text, code=fence_code(text), limit=at_most)
+
+
+def form(summary: Summary) -> Form[Read]:
+    """The schema of a reply, and the strict reader of one."""
+    return Form("claims", SCHEMA, lambda reply: read_claims(reply, (summary.text,)))
+
+
+def read_claims(text: str, material: Sequence[str] = ()) -> Read:
+    """Claims from a reply: an object with the list under "claims", or under its only key. An entry that is empty or
+    no text is a fault of the whole reply. `material` is what they were drawn from.
+
+    >>> read_claims('{"claims": ["A sold B.", "B is a boat.", "a sold b"]}')
+    Read(texts=('A sold B.', 'B is a boat.'), repeated=1)
+    """
+    return read_reply(text, _claims, wanted=lambda value: isinstance(value, dict) and bool(value), material=material)
+
+
+def _claims(value: Any) -> Read:
+    value = value["claims"] if "claims" in value else unwrap(value)
+    if isinstance(value, dict) and "claims" in value:
+        value = value["claims"]
+    if not isinstance(value, list):
+        raise ReplyError(f"expected a list of claims, got {show(value)}")
+    kept: dict[str, str] = {}
+    for entry in value:
+        if not isinstance(entry, str) or not choice(entry):
+            raise ReplyError(f"a claim is {show(entry)}, not a text")
+        kept.setdefault(choice(entry) or "", " ".join(clean(entry).split()))
+    if not kept:
+        raise ReplyError("the list of claims is empty")
+    return Read(tuple(kept.values()), len(value) - len(kept))
+
+
+def anchor(texts: Sequence[str], summary: Summary) -> list[tuple[Span | None, How | None]]:
+    """For each claim the sentence of the summary it comes from, and how that was found.
+
+    "quote": the claim stands in the sentence, as language models quote (`text.match`). "words": no sentence holds it,
+    and this one has the most of its words (at least half; among equals, the first one not before the sentence of the
+    claim before). Nothing where neither is so.
+    """
+    finder = QuoteFinder(summary.text)
+    held = [{token.text for token in words(sentence)} for sentence in summary.sentence_texts]
+    found: list[tuple[Span | None, How | None]] = []
+    last = 0
+    for text in texts:
+        place, how = _place(text, finder, summary, held, last)
+        last = last if place is None else place
+        found.append((None if place is None else summary.sentences[place], how))
+    return found
+
+
+def _place(
+    text: str, finder: QuoteFinder, summary: Summary, held: Sequence[set[str]], last: int
+) -> tuple[int | None, How | None]:  # fmt: skip
+    if (quote := finder.find(text)) is not None:
+        inside = [
+            place for place, one in enumerate(summary.sentences) if one.start < quote.end and quote.start < one.end
+        ]
+        if len(inside) == 1:
+            return inside[0], "quote"
+    wanted = {token.text for token in words(text)}
+    shared = [len(wanted & one) for one in held]
+    most = max(shared, default=0)
+    if not wanted or 2 * most < len(wanted):
+        return None, None
+    best = [place for place, many in enumerate(shared) if many == most]
+    return next((place for place in best if place >= last), best[0]), "words"
