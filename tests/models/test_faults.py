@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from models.server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
 
 from summeter.models.base import Message, Request
+from summeter.models.layers.limit import Gate
 from summeter.models.layers.meter import Meter
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.prompts import Prompt
@@ -47,7 +48,7 @@ def prompt(text: str) -> Prompt:
 
 def connect(server: StubServer, store: CallStore | None = None, policy: RetryPolicy = FAST, **options: Any) -> Meter:
     llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={}, **options)
-    return stack(llm, store, retry=policy, rng=random.Random(7), max_connections=options.get("max_connections", 32))
+    return stack(llm, store, retry=policy, rng=random.Random(7), gate=Gate(options.get("max_connections", 32)))
 
 
 async def ask_all(meter: Meter, count: int) -> list[Answer[int] | BaseException]:
@@ -124,7 +125,7 @@ def test_a_wait_holds_no_connection() -> None:
     """With one connection, an item told to wait does not keep the others waiting."""
 
     def behave(call: Call) -> Reply:
-        return fail(429, "slow", Retry_After="0.5") if call.number == 0 else ok(json.dumps({"n": number(call)}))
+        return fail(500, "oops", Retry_After="0.5") if call.number == 0 else ok(json.dumps({"n": number(call)}))
 
     with StubServer(behave) as server:
         asyncio.run(ask_all(connect(server, max_connections=1), 6))

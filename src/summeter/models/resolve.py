@@ -12,12 +12,14 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from summeter.models.base import LLM
+from summeter.models.layers.budget import Budget, Spending
 from summeter.models.layers.cache import Cache
 from summeter.models.layers.formats import Formats
-from summeter.models.layers.limit import Gate, Limit
+from summeter.models.layers.limit import Gate, Limit, Limits
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.replay import Replay
 from summeter.models.layers.retry import Retry, RetryPolicy
+from summeter.models.prices import Price, Prices
 from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import UsageError
@@ -119,17 +121,20 @@ def parse_bindings(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 def stack(
     llm: LLM, store: CallStore | None = None, *, retry: RetryPolicy | None = None, gate: Gate | None = None,
-    max_connections: int = MAX_CONNECTIONS, rng: random.Random | None = None,
+    rng: random.Random | None = None, budget: Budget | None = None, price: Price | None = None,
 ) -> Meter:  # fmt: skip
-    """The LLM with its layers: counted, cached, retried, limited, and asked for a format it knows.
+    """The LLM with its layers: counted, cached, paid for, retried, limited, and asked for a format it knows.
 
     A wait between tries holds no connection (retry is outside the limit); what is cached is what came
-    after all tries (cache is outside retry). `gate` shares one limit among several models of an endpoint.
+    after all tries (cache is outside retry), and a stored reply is spent nothing on (cache is outside the budget).
+    `gate` shares one limit among several models of an endpoint.
     """
     usage = Usage()
-    limited = Limit(Formats(llm), gate or Gate(max_connections))
-    retried = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
-    return Meter(Cache(retried, store, usage=usage), usage)
+    limited = Limit(Formats(llm), gate or Gate(MAX_CONNECTIONS))
+    below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
+    if budget is not None:
+        below = Spending(below, budget, price)
+    return Meter(Cache(below, store, usage=usage), usage)
 
 
 def stack_replay(model: str, store: CallStore) -> Meter:
@@ -140,7 +145,11 @@ def stack_replay(model: str, store: CallStore) -> Meter:
 
 @dataclass(frozen=True)
 class CallSettings:
-    """How a run talks to its models: `settings` say what is asked, the rest how it is sent."""
+    """How a run talks to its models: `settings` say what is asked, the rest how it is sent.
+
+    `requests` and `tokens` are limits a minute for each endpoint; `budget` is what all models may spend together,
+    at the prices of `prices`.
+    """
 
     settings: Settings = field(default_factory=Settings)
     base_url: str | None = None
@@ -148,6 +157,15 @@ class CallSettings:
     max_connections: int = MAX_CONNECTIONS
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     replay: bool = False
+    requests: float | None = None
+    tokens: float | None = None
+    budget: Budget | None = None
+    prices: Prices | None = None
+
+    @property
+    def limits(self) -> Limits:
+        """What each endpoint is asked at most."""
+        return Limits(self.max_connections, self.requests, self.tokens)
 
 
 class Bound(NamedTuple):
@@ -167,7 +185,7 @@ def bind(
     *, rng: random.Random | None = None,
 ) -> Bound:  # fmt: skip
     """Role -> bound LLM. Roles with one model string share its connections, counts and known lacks;
-    models at one address share its limit of connections. With `calls.replay` the store answers alone."""
+    models at one address share its limits. With `calls.replay` the store answers alone."""
     calls = calls or CallSettings()
     meters: dict[str, Meter] = {}
     gates: dict[str, Gate] = {}
@@ -178,6 +196,9 @@ def bind(
             meters[model] = stack_replay(model, store)
             continue
         llm = resolve(model, base_url=calls.base_url, timeout=calls.timeout, max_connections=calls.max_connections)
-        gate = gates.setdefault(getattr(llm, "address", llm.id), Gate(calls.max_connections))
-        meters[model] = stack(llm, store, retry=calls.retry, gate=gate, rng=rng)
+        gate = gates.setdefault(getattr(llm, "address", llm.id), Gate(calls.limits))
+        price = calls.prices.of(model) if calls.prices is not None else None
+        meters[model] = stack(
+            llm, store, retry=calls.retry, gate=gate, rng=rng, budget=calls.budget, price=price
+        )  # fmt: skip
     return Bound({role: BoundLLM(meters[model], calls.settings) for role, model in models.items()}, meters)

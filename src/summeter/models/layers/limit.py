@@ -1,26 +1,180 @@
-"""At most so many calls at one time."""
+"""What one endpoint is asked at most: calls at a time, requests and tokens a minute; less while it says it is too much.
+
+A gate stands before every endpoint, and all models there pass through it. A server that turns many calls away
+(429, 503) closes it for everybody until the time it names, and halves the calls at a time; each round of answers
+then adds a little again (AIMD: Chiu and Jain, 1989). One refusal among many answers concerns that call alone.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
+from summeter.models.layers.allowance import waiting
 from summeter.models.layers.loops import PerLoop
-from summeter.records import UsageError
+from summeter.models.layers.rate import Bucket
+from summeter.models.tokens import expected
+from summeter.records import TransientError, UsageError
+
+MEMORY = 16.0  # outcomes that the share of refusals looks back on
+MANY = 1 / 3  # the share of refusals from which the endpoint, not a call, is what is too much
+STEPS = 16  # rounds of answers that lead from nothing back to all connections
+FIRST, LONGEST = 0.5, 30.0  # seconds the gate stays closed where the server names no time
+
+Clock = Callable[[], float]
+Sleep = Callable[[float], Awaitable[None]]
+
+
+class Limits(NamedTuple):
+    """Calls at a time; requests and tokens a minute, where None is no limit."""
+
+    connections: int
+    requests: float | None = None
+    tokens: float | None = None
+
+    def check(self) -> None:
+        """Raises UsageError for a limit that lets nothing through."""
+        if self.connections < 1:
+            raise UsageError(f"the number of connections must be at least 1, not {self.connections}")
+        for name, limit in (("requests", self.requests), ("tokens", self.tokens)):
+            if limit is not None and not limit >= 1:
+                raise UsageError(f"the {name} a minute must be at least 1, not {limit:g}")
 
 
 class Gate:
-    """Lets `size` calls through at one time, first come, first served. Models of one endpoint share one."""
+    """Lets calls through within the limits, first come, first served. Models of one endpoint share one."""
 
-    def __init__(self, size: int) -> None:
-        if size < 1:
-            raise UsageError(f"the number of connections must be at least 1, not {size}")
-        self.size = size
-        self._semaphores: PerLoop[asyncio.Semaphore] = PerLoop(lambda: asyncio.Semaphore(size))
+    def __init__(self, limits: Limits | int, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
+        self.limits = limits if isinstance(limits, Limits) else Limits(limits)
+        self.limits.check()
+        self._queues: PerLoop[Queue] = PerLoop(lambda: Queue(self.limits, clock, sleep))
 
-    def open(self) -> asyncio.Semaphore:
-        """The running loop's semaphore."""
-        return self._semaphores.get()
+    def queue(self) -> Queue:
+        """The running loop's queue before the gate."""
+        return self._queues.get()
+
+
+class Queue:
+    """Who waits before a gate, how many are through, and how many may be."""
+
+    def __init__(self, limits: Limits, clock: Clock, sleep: Sleep) -> None:
+        self._size = float(limits.connections)
+        self._clock = clock
+        self._sleep = sleep
+        now = clock()
+        self._requests = None if limits.requests is None else Bucket(limits.requests, now)
+        self._tokens = None if limits.tokens is None else Bucket(limits.tokens, now)
+        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._porter: asyncio.Task[None] | None = None
+        self._refused = self._heard = 0.0
+        self._answers = self._closings = 0
+        self.allowed = self._size
+        self.inside = 0
+        self.opens = now
+        self.epoch = 0
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether the size of a call matters here."""
+        return self._tokens is not None
+
+    async def enter(self, tokens: float) -> int:
+        """Wait for a place for a call of about so many tokens. Returns the epoch, to be shown on leaving."""
+        if not self._waiting and self._pause(tokens) == 0.0 and self._room():
+            self._take(tokens)
+            return self.epoch
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((place, tokens))
+        self._admit()
+        try:
+            with waiting():
+                await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.leave()
+            raise
+        return self.epoch
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.inside -= 1
+        self._admit()
+
+    def answered(self, surplus: float) -> None:
+        """A call was answered; it took `surplus` tokens more than was thought."""
+        if self._tokens is not None and surplus:
+            self._tokens.take(surplus, self._clock())
+        self._refused -= self._refused / MEMORY
+        self._heard += 1 - self._heard / MEMORY
+        if self.allowed < self._size or self._closings:
+            self.allowed = min(self._size, self.allowed + max(1.0, self._size / STEPS) / self.allowed)
+            self._answers += 1
+            if self._answers >= self.allowed:
+                self._closings = 0
+
+    def refused(self, epoch: int, asked: float | None) -> None:
+        """The server turned a call away that entered in `epoch`, and wishes a wait of `asked` seconds."""
+        self._refused += 1 - self._refused / MEMORY
+        self._heard += 1 - self._heard / MEMORY
+        if self._refused <= MANY * self._heard:
+            return
+        now = self._clock()
+        if epoch == self.epoch:
+            # What was under way when the gate closed says nothing new: one halving a round.
+            self.allowed = max(1.0, self.allowed / 2)
+            self.opens = now + min(LONGEST, FIRST * 2.0**self._closings)
+            if asked is not None:
+                self.opens = now + asked
+            self.epoch += 1
+            self._closings += 1
+            self._answers = 0
+        elif asked is not None:
+            self.opens = max(self.opens, now + asked)
+
+    def _room(self) -> bool:
+        return self.inside < int(self.allowed)
+
+    def _pause(self, tokens: float) -> float:
+        """Seconds until the next call may go, were there room."""
+        now = self._clock()
+        pause = max(0.0, self.opens - now)
+        if self._requests is not None:
+            pause = max(pause, self._requests.wait(1, now))
+        if self._tokens is not None:
+            pause = max(pause, self._tokens.wait(tokens, now))
+        return pause
+
+    def _take(self, tokens: float) -> None:
+        self.inside += 1
+        if self._requests is not None:
+            self._requests.take(1, self._clock())
+        if self._tokens is not None:
+            self._tokens.take(tokens, self._clock())
+
+    def _admit(self) -> None:
+        """Let in all that may; where that is a matter of time, have the porter come back."""
+        while self._waiting and self._room():
+            place, tokens = self._waiting[0]
+            if not place.done():
+                if self._pause(tokens) > 0.0:
+                    if self._porter is None:
+                        self._porter = asyncio.create_task(self._wait())
+                    return
+                self._take(tokens)
+                place.set_result(None)
+            self._waiting.popleft()
+
+    async def _wait(self) -> None:
+        try:
+            while self._waiting and (pause := self._pause(self._waiting[0][1])) > 0.0:
+                await self._sleep(pause)
+        finally:
+            self._porter = None
+        self._admit()
 
 
 class Limit:
@@ -37,8 +191,21 @@ class Limit:
 
     async def complete(self, request: Request) -> Completion:
         """The reply of the layer below, once there is a place."""
-        async with self._gate.open():
-            return await self.llm.complete(request)
+        queue = self._gate.queue()
+        tokens = expected(request).total if queue.counts_tokens else 0
+        epoch = await queue.enter(tokens)
+        try:
+            completion = await self.llm.complete(request)
+        except TransientError as error:
+            if error.throttled:
+                queue.refused(epoch, error.retry_after)
+            raise
+        else:
+            told = completion.tokens_in is not None and completion.tokens_out is not None
+            queue.answered((completion.tokens_in or 0) + (completion.tokens_out or 0) - tokens if told else 0)
+            return completion
+        finally:
+            queue.leave()
 
     async def close(self) -> None:
         """Close what is below."""

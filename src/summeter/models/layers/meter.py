@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from summeter.models.base import LLM, Completion, Request
+from summeter.records import BudgetError
 
 
 @dataclass
@@ -16,7 +17,7 @@ class Usage:
     `asked` = `hits` (answered by the store) + `joined` (shared another's call) + `sent` (answered or
     failed afresh) once nothing is under way. `retries` are the tries beyond each call's first. Tokens and `seconds` (of
     fresh replies, as the provider tells them) are sums; a reply without them adds nothing and counts in
-    `untold`.
+    `untold`. `tokens_cached` is that part of `tokens_in` which the provider's own cache served.
     """
 
     asked: int = 0
@@ -27,6 +28,7 @@ class Usage:
     failures: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
     untold: int = 0
     seconds: float = 0.0
     waited: float = 0.0
@@ -38,6 +40,7 @@ class Usage:
             self.untold += 1
         self.tokens_in += completion.tokens_in or 0
         self.tokens_out += completion.tokens_out or 0
+        self.tokens_cached += completion.tokens_cached or 0
 
     def as_dict(self) -> dict[str, float]:
         """Plain numbers, for a manifest or a progress line."""
@@ -63,6 +66,8 @@ class Meter:
         start = self._clock()
         try:
             return await self.llm.complete(request)
+        except BudgetError:
+            raise  # not sent, hence no failure
         except Exception:
             self.usage.failures += 1
             raise

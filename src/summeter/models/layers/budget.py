@@ -1,0 +1,127 @@
+"""No call is sent once it would pass what the run may spend, in tokens or in money."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import NamedTuple
+
+from summeter.models.base import LLM, Completion, Request
+from summeter.models.prices import Price
+from summeter.models.tokens import Expected, expected
+from summeter.records import BudgetError
+
+
+class Spent(NamedTuple):
+    """Tokens (prompt and reply together) and US dollars."""
+
+    tokens: int = 0
+    cost: float = 0.0
+
+    def plus(self, more: Spent) -> Spent:
+        """Both together."""
+        return Spent(self.tokens + more.tokens, self.cost + more.cost)
+
+    def minus(self, less: Spent) -> Spent:
+        """What is left without `less`."""
+        return Spent(self.tokens - less.tokens, self.cost - less.cost)
+
+
+class Budget:
+    """What all models of a run may take together; `spent` is what the run took before.
+
+    A call is let through while what was spent, what is under way and what it is thought to take stay within the
+    budget. Where only what is under way stands against it, it waits until that is known. The first call that does not
+    fit even then ends the spending: `reached` says so from then on, and every further call is a BudgetError.
+    """
+
+    def __init__(self, max_tokens: int | None, max_cost: float | None, spent: Spent | None = None) -> None:
+        self.max_tokens = max_tokens
+        self.max_cost = max_cost
+        self.spent = spent or Spent()
+        self.reached: str | None = None
+        self._under_way = Spent()
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def reserve(self, wanted: Spent) -> None:
+        """Set `wanted` aside for a call about to be made, or raise BudgetError."""
+        while self.reached is None and not self._fits(self.spent.plus(self._under_way).plus(wanted)):
+            if not self._fits(self.spent.plus(wanted)):
+                self.reached = self._words()
+                self._wake()
+                break
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(waiter)
+            await waiter
+        if self.reached is not None:
+            raise BudgetError(self.reached)
+        self._under_way = self._under_way.plus(wanted)
+
+    def settle(self, wanted: Spent, took: Spent) -> None:
+        """The call for which `wanted` was set aside is over, and took `took`."""
+        self._under_way = self._under_way.minus(wanted)
+        self.spent = self.spent.plus(took)
+        self._wake()
+
+    def _fits(self, total: Spent) -> bool:
+        tokens = self.max_tokens is None or total.tokens <= self.max_tokens
+        # A sum of floats may miss the limit by its rounding.
+        return tokens and (self.max_cost is None or total.cost <= self.max_cost + 1e-12)
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, deque()
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _words(self) -> str:
+        parts = []
+        if self.max_cost is not None:
+            parts.append(f"${self.spent.cost:.4f} of ${self.max_cost:g}")
+        if self.max_tokens is not None:
+            parts.append(f"{self.spent.tokens:,} of {self.max_tokens:,} tokens")
+        return f"the next call would pass the budget ({' and '.join(parts)} spent)"
+
+
+class Spending:
+    """Has each call set aside from the budget before it is sent, and settled when it is over."""
+
+    def __init__(self, llm: LLM, budget: Budget, price: Price | None) -> None:
+        self.llm = llm
+        self._budget = budget
+        self._price = price
+        self._replies = self._reply_tokens = 0
+
+    @property
+    def id(self) -> str:
+        """The model string."""
+        return self.llm.id
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply of the layer below, if the budget allows."""
+        thought = expected(request)
+        if self._replies:
+            # This model's own replies so far are a better guide.
+            thought = Expected(thought.tokens_in, self._reply_tokens // self._replies)
+        wanted = self._spent(*thought)
+        await self._budget.reserve(wanted)
+        took = Spent()
+        try:
+            completion = await self.llm.complete(request)
+            # An endpoint that tells no tokens is taken at the estimate.
+            tokens_in = thought.tokens_in if completion.tokens_in is None else completion.tokens_in
+            tokens_out = thought.tokens_out if completion.tokens_out is None else completion.tokens_out
+            took = self._spent(tokens_in, tokens_out, completion.tokens_cached or 0)
+            self._replies += 1
+            self._reply_tokens += tokens_out
+            return completion
+        finally:
+            self._budget.settle(wanted, took)
+
+    async def close(self) -> None:
+        """Close what is below."""
+        await self.llm.close()
+
+    def _spent(self, tokens_in: int, tokens_out: int, cached: int = 0) -> Spent:
+        cost = 0.0 if self._price is None else self._price.cost(tokens_in, tokens_out, cached)
+        return Spent(tokens_in + tokens_out, cost)

@@ -1,0 +1,120 @@
+"""What tokens cost: a dated table that comes with the package, which a user's own file overrides."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from summeter.records import InputError, Record
+
+MILLION = 1_000_000
+# A dated snapshot costs what its model costs, unless the table says otherwise. Not so "latest", whose model changes.
+_SNAPSHOT = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|00\d)$")
+
+
+class Price(Record):
+    """US dollars per million tokens: of the prompt, of prompt tokens from the provider's cache (as `input` where
+    nothing is said), of the reply; `date` is when that was so."""
+
+    input: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    output: float = Field(ge=0)
+    date: date
+
+    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
+        """US dollars for a call; `cached` of its `tokens_in` came from the provider's cache.
+
+        >>> Price(input=2.0, cached=0.5, output=10.0, date="2026-01-31").cost(1_000_000, 100_000, 400_000)
+        2.4
+        """
+        cached = min(cached, tokens_in)
+        cheap = self.input if self.cached is None else self.cached
+        return ((tokens_in - cached) * self.input + cached * cheap + tokens_out * self.output) / MILLION
+
+
+class Prices:
+    """Prices by model string. What costs nothing by declaration is 0; what the table does not know is None."""
+
+    def __init__(self, models: Mapping[str, Price]) -> None:
+        self._models = dict(models)
+
+    def of(self, model: str) -> Price | None:
+        """The price of a model string: its own, that of its undated name, or that of a pattern with `*`."""
+        for name in (model, _SNAPSHOT.sub("", model)):
+            if name in self._models:
+                return self._models[name]
+        patterns = [name for name in self._models if "*" in name and fnmatch.fnmatchcase(model, name)]
+        return self._models[max(patterns, key=len)] if patterns else None
+
+    def why(self, model: str) -> str | None:
+        """Why there is no price for a model, and what to do; None where there is one."""
+        return None if self.of(model) is not None else f"no price for {model}; add it with --prices FILE"
+
+
+def default_file(environ: Mapping[str, str] | None = None) -> Path:
+    """Where a user's own prices are looked for: summeter/prices.yaml in the configuration folder (XDG)."""
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME") or "~").expanduser() / ".config")
+    return Path(base) / "summeter" / "prices.yaml"
+
+
+def prices(file: str | Path | None = None) -> Prices:
+    """The package's table, overridden by `file`, else by the user's own file where there is one.
+
+    A file that is not as described in docs/running.md is an InputError.
+    """
+    own = Path(file) if file is not None else default_file()
+    known = dict(_shipped())
+    if file is not None or own.is_file():
+        known |= _read(own)
+    return Prices(known)
+
+
+@cache
+def _shipped() -> Mapping[str, Price]:
+    text = resources.files("summeter.models").joinpath("prices.yaml").read_text("utf-8")
+    return _parse(text, "prices.yaml")
+
+
+def _read(path: Path) -> dict[str, Price]:
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise InputError.at(path, None, None, "there is no such file of prices") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(path, None, None, f"cannot be read: {error}") from error
+    return _parse(text, path)
+
+
+def _parse(text: str, path: str | Path) -> dict[str, Price]:
+    import yaml
+
+    try:
+        table = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError.at(path, None, None, f"is no YAML: {error}") from error
+    models = table.get("models") if isinstance(table, dict) else None
+    if not isinstance(models, dict):
+        raise InputError.at(path, None, "models", "is missing: write `models:` and below it `PROVIDER/MODEL: {...}`")
+    return {str(name): _price(row, table.get("date"), path, str(name)) for name, row in models.items()}
+
+
+def _price(row: Any, dated: Any, path: str | Path, name: str) -> Price:
+    if not isinstance(row, dict):
+        raise InputError.at(path, None, name, "must be {input: USD, output: USD}, per million tokens")
+    try:
+        return Price.model_validate({"date": dated, **row})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        what = "give the day it was so, here or for the whole file" if field == "date" else first["msg"]
+        raise InputError.at(path, None, f"{name}: {field}", what) from error
