@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from summeter.models.base import Completion, Request
+from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.structured import BoundLLM, Settings
 
 CHARACTERS_A_TOKEN = 4.0  # of English text with the usual tokenizers
@@ -34,7 +34,10 @@ class DryLLM:
         text = json.dumps(example(request.schema_ or {"type": "object"}))
         tokens_in = tokens("".join(message.content for message in request.messages))
         self._tally.update(calls=1, tokens_in=tokens_in, tokens_out=tokens(text))
-        return Completion(text=text, finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens(text))
+        sure = tuple(TokenLogprobs(token=one, logprob=0.0) for one in text) if request.top_logprobs else None
+        return Completion(
+            text=text, finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens(text), logprobs=sure
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Nothing to let go of."""

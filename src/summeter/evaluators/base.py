@@ -80,7 +80,8 @@ class Evaluator(BaseModel):
     `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, or
     "mean" of values); `reads_sentences` whether the splitter bears on the result (and so
     is signed); `prepares_only` marks one that derives something of documents and judges no summary;
-    `pairs` one that compares two summaries of a document.
+    `pairs` one that compares two summaries of a document; `bare` the setting that a word without = in `-e` sets
+    (`geval[sample:20]`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -95,6 +96,7 @@ class Evaluator(BaseModel):
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False
     pairs: ClassVar[bool] = False
+    bare: ClassVar[str | None] = None
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""

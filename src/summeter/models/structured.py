@@ -109,7 +109,9 @@ class BoundLLM:
         request = Request(
             model=self.llm.id, messages=messages,
             temperature=settings.temperature if asked.temperature is None else asked.temperature,
-            max_tokens=settings.max_tokens, seed=settings.seed, format=settings.format,
+            max_tokens=settings.max_tokens, format=settings.format,
+            # One seed for all draws would make one sample of them.
+            seed=None if settings.seed is None else settings.seed + asked.draw,
             schema_name=form.name if schema else None, schema_=schema,
             draw=asked.draw, top_logprobs=asked.top_logprobs,
         )  # fmt: skip
