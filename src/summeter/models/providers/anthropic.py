@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from yarl import URL
 
 VERSION = "2023-06-01"
+"""The API's version. Its next one (2026-10-21) takes no temperature for any model; this one leaves it to the model."""
+
 MAX_TOKENS = 16_000
 """The limit on new tokens where none is given: the API wants one."""
 

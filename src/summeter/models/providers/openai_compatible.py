@@ -23,7 +23,7 @@ OPENAI = "https://api.openai.com/v1"
 # Mistral's name for a reply that filled the model's context.
 _FINISH = {"model_length": "length"}
 # A prompt that a filter before the model turns away comes as an error: Azure's, OpenAI's, OpenRouter's.
-_FILTERED = frozenset({"content_filter", "invalid_prompt", "content_policy_violation"})
+_FILTERED = frozenset({"content_filter", "invalid_prompt", "content_policy_violation", "refusal"})
 # OpenRouter's 404 where no server of the model knows all that was asked.
 _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNORECASE)
 

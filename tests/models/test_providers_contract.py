@@ -1,0 +1,316 @@
+"""One contract for all hosted providers: whatever a vendor's server does, it becomes the same few things."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+import traceback
+import zlib
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from models.server import HANG, RESET, Call, Reply, StubServer, json_reply
+from models.vendors import DOCUMENT, KEY, SCHEMA, STRICT, SUMMARY, TOKENS, VENDORS, Vendor, ask
+
+from summeter.models.base import LLM, Completion, Request, TokenLogprobs
+from summeter.models.providers import http, replies
+from summeter.models.providers.http import HttpLLM
+from summeter.models.resolve import PROVIDERS, resolve, stack
+from summeter.records import AccessError, CapabilityError, ModelError, TransientError
+
+EVERY = pytest.mark.parametrize("vendor", VENDORS.values(), ids=VENDORS.keys())
+
+
+def call(llm: LLM, *requests: Request) -> list[Completion]:
+    async def main() -> list[Completion]:
+        try:
+            return [await llm.complete(request) for request in requests]
+        finally:
+            await llm.close()
+
+    return asyncio.run(main())
+
+
+def answer(vendor: Vendor, reply: Reply, request: Request | None = None, **options: Any) -> tuple[Completion, Call]:
+    """What one reply of the vendor's server becomes, and what the server saw."""
+    with StubServer(lambda _: reply) as server:
+        return call(vendor.connect(server, **options), request or ask())[0], server.calls[0]
+
+
+def error(vendor: Vendor, reply: Reply, request: Request | None = None, **options: Any) -> ModelError:
+    """The error one reply becomes. Nothing is tried again behind the layers' back."""
+    with StubServer(lambda _: reply) as server:
+        with pytest.raises(ModelError) as caught:
+            call(vendor.connect(server, **options), request or ask())
+        assert len(server.calls) == 1
+    return caught.value
+
+
+def test_every_hosted_provider_is_under_contract() -> None:
+    assert {vendor.model.partition("/")[0] for vendor in VENDORS.values()} == set(PROVIDERS) - {"scripted"}
+
+
+@EVERY
+def test_a_reply_under_a_schema(vendor: Vendor) -> None:
+    reply, seen = answer(vendor, vendor.plain('{"n": 1}'), STRICT)
+    assert (reply.text, reply.finish_reason, reply.refusal, reply.format) == ('{"n": 1}', "stop", None, "json_schema")
+    # Anthropic and Bedrock: 5 fresh + 2 written to the cache + 4 read from it; Google: 4 of the reply + 3 thoughts.
+    assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (11, 7, 4)
+    assert reply.model == (None if vendor.model.startswith("bedrock") else "served-1")
+    assert reply.seconds is not None
+    assert reply.logprobs is None
+    assert seen.path == vendor.path
+    assert seen.headers[vendor.header[0]].startswith(vendor.header[1])
+    asked = vendor.schema(seen.body)
+    assert (json.loads(asked) if isinstance(asked, str) else asked) == SCHEMA
+    # What is sent is what was asked, in order, and nothing of it is lost where it is cut for a cache.
+    whole = json.dumps(seen.body)
+    assert "You judge." in whole
+    assert json.dumps(DOCUMENT)[1:-1] in whole
+    assert json.dumps(SUMMARY)[1:-1] in whole
+
+
+@EVERY
+def test_a_refusal(vendor: Vendor) -> None:
+    reply, _ = answer(vendor, vendor.refused, STRICT)
+    assert reply.refusal
+    assert reply.text == ""
+
+
+@EVERY
+def test_a_cut_reply(vendor: Vendor) -> None:
+    reply, _ = answer(vendor, vendor.cut)
+    assert (reply.text, reply.finish_reason, reply.refusal) == ("half", "length", None)
+
+
+@EVERY
+def test_slow_down(vendor: Vendor) -> None:
+    caught = error(vendor, vendor.error(429, "busy", Retry_After="7"))
+    assert isinstance(caught, TransientError)
+    assert caught.retry_after == 7.0
+    assert "busy" in str(caught)
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
+    caught = error(vendor, vendor.error(429, "busy", Retry_After=date))
+    assert isinstance(caught, TransientError)
+    assert 30 < (caught.retry_after or 0) <= 40
+
+
+@EVERY
+@pytest.mark.parametrize("status", [408, 500, 503, 529])
+def test_what_passes(vendor: Vendor, status: int) -> None:
+    caught = error(vendor, vendor.error(status, "the sky fell"))
+    assert isinstance(caught, TransientError)
+    assert f"answered {status}: the sky fell" in str(caught)
+
+
+@EVERY
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_turned_away(vendor: Vendor, status: int) -> None:
+    caught = error(vendor, vendor.error(status, "who are you"), STRICT)
+    assert isinstance(caught, AccessError)
+    assert status == 404 or vendor.variable.split("_")[0] in str(caught)
+
+
+@EVERY
+def test_a_prompt_too_long(vendor: Vendor) -> None:
+    for said in (
+        "prompt is too long: 215000 tokens > 200000 maximum", "Input is too long for requested model.",
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        "the request exceeds the available context size, try increasing it",
+        "This model's maximum context length is 8192 tokens",
+    ):  # fmt: skip
+        caught = error(vendor, vendor.error(400, said), STRICT)
+        assert "longer than the model takes" in str(caught)
+        assert not isinstance(caught, CapabilityError | TransientError | AccessError)
+
+
+@EVERY
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(content=b'{"half'), Reply(content=b"<html>", headers={"Content-Type": "text/html"}), Reply(),
+        json_reply([]), json_reply({}), json_reply({"choices": [], "content": 1, "candidates": [], "output": None}),
+        RESET, Reply(content=b'{"a": "' + b"x" * 500 + b'"}', cut=True),
+    ],
+    ids=["half", "html", "empty", "list", "nothing", "hollow", "reset", "cut"],
+)  # fmt: skip
+def test_a_broken_reply_is_worth_another_try(vendor: Vendor, reply: Reply) -> None:
+    assert isinstance(error(vendor, reply), TransientError)
+
+
+@EVERY
+def test_no_call_outlives_its_timeout(vendor: Vendor) -> None:
+    start = time.monotonic()
+    caught = error(vendor, HANG, timeout=0.3)
+    assert isinstance(caught, TransientError)
+    assert "within 0.3 s" in str(caught)
+    assert time.monotonic() - start < 10
+
+
+@EVERY
+def test_a_reply_without_end_is_not_read(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "MOST_BYTES", 2**20)
+    body = b'{"a": "' + b"x" * 2**21 + b'"}'
+    small = zlib.compress(body)  # a small body that grows is no smaller
+    for reply in (Reply(content=body), Reply(content=small, headers={"Content-Encoding": "deflate"})):
+        caught = error(vendor, reply)
+        assert "sent more than 1 MiB" in str(caught)
+        assert not isinstance(caught, TransientError)
+
+
+@EVERY
+def test_log_probabilities_or_a_named_lack(vendor: Vendor) -> None:
+    request = ask(top_logprobs=2)
+    if vendor.with_logprobs is None:
+        _refused_before_sending(vendor, request, "logprobs")
+        return
+    reply, seen = answer(vendor, vendor.with_logprobs, request)
+    assert reply.text == " yes."
+    assert reply.logprobs == tuple(TokenLogprobs(token=token, logprob=at, top=top) for token, at, top in TOKENS)
+    assert "2" in json.dumps(seen.body)
+    # A server that leaves them out without a word, and one that says no.
+    for bad in (vendor.plain("yes"), vendor.error(400, "Logprobs is not enabled for this model")):
+        caught = error(vendor, bad, request)
+        assert isinstance(caught, CapabilityError)
+        assert caught.lacks == "logprobs"
+        assert "samples" in str(caught)
+    # They are not read where nobody asked.
+    assert answer(vendor, vendor.with_logprobs)[0].logprobs is None
+    # A refusal has none, and stays a refusal.
+    assert answer(vendor, vendor.refused, request)[0].refusal
+
+
+@EVERY
+def test_seeds_count_up_with_the_draws_or_are_a_named_lack(vendor: Vendor) -> None:
+    request = ask(seed=3, draw=2)
+    if "seed" in vendor.lacks:
+        _refused_before_sending(vendor, request, "seed")
+        return
+    assert vendor.seed(answer(vendor, vendor.plain("x"), request)[1].body) == 5
+
+
+@EVERY
+def test_a_json_object_or_a_named_lack(vendor: Vendor) -> None:
+    request = ask(format="json_object")
+    if "json_object" in vendor.lacks:
+        _refused_before_sending(vendor, request, "json_object")
+    else:
+        assert answer(vendor, vendor.plain("{}"), request)[0].format == "json_object"
+
+
+def _refused_before_sending(vendor: Vendor, request: Request, lacks: str) -> None:
+    with StubServer(lambda _: vendor.plain("x")) as server:
+        with pytest.raises(CapabilityError) as caught:
+            call(vendor.connect(server), request)
+        assert server.calls == []
+    assert caught.value.lacks == lacks
+    assert vendor.model in str(caught.value)
+
+
+@EVERY
+def test_a_schema_refused_is_asked_for_more_weakly(vendor: Vendor) -> None:
+    def behave(call: Call) -> Reply:
+        return (
+            vendor.plain("{}")
+            if "additionalProperties" not in call.raw.decode()
+            else vendor.error(400, "no such schema")
+        )
+
+    with StubServer(behave) as server:
+        meter = stack(vendor.connect(server))
+        replies_ = call(meter, STRICT, STRICT.model_copy(update={"draw": 1}))
+    assert {reply.format for reply in replies_} == {"text" if "json_object" in vendor.lacks else "json_object"}
+    assert len(server.calls) == 3  # the lack is remembered
+
+
+@EVERY
+def test_a_refused_temperature_says_what_to_do(vendor: Vendor) -> None:
+    caught = error(vendor, vendor.error(400, vendor.temperature), STRICT)
+    assert isinstance(caught, CapabilityError)
+    assert caught.lacks == "temperature"
+    assert "--temperature none" in str(caught)
+    _, seen = answer(vendor, vendor.plain("x"), ask(temperature=None))
+    assert "temperature" not in json.dumps(seen.body)
+
+
+@EVERY
+def test_the_key_is_seen_nowhere(vendor: Vendor, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    said = f"Incorrect key {KEY} given; it begins {KEY[:14]}***"
+    failures = [vendor.error(status, said) for status in (400, 401, 429, 500)]
+    for reply in (*failures, Reply(content=said.encode()), RESET, HANG):
+        with StubServer(lambda _, reply=reply: reply) as server:
+            llm = vendor.connect(server, timeout=0.3)
+            with pytest.raises(ModelError) as caught:
+                call(llm, STRICT)
+        shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + repr(vars(llm))
+        assert KEY not in shown
+        assert KEY[:14] not in shown
+    assert KEY not in caplog.text
+
+
+@EVERY
+def test_one_event_loop_after_another_and_a_cancelled_call(vendor: Vendor) -> None:
+    with StubServer(lambda call: HANG if "wait" in json.dumps(call.body) else vendor.plain("x")) as server:
+        llm = vendor.connect(server)
+
+        async def main() -> None:
+            task = asyncio.create_task(llm.complete(ask("wait")))
+            assert (await llm.complete(ask())).text == "x"
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await llm.close()
+
+        for _ in range(2):
+            asyncio.run(main())
+
+
+NAMES = [
+    *(
+        "choices",
+        "message",
+        "content",
+        "usage",
+        "error",
+        "code",
+        "refusal",
+        "finish_reason",
+        "text",
+        "model",
+        "logprobs",
+    ),
+    *("token", "logprob", "top_logprobs", "stop_reason", "stop_details", "type", "metadata", "details", "violations"),
+    *("candidates", "parts", "finishReason", "promptFeedback", "blockReason", "usageMetadata", "logprobsResult"),
+    *("chosenCandidates", "topCandidates", "logProbability", "output", "stopReason"),
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("text"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+    max_leaves=14,
+)
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic", "google", "bedrock"])
+@given(
+    body=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=5), status=st.sampled_from([200, 400, 403, 404, 429])
+)
+@settings(max_examples=150)
+def test_whatever_json_comes_is_a_completion_or_a_model_error(name: str, body: dict[str, Any], status: int) -> None:
+    vendor = VENDORS[name]
+    environ = {vendor.variable: KEY, **vendor.environ}
+    llm = resolve(vendor.model, base_url="http://127.0.0.1:9", environ=environ)
+    assert isinstance(llm, HttpLLM)
+    made = replies.Answer("m", "http://host", status, {}, json.dumps(body).encode())
+    for request in (STRICT, ask(top_logprobs=2)):
+        try:
+            read = llm._completion(body, made, request) if status == 200 else llm._failed(made, request)
+        except ModelError:
+            continue
+        assert Completion.model_validate_json(read.model_dump_json()) == read  # it can be stored and replayed
