@@ -1,8 +1,11 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.text.windows import Window, sentence_windows, word_windows
+from summeter.text.tokens import estimated_tokens
+from summeter.text.windows import Window, sentence_windows, tiles, token_windows, word_windows
 
 
 def spans_of(n):
@@ -57,3 +60,38 @@ def test_word_windows_partition_the_text(lengths, limit):
     found = word_windows(spans_of(len(lengths)), lengths, limit)
     assert [i for w in found for i in range(w.first, w.last)] == list(range(len(lengths)))
     assert all(sum(lengths[w.first : w.last]) <= limit or w.last - w.first == 1 for w in found)
+
+
+@given(st.text(max_size=300), st.lists(st.integers(0, 300), max_size=20), st.integers(8, 60))
+def test_tiles_are_the_text_and_none_is_too_long(text: str, starts: list[int], limit: int) -> None:
+    found = tiles(text, sorted(set(starts)), limit)
+    assert "".join(text[start:end] for start, end in found) == text
+    assert all(estimated_tokens(text[start:end]) <= limit for start, end in found)
+    edges = {start for start, _ in found}
+    assert {start for start in starts if 0 < start < len(text)} <= edges
+
+
+def test_a_long_sentence_is_cut_at_blanks() -> None:
+    # 8 tokens hold 32 letters and blanks.
+    assert tiles("aaa " * 20, [], 8) == [(0, 32), (32, 64), (64, 80)]
+
+
+@given(st.lists(st.integers(1, 20), max_size=40), st.integers(20, 60), st.integers(0, 10))
+def test_token_windows_cover_all_and_fit(costs: list[int], limit: int, overlap: int) -> None:
+    found = token_windows(costs, limit, overlap)
+    assert all(0 < sum(costs[first:last]) <= limit for first, last in found)
+    # The first begins at the start, the last ends at the end, each goes on where or before the last one ended.
+    assert [first for first, _ in found[:1]] == [0] * bool(costs)
+    assert [last for _, last in found[-1:]] == [len(costs)] * bool(costs)
+    for (first, last), (following, end) in pairwise(found):
+        assert first < following <= last < end
+        assert sum(costs[following:last]) <= overlap
+
+
+def test_token_windows_refuse_what_cannot_be() -> None:
+    with pytest.raises(ValueError, match="longer than a window"):
+        token_windows([9], 8)
+    with pytest.raises(ValueError, match="more than half"):
+        token_windows([1], 8, 5)
+    with pytest.raises(ValueError, match="at least 8"):
+        tiles("a", [], 7)

@@ -1,0 +1,160 @@
+"""Documents that are longer than the judge reads: nothing is lost silently, and what is left out is counted."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from evaluators.long_items import PLANTED, TOLD, Reader, document, filler, item
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.claims.factscore import FactScore
+from summeter.evaluators.windows import GAP, LEAST, Shown, View, closest, shown
+from summeter.models.base import Message
+from summeter.models.prompts import Prompt
+from summeter.models.structured import BoundLLM, Overflow, Settings
+from summeter.records import ContextError, Document, Judgment, Span
+from summeter.text.split import split
+from summeter.text.tokens import estimated_tokens
+
+LONG = document()
+FRAME = Prompt("frame", "0000", (Message(role="user", content="Is it so? " * 40),))
+
+
+def bound(context: int | None, overflow: Overflow = "window", max_tokens: int | None = None) -> BoundLLM:
+    return BoundLLM(Reader(context), Settings(context=context, on_overflow=overflow, max_tokens=max_tokens))
+
+
+def small(text: str) -> Document:
+    return Document(id="d", text=text, sentences=tuple(Span(of="document", start=a, end=b) for a, b in split(text)))
+
+
+class TestWhatIsShown:
+    def test_a_document_that_fits_is_shown_as_it_is(self) -> None:
+        for llm in (bound(None), bound(100_000)):
+            got = shown(LONG, llm, FRAME, 200)
+            assert got == Shown((View(LONG.text, 0),))
+            assert got.whole
+
+    def test_windows_cover_everything_and_fit(self) -> None:
+        got = shown(LONG, bound(8192), FRAME, 200)
+        # 8192 x .95 = 7782, less 200 for the reply and 10 a question of 40: a room of about 7,480 tokens a window.
+        assert got.truncated_tokens is None
+        assert len(got.views) == 8
+        covered = 0
+        for view in got.views:
+            assert view.start is not None
+            assert view.start <= covered
+            assert LONG.text[view.start : view.start + len(view.text)] == view.text
+            assert estimated_tokens(view.text) + 200 + 100 <= 8192 * 0.95
+            covered = view.start + len(view.text)
+        assert covered == len(LONG.text)
+
+    def test_the_longest_reply_of_the_run_goes_before_the_expected_one(self) -> None:
+        few = shown(LONG, bound(8192, max_tokens=10), FRAME, 200).views
+        many = shown(LONG, bound(8192, max_tokens=4000), FRAME, 200).views
+        assert len(few) < len(many)
+
+    def test_truncating_says_how_much_is_left_out(self) -> None:
+        got = shown(LONG, bound(8192, "truncate"), FRAME, 200)
+        assert len(got.views) == 1
+        assert LONG.text.startswith(got.views[0].text)
+        assert got.truncated_tokens == estimated_tokens(LONG.text[len(got.views[0].text) :])
+        assert not got.whole
+        assert TOLD not in got.views[0].text
+
+    def test_error_names_the_sizes_and_the_way_out(self) -> None:
+        with pytest.raises(
+            ContextError, match=r"about 5\d,\d{3} tokens; test/reader reads 8,192.*--on-overflow window"
+        ):
+            shown(LONG, bound(8192, "error"), FRAME, 200)
+
+    @pytest.mark.parametrize("overflow", ["window", "truncate", "error"])
+    def test_no_room_at_all_is_an_error(self, overflow: Overflow) -> None:
+        with pytest.raises(ContextError, match="no room is left"):
+            shown(LONG, bound(LEAST + 100, overflow), FRAME, 200)
+
+    @given(st.text(max_size=400), st.integers(400, 900))
+    def test_windows_leave_nothing_out_whatever_the_text(self, text: str, context: int) -> None:
+        got = shown(small(text * 9), bound(context), FRAME, 50)
+        covered = 0
+        for view in got.views:
+            assert view.start is not None
+            assert view.start <= covered
+            covered = view.start + len(view.text)
+        assert covered == len(text * 9)
+
+
+class TestPassages:
+    def test_the_nearest_passages_are_shown_with_the_opening_in_order(self) -> None:
+        middle = "A zeppelin crossed Trieste in the rain."
+        source = small(f"It all began with a letter. {filler(3000)} {middle} {filler(3000)} {PLANTED}")
+        got = shown(source, bound(1600), FRAME, 100, near=["A zeppelin was seen over Trieste.", TOLD])
+        (view,) = got.views
+        assert view.start is None
+        assert view.text.startswith("It all began with a letter.")
+        assert view.text.index("Trieste") < view.text.index(TOLD)
+        assert GAP in view.text
+        assert estimated_tokens(view.text) <= 1600 * 0.95 - 200
+        parts = view.text.split(GAP)
+        assert all(part in source.text for part in parts)
+        left = estimated_tokens(source.text) - sum(map(estimated_tokens, parts))
+        # Rounding up each tile by itself adds less than a token a tile.
+        assert got.truncated_tokens == pytest.approx(left, rel=0.1)
+
+    def test_without_anything_near_the_rest_is_spread_over_the_document(self) -> None:
+        source = small(filler(6000))
+        (view,) = shown(source, bound(1600), FRAME, 100, near=["Quite unlike anything."]).views
+        places = [source.text.index(part) / len(source.text) for part in view.text.split(GAP) if part]
+        assert places[0] == 0
+        assert places[-1] > 0.9
+        assert any(0.4 < place < 0.6 for place in places)
+
+
+def test_the_closest_view_shares_the_rarest_words() -> None:
+    views = [View("The cat sat there.", 0), View("The dog and the zeppelin.", 18), View("The cat, the dog.", 44)]
+    assert closest("The zeppelin.", views) == 1
+    assert closest("The cat.", views) == 0
+    assert closest("The cat.", views, [1, 2]) == 2
+
+
+def run(evaluator: FactScore, llm: BoundLLM, *sentences: str) -> list[Judgment]:
+    tools = Tools("sig", dict.fromkeys(evaluator.roles, llm))
+    one = item(LONG, *sentences)
+
+    async def both() -> list[Judgment]:
+        return await evaluator.judge(one, await evaluator.prepare(LONG, tools), tools)
+
+    return asyncio.run(both())
+
+
+class TestAFactAtTheEnd:
+    """50,000 tokens, of which the last sentence says it, and a judge that reads 8,192."""
+
+    def test_factscore_finds_it(self) -> None:
+        assert estimated_tokens(LONG.text) > 50_000
+        llm = bound(8192)
+        true, false = run(FactScore(), llm, PLANTED, "The bell was sold in 1801.")
+        assert (true.label, false.label) == (1, 0)
+        assert [span.cut(LONG.text) for span in true.evidence] == [TOLD]
+        assert true.claim is not None
+        assert true.claim.text == TOLD
+        assert true.truncated_tokens is None
+        # The claims, then one question for each of nine windows; the last is the one that supports.
+        assert len(true.calls) == len(false.calls) == 10
+
+    def test_truncated_it_is_not_found_and_said(self) -> None:
+        true, _ = run(FactScore(), bound(8192, "truncate"), PLANTED, "The bell was sold in 1801.")
+        assert true.label == 0
+        assert true.truncated_tokens is not None
+        assert true.truncated_tokens > 40_000
+        assert '"truncated_tokens":4' in true.line
+
+    def test_a_claim_that_is_supported_is_not_asked_about_again(self) -> None:
+        llm = bound(8192)
+        begin = LONG.text[LONG.sentences[0].start : LONG.sentences[0].end]
+        first, last = run(FactScore(), llm, begin, PLANTED)
+        assert (first.label, last.label) == (1, 1)
+        assert (len(first.calls), len(last.calls)) == (2, 10)
