@@ -51,7 +51,7 @@ def server(root: Path) -> Iterator[Server]:
         started = _script(root, "start")
         assert started.returncode == 0, started.stderr
         found = json.loads(_script(root, "status", "--json").stdout)
-    yield Server(found["url"], f"openai-api/local/{found['model']}")
+    yield Server(found["url"], f"llamacpp/{found['model']}")
     if own:
         _script(root, "stop")
 

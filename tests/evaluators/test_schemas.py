@@ -1,0 +1,117 @@
+"""Every schema an evaluator sends holds to design/schemas.md, so that every server enforces it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from summeter.engine.dry import DryLLM
+from summeter.engine.estimate import estimate
+from summeter.evaluators.catalog import CATALOG, build
+from summeter.models.base import Completion, Request
+
+TEXT = "The bridge opened in 1998. It is 14 metres wide. Ms. Ode, who built it, lives in the U.S. now."
+SUMMARY = "The bridge is 14 metres wide. Ms. Ode built it."
+ROWS = [
+    {"doc_id": "d", "system": "a", "document": TEXT, "summary": SUMMARY, "reference": SUMMARY},
+    {"doc_id": "d", "system": "b", "document": TEXT, "summary": "Ms. Ode built a bridge.", "reference": SUMMARY},
+    {
+        "doc_id": "e",
+        "system": "a",
+        "document": SUMMARY,
+        "summary": TEXT,
+        "key_facts": ["It opened in 1998.", "It is wide."],
+    },
+    {
+        "doc_id": "e",
+        "system": "b",
+        "document": SUMMARY,
+        "summary": "Wide.",
+        "key_facts": ["It opened in 1998.", "It is wide."],
+    },
+]
+
+ASKING = [name for name in CATALOG if any(part.asks for part in build(name).parts())]
+KNOWN = {
+    "type", "properties", "required", "additionalProperties", "enum", "items", "minItems", "maxItems", "minLength",
+    "maxLength", "minimum", "maximum", "anyOf", "$defs", "$ref", "title", "description",
+}  # fmt: skip
+LONGEST, MOST = 2000, 100
+
+
+def breaches(schema: dict[str, Any], at: str = "$") -> Iterator[str]:
+    """What of a schema some server would refuse or leave out."""
+    if unknown := sorted(set(schema) - KNOWN):
+        yield f"{at}: {', '.join(unknown)}"
+    if "$ref" in schema:
+        if len(schema) > 1:
+            yield f"{at}: something beside $ref"
+        return
+    if not schema.keys() & {"type", "enum", "anyOf"}:
+        yield f"{at}: anything at all is allowed"
+    for name, inner in schema.get("$defs", {}).items():
+        yield from breaches(inner, f"{at}.$defs.{name}")
+    for place, inner in enumerate(schema.get("anyOf", [])):
+        yield from breaches(inner, f"{at}.anyOf[{place}]")
+    kinds = schema.get("type", [])
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        yield from _breaches(schema, kind, at)
+
+
+def _breaches(schema: dict[str, Any], kind: str, at: str) -> Iterator[str]:
+    if kind == "object":
+        names = list(schema.get("properties", {}))
+        if schema.get("additionalProperties") is not False or schema.get("required") != names:
+            yield f"{at}: an object that is open, or not all of whose properties are required"
+        if len(names) > MOST:
+            yield f"{at}: {len(names)} properties"
+        for name in names:
+            yield from breaches(schema["properties"][name], f"{at}.{name}")
+    elif kind == "array":
+        if not 0 <= schema.get("maxItems", -1) <= MOST:
+            yield f"{at}: an array without maxItems up to {MOST}"
+        yield from breaches(schema.get("items", {}), f"{at}[]")
+    elif kind == "string" and "enum" not in schema:
+        if not 0 < schema.get("maxLength", 0) <= LONGEST:
+            yield f"{at}: a free string without maxLength up to {LONGEST}"
+    elif kind == "number":
+        yield f"{at}: a number, whose bounds are not kept; take an enum of integers"
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_what_is_sent_is_what_every_server_enforces(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: dict[str, dict[str, Any]] = {}
+    answer = DryLLM.complete
+
+    async def keep(self: DryLLM, request: Request) -> Completion:
+        if request.schema_ is not None:
+            sent[request.schema_name or ""] = request.schema_
+        return await answer(self, request)
+
+    monkeypatch.setattr(DryLLM, "complete", keep)
+    roles = {role for part in build(name).parts() for role in part.asks}
+    estimate(ROWS, [name], models=dict.fromkeys(roles, "scripted/none.jsonl"))
+    assert sent
+    assert {form: found for form, schema in sent.items() if (found := list(breaches(schema)))} == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "breach"),
+    [
+        ({"type": "string"}, "$: a free string without maxLength up to 2000"),
+        ({"type": "string", "maxLength": 2001}, "$: a free string without maxLength up to 2000"),
+        ({"type": ["string", "null"]}, "$: a free string without maxLength up to 2000"),
+        ({"type": "array", "items": {"enum": [1]}}, "$: an array without maxItems up to 100"),
+        ({"type": "number", "minimum": 0}, "$: a number, whose bounds are not kept; take an enum of integers"),
+        ({"type": "object", "properties": {}}, "$: an object that is open, or not all of whose properties are required"),
+        ({"$ref": "#/$defs/a", "maxLength": 3}, "$: something beside $ref"),
+        ({"enum": ["a"], "uniqueItems": True}, "$: uniqueItems"),
+        ({"enum": [1], "$defs": {"a": {"enum": [1], "const": 1}}}, "$.$defs.a: const"),
+        ({"type": "array", "maxItems": 3}, "$[]: anything at all is allowed"),
+        ({"anyOf": [{"type": "string"}]}, "$.anyOf[0]: a free string without maxLength up to 2000"),
+    ],
+)  # fmt: skip
+def test_each_breach_is_found(schema: dict[str, Any], breach: str) -> None:
+    assert list(breaches(schema)) == [breach]
