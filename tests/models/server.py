@@ -1,4 +1,4 @@
-"""A stub of a model server on 127.0.0.1, OpenAI-compatible unless its replies say otherwise, in a thread of its own, misbehaving as told.
+"""A stub of a model server on 127.0.0.1, in a thread of its own, misbehaving as told; OpenAI-compatible at heart.
 
     with StubServer(lambda call: ok("{}")) as server:
         llm = resolve("openai-api/stub/m", base_url=server.url, environ={})
