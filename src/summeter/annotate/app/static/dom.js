@@ -1,0 +1,43 @@
+// Building nodes. Text enters the page as text nodes only, so nothing from the data can become markup.
+
+export function el(tag, options, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(options || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "class") node.className = value;
+    else if (name === "text") node.textContent = value;
+    else if (name === "on") for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  for (const child of children.flat()) if (child !== null && child !== undefined && child !== false) node.append(child);
+  return node;
+}
+
+export const byId = (id) => document.getElementById(id);
+
+export function button(text, act, options) {
+  return el("button", { type: "button", text, on: { click: act }, ...options });
+}
+
+// A key's name as a hint; what it does is said by the text beside it.
+export const key = (name) => el("kbd", { "aria-hidden": "true", text: name });
+
+let counted = 0;
+export const fresh = (stem) => `${stem}-${(counted += 1)}`;
+
+// Text of the data, in the campaign's language and its own direction.
+export function words(text, options) {
+  return el("span", { lang: document.documentElement.dataset.texts, dir: "auto", ...options, text });
+}
+
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export function reveal(node, block = "center") {
+  node.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block });
+}
+
+export function minutes(seconds) {
+  const left = Math.max(0, Math.ceil(seconds / 60));
+  return left === 1 ? "1 minute" : `${left} minutes`;
+}
+
+export const many = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;

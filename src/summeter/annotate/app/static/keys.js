@@ -1,0 +1,81 @@
+// Shortcuts: one key each, never inside a text field, listed by `?`, and switched off by whoever needs the keys otherwise.
+import { button, el, key } from "./dom.js";
+
+const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox]), [contenteditable], [role=application]";
+
+export class Keys {
+  constructor(keep) {
+    this.keep = keep;
+    this.layers = [];
+    this.on = keep.get("shortcuts") !== false;
+    document.addEventListener("keydown", (event) => this.pressed(event));
+  }
+
+  // A list of {keys, does, act}; `act` returns false where the key meant nothing there. The last layer comes first.
+  use(name, list) {
+    this.layers = this.layers.filter((layer) => layer.name !== name);
+    if (list.length) this.layers.push({ name, list });
+  }
+
+  pressed(event) {
+    if (event.defaultPrevented || event.isComposing || event.altKey || event.metaKey) return;
+    const target = event.target instanceof Element ? event.target : document.body;
+    const open = document.querySelector("dialog[open]");
+    if (open && open.matches(":modal")) return;
+    if (event.ctrlKey) {
+      if (event.key === "Enter") this.run("Ctrl+Enter", event);
+      return;
+    }
+    if (!this.on || target.closest(TYPED)) return;
+    this.run(event.key, event);
+  }
+
+  run(name, event) {
+    for (const { list } of [...this.layers].reverse()) {
+      for (const one of list) {
+        if (!one.keys.includes(name) || one.act(event) === false) continue;
+        event.preventDefault();
+        return;
+      }
+    }
+  }
+
+  help() {
+    const rows = [];
+    for (const { list } of [...this.layers].reverse()) {
+      for (const one of list) {
+        if (!one.does) continue;
+        const names = one.shown ?? one.keys;
+        rows.push(el("div", null, el("dt", null, ...names.map((name) => el("kbd", { text: name }))), el("dd", { text: one.does })));
+      }
+    }
+    const box = el("input", { type: "checkbox", checked: this.on });
+    box.addEventListener("change", () => {
+      this.on = box.checked;
+      this.keep.set("shortcuts", this.on);
+    });
+    const dialog = el(
+      "dialog", { class: "dialog", "aria-labelledby": "help-title" },
+      el("h2", { id: "help-title", text: "Keys" }),
+      el("p", { class: "muted", text: "They do nothing while you write in a text field. Ctrl+Enter works there too." }),
+      el("dl", { class: "keys" }, ...rows),
+      el("label", { class: "switch" }, box, "Use single keys as shortcuts"),
+      el("p", { class: "row end" }, button("Close", () => dialog.close(), { class: "main", autofocus: true })),
+    );
+    show(dialog);
+  }
+}
+
+// Opens a modal dialog, takes it out of the page when it closes, and gives the focus back.
+export function show(dialog) {
+  const before = document.activeElement;
+  document.body.append(dialog);
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    if (before instanceof HTMLElement && before.isConnected) before.focus();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.showModal();
+}
+
+export const hint = key;

@@ -1,0 +1,169 @@
+// Begins: asks the server where the person stands, and shows that stage.
+import { Api, Refusal } from "./api.js";
+import { Batch } from "./batch.js";
+import { byId } from "./dom.js";
+import { choose } from "./fields.js";
+import { Drafts, Keep } from "./keep.js";
+import { Keys } from "./keys.js";
+import { Outbox } from "./outbox.js";
+import { capital, Shell } from "./shell.js";
+import * as stages from "./stages.js";
+
+class App {
+  constructor() {
+    this.api = new Api();
+    this.shell = new Shell();
+    this.session = null;
+    this.part = null;
+    this.shell.unsafe = () => Boolean(this.outbox && !this.keep.lasting && this.outbox.waiting().length);
+  }
+
+  async start() {
+    try {
+      const session = await this.insist("/api/session");
+      this.know(session);
+      await this.route();
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  // A browser may be used by several people: what it keeps is kept apart, and only the answers of who is here are sent.
+  know(session) {
+    this.api.csrf = session.csrf;
+    this.session = session;
+    const who = session.annotator ?? "preview";
+    if (this.who === who) return;
+    this.who = who;
+    this.keep = new Keep(session.campaign.name, who);
+    this.drafts = new Drafts(this.keep);
+    this.keys = new Keys(this.keep);
+    this.keys.use("page", [
+      { keys: ["i"], does: "show or hide the instructions", act: () => this.shell.toggle() },
+      { keys: ["?"], does: "this list", act: () => this.keys.help() },
+    ]);
+    byId("open-help").onclick = () => this.keys.help();
+    byId("who").textContent = session.preview ? "preview" : who;
+    if (session.preview) return;
+    this.outbox = new Outbox(this.keep, this.api, (news) => this.heard(news));
+    this.listen();
+    if (!this.keep.lasting) {
+      this.shell.notice("memory", "This browser does not let the page keep anything. Do not close it while answers wait to be sent.", { bad: true });
+    }
+    this.outbox.flush();
+  }
+
+  // Tabs of the same person hear of one another.
+  listen() {
+    addEventListener("storage", (event) => event.key?.startsWith(`${this.keep.prefix}answer:`) && this.count());
+    if (!globalThis.BroadcastChannel) return;
+    this.channel = new BroadcastChannel(this.keep.prefix);
+    this.channel.onmessage = ({ data }) => {
+      if (data.moved) this.reload().catch((error) => this.failed(error));
+      else if (this.part instanceof Batch) this.part.elsewhere(data.task, data.answer);
+    };
+  }
+
+  heard({ acknowledged, refused, error }) {
+    const batch = this.part instanceof Batch ? this.part : null;
+    if (acknowledged) {
+      this.channel?.postMessage({ task: acknowledged.task, answer: acknowledged.answer });
+      batch?.acknowledged(acknowledged);
+    }
+    if (refused && batch) batch.refused(refused, error);
+    else if (refused) this.shell.notice("refused", `An answer was not accepted: ${error.message}.`, { bad: true });
+    if (this.outbox?.trouble?.status === 401) this.shell.notice("session", `${capital(this.outbox.trouble.message)}. Open your link again; your answers wait here until then.`, { bad: true });
+    this.count();
+    batch?.refresh();
+  }
+
+  count() {
+    const { trouble } = this.outbox;
+    this.shell.waiting(this.outbox.waiting().length, trouble?.passing ? trouble : null);
+  }
+
+  async insist(path, body) {
+    const told = () => this.shell.notice("trouble", "The server does not answer; trying again. Nothing is lost.");
+    const reply = await this.api.insist(path, body, told);
+    this.shell.quiet("trouble");
+    return reply;
+  }
+
+  // Asks again where the person stands. The same batch stays as it is on the page, with what the server knows of its answers.
+  async reload({ force = false } = {}) {
+    const before = this.session;
+    this.know(await this.insist("/api/session"));
+    const same = before?.stage === this.session.stage && this.part instanceof Batch && this.part.batch.number === this.session.batch?.number;
+    if (same && !force) {
+      for (const task of this.session.batch.tasks) {
+        const own = this.part.find(task.id);
+        if (own) own.answer = task.answer;
+      }
+      this.shell.lease(this.session.batch.seconds_left ?? null);
+      this.part.refresh();
+      return;
+    }
+    if (before?.stage === this.session.stage && !force && !(this.part instanceof Batch) && this.session.stage === "training") return;
+    await this.route();
+  }
+
+  // The next batch, or the end.
+  async next() {
+    const reply = await this.insist("/api/batch", {});
+    await this.reload({ force: true });
+    if (reply.batch === null && this.session.stage === "work" && !this.session.batch) stages.rest(this);
+  }
+
+  async finished() {
+    this.channel?.postMessage({ moved: true });
+    await this.reload({ force: true });
+  }
+
+  async route() {
+    const { shell, session } = this;
+    this.part?.leave();
+    this.part = null;
+    this.keys.use("stage", []);
+    this.keys.use("task", []);
+    shell.steps(session.stages ?? [], session.stage);
+    shell.pay(session.pay ?? null);
+    if (session.preview) this.begin(new stages.Preview(this, session));
+    else if (session.stage === "work") await this.working();
+    else if (session.stage === "training") this.begin(new stages.Training(this, session.training));
+    else stages[session.stage](this);
+  }
+
+  begin(part) {
+    this.part = part;
+    part.start();
+  }
+
+  async working() {
+    if (this.session.batch) this.begin(new Batch(this, this.session.batch));
+    else if (this.session.progress.batches > 0) stages.rest(this);
+    else await this.next();
+  }
+
+  // Questions outside a task also take single keys.
+  questions(form) {
+    this.keys.use("stage", [{
+      keys: [..."123456789"], shown: ["1", "…", "9"], does: "choose in the question you are at, and go on to the next", act: (event) => choose(form, event.key),
+    }]);
+  }
+
+  failed(error) {
+    if (!(error instanceof Refusal)) throw error;
+    if (error.status === 401) {
+      this.part?.leave();
+      this.part = null;
+      stages.nobody(this, error.message);
+    } else if (error.status === 403 || error.status === 409) {
+      this.shell.notice("trouble", `${capital(error.message)}.`, { bad: true });
+      this.reload().catch((again) => this.shell.notice("trouble", `${capital(again.message)}.`, { bad: true }));
+    } else {
+      this.shell.notice("trouble", `${capital(error.message)}.`, { bad: true, label: "Load the page again", act: () => location.reload() });
+    }
+  }
+}
+
+new App().start();

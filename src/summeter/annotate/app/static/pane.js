@@ -1,0 +1,82 @@
+// Texts to read: the document with its similar sentences marked, a summary with one sentence marked.
+import { button, el, fresh, key, many, reveal, words } from "./dom.js";
+import { pieces, Points } from "./points.js";
+
+// A text as nodes, its ranges (code points) marked; `mark` makes the node of a stretch from the indexes of its ranges.
+export function marked(text, ranges, mark) {
+  const points = new Points(text);
+  return pieces(points.length, ranges).map(([start, end, over]) => {
+    const part = points.slice(start, end);
+    return over.length ? mark(part, over) : document.createTextNode(part);
+  });
+}
+
+const reading = (extra = {}) => ({ lang: document.documentElement.dataset.texts, dir: "auto", ...extra });
+
+export function summaryText(summary, current = null) {
+  const ranges = current === null ? [] : [summary.sentences[current]];
+  const nodes = marked(summary.text, ranges, (part) => el("mark", { class: "current", text: part }));
+  const blank = summary.text.trim() === "";
+  return el("p", reading({ class: current === null ? "text" : "text around" }), blank ? el("em", { text: "This summary is empty." }) : nodes);
+}
+
+export class Source {
+  // `similar`: indexes of sentences of the document, none where there is no assistance.
+  constructor(source, similar = []) {
+    this.at = -1;
+    this.marks = [];
+    const ranges = [...similar].sort((a, b) => a - b).map((index) => source.sentences[index]).filter(Boolean);
+    const title = fresh("document");
+    const body = el("div", reading({ class: "pane", tabindex: "0", role: "region", "aria-labelledby": title, id: "document" }));
+    const nodes = marked(source.text, ranges, (part) => {
+      const node = el("mark", { class: "similar", tabindex: "-1", text: part });
+      this.marks.push(node);
+      return node;
+    });
+    body.append(...(source.text.trim() === "" ? [el("em", { text: "This document is empty." })] : nodes));
+    this.body = body;
+    this.place = el("span", { class: "small", role: "status" });
+    const jumps = ranges.length === 0 ? null : el(
+      "div", { class: "jumps" }, this.place,
+      button("", () => this.step(-1), { class: "plain", "aria-label": "Previous similar sentence" }),
+      button("", () => this.step(1), { class: "plain", "aria-label": "Next similar sentence" }),
+    );
+    jumps?.querySelectorAll("button")[0].append("↑ ", key("p"));
+    jumps?.querySelectorAll("button")[1].append("↓ ", key("n"));
+    const domain = source.domain ? el("span", { class: "tag" }, words(source.domain)) : null;
+    this.node = el("section", { class: "source" }, el("div", { class: "part-head" }, el("h2", { id: title, text: "Document" }), domain, jumps), body);
+    this.tell();
+  }
+
+  tell() {
+    this.place.textContent = this.at < 0 ? many(this.marks.length, "similar sentence") : `${this.at + 1} of ${this.marks.length}`;
+  }
+
+  step(by) {
+    if (!this.marks.length) return false;
+    this.marks[this.at]?.classList.remove("here");
+    this.at = this.at < 0 ? (by > 0 ? 0 : this.marks.length - 1) : (this.at + by + this.marks.length) % this.marks.length;
+    const mark = this.marks[this.at];
+    mark.classList.add("here");
+    this.tell();
+    // Within the pane alone: the page and the question stay where they are.
+    const wanted = mark.offsetTop - (this.body.clientHeight - mark.offsetHeight) / 2;
+    this.body.scrollTop = Math.max(0, wanted);
+    return true;
+  }
+
+  keys() {
+    const list = [{ keys: ["o"], does: "read the document (arrow keys scroll it)", act: () => this.read() }];
+    if (!this.marks.length) return list;
+    return [
+      { keys: ["n"], does: "next similar sentence in the document", act: () => this.step(1) },
+      { keys: ["p"], does: "previous similar sentence", act: () => this.step(-1) },
+      ...list,
+    ];
+  }
+
+  read() {
+    reveal(this.body, "nearest");
+    this.body.focus();
+  }
+}

@@ -1,0 +1,129 @@
+// The frame around every stage: the bar, notices, the instructions panel, what waits to be sent.
+import { button, byId, el, many, minutes } from "./dom.js";
+
+export class Shell {
+  constructor() {
+    this.main = byId("main");
+    this.notices = byId("notices");
+    this.live = byId("live");
+    this.bar = { place: byId("place"), waiting: byId("waiting"), lease: byId("lease"), pay: byId("pay"), steps: byId("steps") };
+    this.help = byId("panel");
+    this.opener = byId("open-instructions");
+    this.pause = byId("open-pause");
+    this.deadline = null;
+    this.warned = false;
+    this.text = document.getElementById("instructions-text");
+    if (this.text.content.textContent.trim()) {
+      byId("panel-body").append(this.text.content.cloneNode(true));
+      this.opener.hidden = false;
+      this.opener.addEventListener("click", () => this.toggle());
+      byId("close-panel").addEventListener("click", () => this.toggle(false));
+      this.help.addEventListener("keydown", (event) => event.key === "Escape" && this.toggle(false));
+    }
+    setInterval(() => this.clock(), 5000);
+    addEventListener("beforeunload", (event) => this.unsafe?.() && event.preventDefault());
+  }
+
+  toggle(on = this.help.hidden) {
+    if (this.opener.hidden) return false;
+    this.help.hidden = !on;
+    document.body.classList.toggle("with-panel", on);
+    this.opener.setAttribute("aria-expanded", String(on));
+    (on ? byId("panel-title") : this.opener).focus();
+    return true;
+  }
+
+  // A stage: its heading has the focus, so that a screen reader reads on from there and single keys work at once.
+  show(title, ...nodes) {
+    const heading = el("h1", { tabindex: "-1", text: title });
+    this.main.replaceChildren(heading, ...nodes.flat().filter(Boolean));
+    document.title = `${title} · ${document.documentElement.dataset.title}`;
+    scrollTo(0, 0);
+    heading.focus({ preventScroll: true });
+    return heading;
+  }
+
+  say(text) {
+    this.live.textContent = "";
+    setTimeout(() => { this.live.textContent = text; }, 50);
+  }
+
+  // A notice stays until it is closed or replaced by one of the same name.
+  notice(name, text, { bad = false, act = null, label = "" } = {}) {
+    this.quiet(name);
+    const close = button("×", () => this.quiet(name), { class: "close", "aria-label": "Close this notice" });
+    const tail = act ? button(label, act, { class: "plain" }) : null;
+    this.notices.append(el("div", { class: bad ? "notice bad-notice" : "notice", id: `notice-${name}` }, el("p", { text }), tail, close));
+  }
+
+  quiet(name) {
+    byId(`notice-${name}`)?.remove();
+  }
+
+  place(at, total, answered, words) {
+    const { place } = this.bar;
+    if (total === null) {
+      place.replaceChildren();
+      return;
+    }
+    const bar = el("progress", { max: total, value: answered, "aria-label": `${answered} of ${total} ${words}` });
+    place.replaceChildren(bar, el("span", { class: "nobr", text: `${answered}/${total}` }), el("span", { class: "wide-only", text: ` ${words}` }));
+  }
+
+  // Where the person stands among the stages of this campaign.
+  steps(stages, stage) {
+    const at = stages.indexOf(stage);
+    const items = stages.map((name, index) => el("li", {
+      class: index < at ? "past" : index === at ? "now" : null, "aria-current": index === at ? "step" : null, text: STAGES[name] ?? name,
+    }));
+    this.bar.steps.replaceChildren(...(stages.length > 1 && at >= 0 ? items : []));
+    this.bar.steps.hidden = !this.bar.steps.children.length;
+  }
+
+  waiting(n, trouble) {
+    const { waiting } = this.bar;
+    waiting.hidden = n === 0;
+    waiting.textContent = n ? `${many(n, "answer")} waiting to be sent` : "";
+    if (n && trouble) this.notice("offline", `${capital(trouble.message)}. Your answers are kept on this device and sent as soon as it can be reached; you can go on working.`);
+    if (!n || !trouble) this.quiet("offline");
+  }
+
+  pay(pay) {
+    this.bar.pay.hidden = !pay;
+    if (pay) this.bar.pay.textContent = `Pay so far ${money(pay.earned + pay.bonus, pay.currency)}`;
+  }
+
+  lease(seconds) {
+    this.deadline = seconds === null ? null : Date.now() + seconds * 1000;
+    this.warned = false;
+    this.quiet("lease");
+    this.clock();
+  }
+
+  get left() {
+    return this.deadline === null ? null : (this.deadline - Date.now()) / 1000;
+  }
+
+  clock() {
+    const left = this.left;
+    this.bar.lease.hidden = left === null;
+    if (left === null) return;
+    this.bar.lease.replaceChildren(minutes(left), el("span", { class: "wide-only", text: " left" }));
+    this.bar.lease.classList.toggle("short", left < 300);
+    if (left < 300 && !this.warned) {
+      this.warned = true;
+      this.notice("lease", "Less than five minutes are left for this batch. Each answer gives you the full time again; what is not answered in time goes to others.");
+    }
+  }
+}
+
+const STAGES = { consent: "Consent", instructions: "Instructions", qualification: "Questions", training: "Training", work: "Work", done: "Done" };
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+export function money(amount, currency) {
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency }).format(amount);
+  } catch (error) {
+    return `${amount.toFixed(2)} ${currency}`;
+  }
+}

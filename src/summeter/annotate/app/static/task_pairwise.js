@@ -1,0 +1,34 @@
+// Which of two summaries is better, aspect by aspect. The server decides which stands first.
+import { el, words } from "./dom.js";
+import { comment, Question, textField } from "./fields.js";
+import { summaryText } from "./pane.js";
+
+export default {
+  title: "Which summary is better?",
+
+  blank: () => ({ choices: {}, reason: null, comment: null }),
+
+  draw({ task, state, changed }) {
+    const { summaries, aspects, ties } = task.body;
+    const sides = summaries.map((summary) => el("section", { class: "card" }, el("h2", { text: `Summary ${summary.id}` }), summaryText(summary)));
+    const options = summaries.map(({ id }) => ({ value: id, label: `Summary ${id}`, keys: [id.toLowerCase()] }));
+    if (ties) options.push({ value: "tie", label: "A tie", keys: ["t"] });
+    const questions = aspects.map(({ name, question }) => new Question({
+      legend: el("span", null, el("strong", null, words(name)), question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
+      options,
+      value: state.choices[name] ?? null,
+      pick: (value) => changed({ choices: { ...state.choices, [name]: value } }),
+      wide: true,
+    }));
+    const reason = textField({ label: "Why? (may be left empty)", value: state.reason, set: (text) => changed({ reason: text }) });
+    return el("div", null, el("div", { class: "sides" }, ...sides), ...questions.map((question) => question.node), reason, comment(state, changed));
+  },
+
+  missing(task, state, root) {
+    const open = task.body.aspects.findIndex(({ name }) => state.choices[name] === undefined);
+    if (open < 0) return null;
+    return { message: `Choose a summary: ${task.body.aspects[open].name}.`, node: root.querySelectorAll("fieldset.question")[open] };
+  },
+
+  answer: (task, state) => ({ choices: state.choices, reason: state.reason, comment: state.comment }),
+};

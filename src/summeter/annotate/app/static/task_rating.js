@@ -1,0 +1,58 @@
+// All summaries of a document on one page: each aspect on a scale, and the best one.
+import { el, many, words } from "./dom.js";
+import { comment, Question } from "./fields.js";
+import { summaryText } from "./pane.js";
+
+export default {
+  title: "How good is each summary?",
+
+  blank: (task) => ({ ratings: Object.fromEntries(task.body.summaries.map(({ id }) => [id, {}])), best: null, comment: null }),
+
+  draw({ task, state, changed }) {
+    const { summaries, aspects, scale, choose_best } = task.body;
+    const total = summaries.length * aspects.length;
+    const count = el("p", { class: "small count", role: "status" });
+    const tell = () => {
+      const done = summaries.reduce((sum, { id }) => sum + Object.keys(state.ratings[id] ?? {}).length, 0);
+      count.textContent = `${done} of ${many(total, "rating")} given`;
+    };
+    const cards = summaries.map((summary) => el(
+      "section", { class: "card" }, el("h2", { text: `Summary ${summary.id}` }), summaryText(summary),
+      ...aspects.map(({ name, question }) => new Question({
+        legend: el("span", null, el("span", { class: "sr", text: `Summary ${summary.id}: ` }), el("strong", null, words(name)),
+          question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
+        options: scale.map(({ value, label }) => ({ value, label, keys: [String(value)] })),
+        value: state.ratings[summary.id]?.[name] ?? null,
+        pick: (value) => {
+          const own = { ...state.ratings[summary.id], [name]: value };
+          changed({ ratings: { ...state.ratings, [summary.id]: own } });
+          tell();
+        },
+        wide: true,
+      })).map((question) => {
+        question.node.classList.add("scale");
+        return question.node;
+      }),
+    ));
+    const best = choose_best ? new Question({
+      legend: "Which summary is the best?",
+      options: summaries.map(({ id }) => ({ value: id, label: `Summary ${id}` })),
+      value: state.best,
+      pick: (value) => changed({ best: value }),
+      wide: true,
+    }) : null;
+    tell();
+    return el("div", null, count, ...cards, best?.node, comment(state, changed));
+  },
+
+  missing(task, state, root) {
+    const sets = [...root.querySelectorAll("fieldset.question")];
+    const cells = task.body.summaries.flatMap(({ id }) => task.body.aspects.map(({ name }) => [id, name]));
+    const open = cells.findIndex(([id, name]) => state.ratings[id]?.[name] === undefined);
+    if (open >= 0) return { message: `Rate summary ${cells[open][0]}: ${cells[open][1]}.`, node: sets[open] };
+    if (task.body.choose_best && state.best === null) return { message: "Choose the best summary.", node: sets[sets.length - 1] };
+    return null;
+  },
+
+  answer: (task, state) => ({ ratings: state.ratings, best: task.body.choose_best ? state.best : null, comment: state.comment }),
+};

@@ -1,0 +1,146 @@
+// Which words of a summary are inconsistent with the document? Marked by mouse, by touch, or with a word cursor and the keys.
+import { button, el, key, words } from "./dom.js";
+import { comment, Question, textField } from "./fields.js";
+import { Points } from "./points.js";
+import { SpanText } from "./span_text.js";
+
+const overlap = (a, b) => a.start < b.end && b.start < a.end;
+
+export default {
+  title: "What in this summary is not what the document says?",
+
+  blank: () => ({ spans: [], none: false, open: null, comment: null }),
+
+  draw({ task, state, changed, say }) {
+    const { summary, kinds, categories } = task.body;
+    const points = new Points(summary.text);
+    const list = el("ol", { class: "spans" });
+    const quote = ({ start, end }) => points.slice(start, end);
+    const several = categories.length > 1;
+
+    const text = new SpanText(summary.text, {
+      mark: (start, end) => add({ start, end, kind: null, category: several ? null : (categories[0]?.name ?? null), reason: null }),
+      open: (at) => edit(at),
+    });
+    const none = new Question({
+      legend: "Or nothing",
+      options: [{ value: true, label: "Nothing is wrong with this summary", keys: ["0"] }],
+      many: true,
+      value: state.none ? [true] : [],
+      pick: (values) => {
+        if (values.length && state.spans.length) {
+          none.set([]);
+          say("There are marked words. Delete them first, if nothing is wrong.", none.node);
+          return;
+        }
+        changed({ none: values.length > 0 });
+      },
+    });
+    none.node.dataset.optional = "yes";
+
+    function add(span) {
+      const other = state.spans.find((one) => overlap(one, span));
+      if (other) {
+        say(`This touches “${quote(other)}”, which is marked already. Delete that one to mark other words.`, text.node);
+        return;
+      }
+      const spans = [...state.spans, span].sort((a, b) => a.start - b.start);
+      changed({ spans, none: false, open: spans.indexOf(span) });
+      redraw();
+      edit(state.open);
+    }
+
+    function update(at, patch) {
+      changed({ spans: state.spans.map((span, index) => (index === at ? { ...span, ...patch } : span)) });
+      list.children[at]?.querySelector(".what")?.replaceChildren(...what(state.spans[at]));
+      text.draw(state.spans, state.open);
+    }
+
+    function edit(at) {
+      if (state.open !== at) {
+        changed({ open: at });
+        redraw();
+      }
+      list.children[at]?.querySelector("input:checked, input")?.focus({ preventScroll: true });
+      list.children[at]?.scrollIntoView({ block: "nearest" });
+    }
+
+    function remove(at) {
+      changed({ spans: state.spans.filter((_, index) => index !== at), open: null });
+      redraw();
+      text.node.focus();
+    }
+
+    const what = (span) => [
+      el("span", { class: `chip ${span.kind === "contradicted" ? "bad" : "pad"}` }, span.kind ? words(spoken(span.kind)) : "kind?"),
+      span.category ? el("span", { class: "chip plain-value" }, words(span.category)) : several ? el("span", { class: "chip none", text: "category?" }) : null,
+    ].filter(Boolean);
+
+    function item(span, at) {
+      const open = state.open === at;
+      const said = el("p", { class: "quoted" }, words(quote(span)));
+      const head = el("div", { class: "span-head" }, said, el("div", { class: "what" }, ...what(span)), el(
+        "div", { class: "row" },
+        open ? null : button("Edit", () => edit(at), { class: "plain", "aria-label": `Edit: ${quote(span)}` }),
+        button("Delete", () => remove(at), { class: "plain", "aria-label": `Delete: ${quote(span)}` }),
+      ));
+      return el("li", { class: open ? "span-item open" : "span-item" }, head, open ? editor(span, at) : null);
+    }
+
+    function editor(span, at) {
+      const kind = new Question({
+        legend: "How is it wrong?", wide: true, value: span.kind,
+        options: kinds.map(({ name, meaning }) => ({ value: name, label: spoken(name), meaning, data: true })),
+        pick: (value) => update(at, { kind: value }),
+      });
+      const category = several ? new Question({
+        legend: "Category", value: span.category,
+        options: categories.map(({ name, meaning }) => ({ value: name, label: name, meaning, data: true })),
+        pick: (value) => update(at, { category: value }),
+      }) : null;
+      const reason = textField({ label: "Why? (may be left empty)", value: span.reason, set: (value) => update(at, { reason: value }) });
+      return el("div", { class: "editor" }, kind.node, category?.node, reason, button("Mark more", () => {
+        changed({ open: null });
+        redraw();
+        text.node.focus();
+      }, { class: "plain" }));
+    }
+
+    function redraw() {
+      list.replaceChildren(...state.spans.map(item));
+      list.hidden = state.spans.length === 0;
+      none.set(state.none ? [true] : []);
+      text.draw(state.spans, state.open);
+    }
+
+    redraw();
+    const ways = el(
+      "details", { class: "definitions", open: true }, el("summary", { text: "How to mark" }),
+      el("p", { class: "small" }, "Select words with the mouse or a finger. Or tap the first word, then “Extend”, then the last. With keys: ", key("←"), " ", key("→"),
+        " go from word to word, with ", key("Shift"), " they extend, ", key("Enter"), " marks."),
+    );
+    return el("div", null, el("section", { class: "summary" }, el("h2", { id: "marking", text: "Summary" }), text.node, text.tools, ways), list, none.node, comment(state, changed));
+  },
+
+  keys: () => [{ keys: [], shown: ["←", "→", "Shift", "Enter"], does: "in the summary: go from word to word, extend, mark", act: () => false }],
+
+  missing(task, state, root) {
+    const several = task.body.categories.length > 1;
+    const at = state.spans.findIndex((span) => !span.kind || (several && !span.category));
+    if (at >= 0) {
+      const item = root.querySelector("ol.spans").children[at];
+      return { message: `Say how the ${ordinal(at)} marked passage is wrong${several ? ", and its category" : ""}.`, node: item, act: () => item.querySelector(".row button")?.click() };
+    }
+    if (!state.spans.length && !state.none) return { message: "Mark what is wrong, or say that nothing is.", node: root.querySelector(".marking") };
+    return null;
+  },
+
+  answer: (task, state) => ({
+    spans: state.spans.map(({ start, end, kind, category, reason }) => ({ start, end, kind, category, reason })),
+    none: state.spans.length === 0 && state.none,
+    comment: state.comment,
+  }),
+};
+
+const spoken = (name) => name.replaceAll("_", " ");
+const ordinal = (at) => ["first", "second", "third", "fourth", "fifth"][at] ?? `${at + 1}th`;

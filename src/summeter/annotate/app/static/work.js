@@ -1,0 +1,231 @@
+// Tasks one after another: drawing, drafts, time, sending, going back. The batch, the training and the preview's sample share it.
+import { button, el, key, reveal } from "./dom.js";
+import { choose } from "./fields.js";
+import { Source } from "./pane.js";
+import alignment from "./task_key_fact_alignment.js";
+import highlighting from "./task_span_highlighting.js";
+import pairwise from "./task_pairwise.js";
+import rating from "./task_rating.js";
+import validation from "./task_key_fact_validation.js";
+import verification from "./task_fact_verification.js";
+
+const KINDS = {
+  fact_verification: verification, key_fact_validation: validation, key_fact_alignment: alignment,
+  rating, span_highlighting: highlighting, pairwise,
+};
+const IDLE = 60000;
+
+export class Work {
+  // `host` gives: shell, keys, drafts; answerOf(task) and waits(task); opened(task); send(task, answer, seconds); past(), the page after
+  // the last task. `verb` is what the sending button says.
+  constructor(host, { tasks, documents, words, verb, back = true, frozen = null }) {
+    Object.assign(this, { host, tasks, documents, words, verb, back, frozen, at: -1, state: null, seconds: 0, awake: Date.now(), busy: false });
+    this.stop = new AbortController();
+    const options = { signal: this.stop.signal, passive: true };
+    for (const name of ["pointerdown", "pointermove", "keydown", "scroll", "touchstart"]) {
+      document.addEventListener(name, () => { this.awake = Date.now(); }, { ...options, capture: true });
+    }
+    this.timer = setInterval(() => this.tick(), 250);
+    this.last = Date.now();
+  }
+
+  leave() {
+    this.stop.abort();
+    clearInterval(this.timer);
+    this.host.keys.use("task", []);
+  }
+
+  get task() {
+    return this.tasks[this.at];
+  }
+
+  get kind() {
+    return KINDS[this.task.kind];
+  }
+
+  answered() {
+    return this.tasks.filter((task) => this.host.answerOf(task) !== null).length;
+  }
+
+  // Time counts while the page is in view and the person is there.
+  tick() {
+    const now = Date.now();
+    const step = Math.min(now - this.last, 1000);
+    this.last = now;
+    if (document.visibilityState !== "visible" || now - this.awake > IDLE) return;
+    this.seconds += step / 1000;
+    this.gate();
+  }
+
+  first() {
+    const open = this.tasks.findIndex((task) => this.host.answerOf(task) === null);
+    if (open < 0) this.host.past();
+    else this.visit(open);
+  }
+
+  visit(at) {
+    if (at < 0 || at >= this.tasks.length) return false;
+    this.at = at;
+    const { task, kind } = this;
+    const draft = this.host.drafts.read(task);
+    this.seconds = draft?.seconds ?? 0;
+    this.state = { ...kind.blank(task), ...(this.host.answerOf(task) ?? {}), ...(draft?.state ?? {}) };
+    this.draw();
+    this.host.opened(task);
+    return true;
+  }
+
+  draw() {
+    const { task, kind, host } = this;
+    const siblings = this.tasks.map((one, at) => ({ task: one, number: at + 1, answer: host.answerOf(one) })).filter((one) => one.task.kind === task.kind);
+    const body = kind.draw({
+      task, state: this.state, siblings,
+      changed: (patch) => this.changed(patch),
+      visit: (id) => this.visit(this.tasks.findIndex((one) => one.id === id)),
+      say: (text, node) => this.want(text, node),
+    });
+    this.source = new Source(this.documents[task.document], task.assistance?.similar ?? []);
+    this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: this.verb }), " ", key("Enter"));
+    this.wanting = el("p", { class: "wanting-text", role: "alert" });
+    this.pace = el("p", { class: "small pace" });
+    const row = el("div", { class: "send-row" }, this.back ? this.turning() : null, this.wanting, this.pace, this.send);
+    const form = el("form", { class: "task", novalidate: true, autocomplete: "off", on: { submit: (event) => this.submit(event) } }, body, row);
+    this.form = form;
+    const desk = el("div", { class: `desk ${task.kind}` }, this.source.node, form);
+    const place = `${this.at + 1} of ${this.tasks.length}: ${kind.title}`;
+    host.shell.show(place, this.earlier(), desk, this.back ? this.list() : null).className = "ask";
+    host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.words);
+    host.keys.use("task", this.keys());
+    this.gate();
+  }
+
+  // Said above a task that was answered before.
+  earlier() {
+    if (this.host.answerOf(this.task) === null) return null;
+    const sent = this.host.waits(this.task) ? "Your answer is waiting to be sent." : "Your answer is saved.";
+    return el("p", { class: "earlier" }, `${sent} You can change it until the batch is finished.`);
+  }
+
+  turning() {
+    const back = button("", () => this.visit(this.at - 1), { class: "plain", "aria-label": "Previous task", disabled: this.at === 0 });
+    back.append("← ", key("["));
+    return back;
+  }
+
+  list() {
+    const items = this.tasks.map((task, at) => {
+      const done = this.host.answerOf(task) !== null;
+      const state = this.host.waits(task) ? "waiting to be sent" : done ? "answered" : "open";
+      const names = ["dot", done && "done", this.host.waits(task) && "unsent", at === this.at && "here"].filter(Boolean).join(" ");
+      return el("li", null, button(String(at + 1), () => this.visit(at), {
+        class: names, "aria-label": `Task ${at + 1}, ${state}`, "aria-current": at === this.at ? "true" : null,
+      }));
+    });
+    return el("nav", { class: "dots", "aria-label": "Tasks of this batch" }, el("ol", null, ...items));
+  }
+
+  // Acknowledgements arrive while a task is being worked on: only what tells of them is drawn anew.
+  refresh() {
+    if (!this.form?.isConnected) return;
+    const main = this.host.shell.main;
+    const nav = main.querySelector("nav.dots");
+    if (nav && !nav.contains(document.activeElement)) nav.replaceWith(this.list());
+    const said = main.querySelector(".earlier");
+    const now = this.earlier();
+    if (said && now) said.replaceWith(now);
+    this.host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.words);
+  }
+
+  changed(patch) {
+    Object.assign(this.state, patch);
+    this.wanting.textContent = "";
+    if (!this.frozen) this.host.drafts.write(this.task, this.state, this.seconds);
+  }
+
+  keys() {
+    const go = (at) => () => (this.back && !this.busy ? this.visit(at) : false);
+    return [
+      { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], shown: ["1", "…", "9"], does: "choose in the question you are at, and go on to the next", act: (event) => choose(this.form, event.key) },
+      ...(this.kind.keys?.() ?? []),
+      ...this.source.keys(),
+      { keys: ["c"], does: "write a comment", act: () => this.comment() },
+      { keys: ["Enter", "Ctrl+Enter"], does: `${this.verb.toLowerCase()} (Ctrl+Enter also while you write)`, act: (event) => this.enter(event) },
+      ...(this.back ? [
+        { keys: ["["], does: "previous task", act: () => go(this.at - 1)() },
+        { keys: ["]"], does: "next task", act: () => go(this.at + 1)() },
+        { keys: ["u"], does: "back to the answer you gave last", act: () => this.undo() },
+      ] : []),
+      { keys: [..."0abdtxy"], act: (event) => choose(this.form, event.key) },
+    ];
+  }
+
+  enter(event) {
+    // Buttons, links and folded text keep their own Enter; a form sends itself.
+    const own = event.target instanceof Element && event.target.closest("button, a, summary, form input");
+    if (event.key === "Enter" && own && !event.ctrlKey) return false;
+    this.form.requestSubmit();
+    return true;
+  }
+
+  comment() {
+    const fold = this.form.querySelector("details.comment");
+    if (!fold) return false;
+    fold.open = true;
+    fold.querySelector("textarea").focus();
+    return true;
+  }
+
+  undo() {
+    if (this.sent === undefined) return false;
+    return this.visit(this.tasks.findIndex((task) => task.id === this.sent));
+  }
+
+  // The least time a task asks for, said kindly; the button wakes when it has passed.
+  gate() {
+    if (!this.send || !this.task || this.busy) return;
+    const left = Math.ceil(this.task.minimum_seconds - this.seconds);
+    const early = left > 0 && !this.frozen;
+    const text = early ? `Take your time: this can be sent in ${left} s.` : "";
+    if (this.pace.textContent !== text) this.pace.textContent = text;
+    this.send.setAttribute("aria-disabled", String(early));
+  }
+
+  want(message, node) {
+    this.wanting.textContent = "";
+    this.wanting.textContent = message;
+    if (!node) return;
+    this.form.querySelectorAll(".wanting").forEach((one) => one.classList.remove("wanting"));
+    node.classList.add("wanting");
+    (node.querySelector("input, textarea") ?? node).focus?.({ preventScroll: true });
+    reveal(node, "nearest");
+  }
+
+  async submit(event) {
+    event.preventDefault();
+    if (this.busy) return;
+    if (this.frozen) {
+      this.want(this.frozen, null);
+      return;
+    }
+    const { task, kind, state } = this;
+    const missing = kind.missing(task, state, this.form);
+    if (missing) {
+      missing.act?.();
+      this.want(missing.message, missing.node);
+      return;
+    }
+    const left = Math.ceil(task.minimum_seconds - this.seconds);
+    if (left > 0) {
+      this.want(`A little longer with the text: this can be sent in ${left} s.`, null);
+      return;
+    }
+    this.busy = true;
+    this.send.setAttribute("aria-disabled", "true");
+    try {
+      this.sent = task.id;
+      await this.host.send(task, kind.answer(task, state), Math.round(this.seconds * 10) / 10);
+    } finally {
+      this.busy = false;
+    }
+  }
+}
