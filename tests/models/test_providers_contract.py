@@ -56,6 +56,19 @@ def test_every_hosted_provider_is_under_contract() -> None:
     assert {vendor.model.partition("/")[0] for vendor in VENDORS.values()} == set(PROVIDERS) - {"scripted"}
 
 
+def test_list_and_doctor_know_every_provider_and_where_local_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    from summeter.cli import show
+
+    assert {*show.KEYS, *show.PLACES, *show.OTHERS} == set(PROVIDERS)
+    for provider, (variable, place) in show.PLACES.items():
+        llm: Any = resolve(f"{provider}/m", environ={})
+        assert (llm.address, llm._endpoint.url_variable) == (place, variable)
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    rows = {row["name"]: row["about"] for row in show._models()}
+    assert rows["google/..."] == "GOOGLE_API_KEY is set"
+    assert KEY not in str(rows)
+
+
 @EVERY
 def test_a_reply_under_a_schema(vendor: Vendor) -> None:
     reply, seen = answer(vendor, vendor.plain('{"n": 1}'), STRICT)

@@ -16,9 +16,30 @@ import typer
 from summeter._version import __version__
 from summeter.cli.common import AsJson, print_json
 
-KEYS = {"openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"), "openrouter": ("OPENROUTER_API_KEY",),
-        "ollama": ("OLLAMA_BASE_URL",), "vllm": ("VLLM_BASE_URL",)}  # fmt: skip
-EXTRAS = {"parquet": ("pyarrow", "reading Parquet"), "pandas": ("pandas", "data frames (.to_pandas())")}
+KEYS = {
+    "openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",), "bedrock": ("AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION"),
+    "azure": ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"), "openrouter": ("OPENROUTER_API_KEY",),
+}  # fmt: skip
+"""Provider -> what must be set. Bedrock also takes the rest of AWS's chain."""
+
+SET = "is set"
+ALIASES = {"GOOGLE_API_KEY": "GEMINI_API_KEY"}
+
+PLACES = {
+    "ollama": ("OLLAMA_BASE_URL", "http://localhost:11434/v1"), "vllm": ("VLLM_BASE_URL", "http://localhost:8000/v1"),
+    "llamacpp": ("LLAMACPP_BASE_URL", "http://localhost:8080/v1"),
+}  # fmt: skip
+"""Provider of a local server -> what says where it is, and where it is looked for otherwise."""
+
+OTHERS = {
+    "openai-api": "openai-api/NAME/MODEL: any other OpenAI-compatible server, NAME_BASE_URL and NAME_API_KEY",
+    "scripted": "replies by rule from a file: scripted/PATH.jsonl",
+}
+EXTRAS = {
+    "parquet": ("pyarrow", "reading Parquet"), "pandas": ("pandas", "data frames (.to_pandas())"),
+    "bedrock": ("botocore", "bedrock/... with AWS credentials"),
+}  # fmt: skip
 
 
 class What(StrEnum):
@@ -65,10 +86,16 @@ def _evaluators() -> list[dict[str, Any]]:
 def _models() -> list[dict[str, Any]]:
     from summeter.models.resolve import providers
 
-    return [
-        {"name": f"{provider}/...", "about": ", ".join(f"{key} {_is_set(key)}" for key in KEYS.get(provider, ()))}
-        for provider in providers()
-    ]
+    return [{"name": f"{provider}/...", "about": _about(provider)} for provider in providers()]
+
+
+def _about(provider: str) -> str:
+    if provider in PLACES:
+        variable, default = PLACES[provider]
+        return f"{variable} {SET}" if _is_set(variable) == SET else f"{variable} not set: {default}"
+    if provider in KEYS:
+        return ", ".join(f"{key} {_is_set(key)}" for key in KEYS[provider])
+    return OTHERS.get(provider, "from another package")
 
 
 def _presets() -> list[dict[str, Any]]:
@@ -135,11 +162,11 @@ def _extras() -> list[dict[str, str]]:
 
 def _key(name: str) -> dict[str, str]:
     # Only whether it is set: a key is never shown.
-    return _row(name, _is_set(name), ok=bool(os.environ.get(name)), fix=f"export {name}=...", optional=True)
+    return _row(name, _is_set(name), ok=_is_set(name) == SET, fix=f"export {name}=...", optional=True)
 
 
 def _is_set(name: str) -> str:
-    return "is set" if os.environ.get(name) else "not set"
+    return SET if os.environ.get(name) or os.environ.get(ALIASES.get(name, name)) else "not set"
 
 
 def _parts() -> list[dict[str, str]]:
