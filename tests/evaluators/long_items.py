@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 from summeter.models.base import Completion, Request
+from summeter.models.tokens import tokens as estimated_tokens
 from summeter.records import ContextError, Document, Item, Span, Summary
 from summeter.text.split import split
-from summeter.text.tokens import estimated_tokens
 
 PLANTED = "The harbour bell of Ostrava was cast in 1743."
 TOLD = "The harbour bell of Ostrava was cast in 1743"

@@ -21,13 +21,15 @@ from typing import NamedTuple
 
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM
+from summeter.models.tokens import tokens
 from summeter.records import ContextError, Document
 from summeter.text.ngrams import words
-from summeter.text.tokens import DEAREST, estimated_tokens
 from summeter.text.windows import tiles, token_windows
 
-RESERVE = 0.05
-"""Share of the context left free, for what the estimate misses and the server adds (a chat template, a schema)."""
+RESERVE = 0.1
+"""Share of the context left free: what the estimate misses, and what the server adds (a chat template, a schema)."""
+DEAREST = 2
+"""Tokens that a character takes at the most, by the estimate."""
 LEAST = 64
 """Tokens of a document below which a window is no reading any more."""
 OVERLAP = 8
@@ -73,8 +75,8 @@ def shown(
     if room is None:
         return Shown((View(document.text, 0),))
     longest = room // OVERLAP if near is not None else room // 2
-    cut = tiles(document.text, [span.start for span in document.sentences], longest)
-    costs = [estimated_tokens(document.text[start:end]) for start, end in cut]
+    cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
+    costs = [tokens(document.text[start:end]) for start, end in cut]
     if llm.settings.on_overflow == "truncate":
         return _beginning(document.text, cut, costs, room)
     if near is not None:
@@ -103,8 +105,8 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     letters = len(document.text) + sum(len(message.content) for message in frame.messages)
     if DEAREST * letters + answer <= usable:
         return None  # as nearly always: nothing need be counted
-    size = estimated_tokens(document.text)
-    asked = sum(estimated_tokens(message.content) for message in frame.messages)
+    size = tokens(document.text)
+    asked = sum(tokens(message.content) for message in frame.messages)
     room = usable - asked - answer
     if size <= room:
         return None
@@ -112,7 +114,7 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     told += f"the reply take about {asked + answer:,}"
     if room < LEAST:
         raise ContextError(f"{told}: no room is left for it. Choose a model that reads more (--context TOKENS says how "
-                           "much it reads), or a smaller --max-tokens")  # fmt: skip
+                           "much it reads), or a smaller --max-reply")  # fmt: skip
     if llm.settings.on_overflow == "error":
         raise ContextError(f"{told}. Choose --on-overflow window or truncate, or a model that reads more")
     return room
@@ -124,14 +126,14 @@ def _beginning(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], 
         held += costs[kept]
         kept += 1
     end = cut[kept - 1][1]
-    return Shown((View(text[:end], 0),), estimated_tokens(text[end:]))
+    return Shown((View(text[:end], 0),), tokens(text[end:]))
 
 
 def _passages(
     text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int, near: Sequence[str]
 ) -> Shown:  # fmt: skip
     """The opening, the tiles nearest to each sentence of `near` in turn, and tiles at even distances; in text order."""
-    gap = estimated_tokens(GAP)
+    gap = tokens(GAP)
     chosen: set[int] = set()
     held = 0
 

@@ -1,13 +1,12 @@
 """Sliding windows over sentences: long texts are read in pieces, and no piece is left out."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from summeter.text.tokens import DEAREST, estimated_tokens
-
 _BLANKS = re.compile(r"\s+")
+_DEAREST = 4  # tokens of one character, at most
 
 
 class Window(NamedTuple):
@@ -70,32 +69,36 @@ def word_windows(spans: Sequence[tuple[int, int]], lengths: Sequence[int], limit
     return found
 
 
-def tiles(text: str, starts: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """The whole text as neighbouring stretches that begin with sentences, none of more than ``limit`` tokens.
+def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str], int]) -> list[tuple[int, int]]:
+    """The whole text as neighbouring stretches that begin with sentences, none that measures more than ``limit``.
 
     ``starts`` are where sentences begin, in order. Nothing is left out: what stands before the first sentence and
     between sentences goes with a neighbour. A longer sentence is cut at blanks, or within a word where it has none.
-    Tokens are those of ``estimated_tokens``. Raises ValueError for a limit below 8.
+    ``measure`` says how many tokens a text has: a longer text never fewer, and one character at most four. Raises
+    ValueError for a limit below 8.
 
-    >>> tiles("One. Two is longer. Three.", [0, 5, 20], limit=8)
+    >>> tiles("One. Two is longer. Three.", [0, 5, 20], limit=16, measure=len)
     [(0, 5), (5, 20), (20, 26)]
     """
-    if limit < 8:
-        raise ValueError(f"a tile needs room for at least 8 tokens, got limit {limit}")
+    if limit < 2 * _DEAREST:
+        raise ValueError(f"a tile needs room for at least {2 * _DEAREST} tokens, got limit {limit}")
     edges = [0, *(start for start in starts if 0 < start < len(text)), len(text)]
     found: list[tuple[int, int]] = []
     for start, end in pairwise(edges):
-        found += _cut(text, start, end, limit)
+        found += _cut(text, (start, end), limit, measure)
     return [tile for tile in found if tile[0] < tile[1]]
 
 
-def _cut(text: str, start: int, end: int, limit: int) -> list[tuple[int, int]]:
+def _cut(
+    text: str, stretch: tuple[int, int], limit: int, measure: Callable[[str], int]
+) -> list[tuple[int, int]]:  # fmt: skip
+    (start, end), step = stretch, limit // _DEAREST
     found = []
-    while estimated_tokens(text[start:end]) > limit:
-        # As many characters as can hold `limit` tokens at the dearest, then back to a blank.
-        reach = start + limit // DEAREST
-        while estimated_tokens(text[start : reach + limit // DEAREST]) <= limit:
-            reach += limit // DEAREST
+    while measure(text[start:end]) > limit:
+        # As many characters as are sure to fit, as many more as do, then back to a blank.
+        reach = start + step
+        while measure(text[start : reach + step]) <= limit:
+            reach += step
         blanks = [blank.end() for blank in _BLANKS.finditer(text, start, reach)]
         edge = blanks[-1] if blanks else reach
         found.append((start, edge))
