@@ -1,0 +1,1 @@
+"""The annotation server: aiohttp, plain pages, one desk behind it."""

@@ -1,0 +1,78 @@
+"""What every response carries, and what every write must bring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from summeter.annotate.platforms.base import Platform
+from summeter.annotate.refusal import Refusal
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+CSRF = "X-CSRF-Token"
+
+
+def policy(platform: Platform) -> str:
+    """The content security policy: our own files, and nothing written into a page."""
+    forms = " ".join(part for part in ("'self'", platform.forms) if part)
+    return "; ".join(
+        [
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'",
+            "font-src 'self'", f"form-action {forms}", "base-uri 'none'",
+            f"frame-ancestors {platform.frames or "'none'"}", "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )  # fmt: skip
+
+
+def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
+    """The signal that puts the headers on every response, errors and files too."""
+    fixed = {
+        "Content-Security-Policy": policy(platform), "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    }  # fmt: skip
+
+    async def prepare(request: web.Request, response: web.StreamResponse) -> None:
+        response.headers.update(fixed)
+        static = request.path.startswith("/static/")
+        response.headers.setdefault("Cache-Control", "no-cache" if static else "no-store")
+
+    return prepare
+
+
+def same_origin(request: web.Request) -> None:
+    """Refuse a write that another site's page sent. Browsers say whose page it was; other clients say nothing."""
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+    foreign = origin is not None and urlsplit(origin).netloc != request.host
+    if foreign or site in {"cross-site", "same-site"}:
+        raise Refusal(403, "csrf", "this request came from another site's page")
+
+
+def cookie_of(request: web.Request, name: str) -> str:
+    """A cookie's value, or an empty text."""
+    return request.cookies.get(name, "")
+
+
+def set_cookie(response: web.StreamResponse, name: str, value: str, *, secure: bool) -> None:
+    """A cookie no script can read and no other site can send with a write."""
+    response.set_cookie(name, value, httponly=True, samesite="Lax", secure=secure, path="/", max_age=60 * 60 * 24 * 60)
+
+
+async def body_of(request: web.Request) -> dict[str, Any]:
+    """The JSON object of a request."""
+    try:
+        body = json.loads(await request.read() or b"{}", parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refusal(400, "bad_json", "the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise Refusal(400, "bad_json", "the body is no JSON object")
+    return body
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")

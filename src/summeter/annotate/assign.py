@@ -1,0 +1,67 @@
+"""Which tasks a person gets next: those with an open slot that this person has not answered, in order.
+
+What a person began (the summary, the document of the last batch) comes first, so that nobody reads a document twice
+and the key facts of a summary stay with one person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from summeter.annotate.state import Person, State
+from summeter.annotate.tasks.base import Task
+
+
+def choose(state: State, person: Person | None, most: int, groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Keys of up to `most` tasks of the work for a person, in the order of offering; none when all is taken.
+
+    `groups` maps each task to the tasks of its group.
+    """
+    found: list[str] = []
+    if person is not None and person.batches:
+        for key in person.batches[len(person.batches)].tasks:
+            found += [one for one in groups.get(key, ()) if one not in found and _may(state, person, one)]
+            if len(found) >= most:
+                break
+    chosen = set(found[:most])
+    for place in state.free:
+        if len(chosen) >= most:
+            break
+        key = state.order[place]
+        if key not in chosen and _may(state, person, key):
+            chosen.add(key)
+    return sorted(chosen, key=state.place.__getitem__)
+
+
+def _may(state: State, person: Person | None, key: str) -> bool:
+    slots = state.items[key]
+    if slots.open <= 0:
+        return False
+    return person is None or (person.annotator not in slots.held and key not in person.answers)
+
+
+def with_checks(
+    work: Sequence[Task], checks: Mapping[str, Sequence[Task]], seen: Mapping[str, int], rate: float, rng: Random
+) -> list[Task]:
+    """The batch in the order of showing: its work with attention checks mixed in.
+
+    Of all tasks shown a share `rate` are checks on average: a batch of n tasks gets n * rate / (1 - rate), and for the
+    fraction one more by lot. `checks` are those there are by document; a check this person has seen never comes again.
+    A check stands among the tasks of its own document where it can.
+    """
+    wanted = len(work) * rate / (1 - rate)
+    count = int(wanted) + (rng.random() < wanted % 1)
+    own = [one for name in dict.fromkeys(task.document_id for task in work) for one in checks.get(name, ())]
+    pool = [one for one in own if one.key not in seen]
+    rng.shuffle(pool)
+    if len(pool) < count:
+        others = [one for each in checks.values() for one in each if one.key not in seen and one not in pool]
+        rng.shuffle(others)
+        pool += others
+    mixed = list(work)
+    for check in pool[:count]:
+        near = [place for place, task in enumerate(mixed) if task.document_id == check.document_id]
+        place = rng.choice(near) + rng.randrange(2) if near else rng.randrange(len(mixed) + 1)
+        mixed.insert(place, check)
+    return mixed

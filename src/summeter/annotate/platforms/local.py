@@ -1,0 +1,33 @@
+"""Local accounts: a link with a token for each name in the campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from summeter.annotate.people import Names, Visitor
+from summeter.annotate.platforms.base import Platform
+
+if TYPE_CHECKING:
+    from summeter.annotate.campaign import Campaign
+    from summeter.annotate.desk import Desk
+
+
+class Local(Platform):
+    """`?token=anna.0123...`"""
+
+    name = "local"
+
+    def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
+        """The account of a token, while the campaign names it."""
+        account = names.account_of(query.get("token", ""))
+        return Visitor(self.name, account) if account in campaign.platform.accounts and account else None
+
+    def columns(self) -> Sequence[str]:
+        """Account, and how far it came."""
+        return ("account", "answered", "batches", "outcome")
+
+    def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
+        """One a person."""
+        for one in desk.state.people.values():
+            yield one.annotator, len(one.answers), one.finished, one.ended or ""

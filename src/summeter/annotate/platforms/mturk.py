@@ -1,0 +1,70 @@
+"""Mechanical Turk: `?workerId=..&assignmentId=..&hitId=..&turkSubmitTo=..`, a form back, results by CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from summeter.annotate.pay import pay_of
+from summeter.annotate.people import PREVIEW, Names, Visitor
+from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv
+
+if TYPE_CHECKING:
+    from summeter.annotate.campaign import Campaign
+    from summeter.annotate.desk import Desk
+
+NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
+LIVE, SANDBOX = "https://www.mturk.com", "https://workersandbox.mturk.com"
+_WORKER, _ASSIGNMENT, _STATUS = "WorkerId", "AssignmentId", "AssignmentStatus"
+
+
+class MTurk(Platform):
+    """An external question. Answers are stored here; the platform gets the outcome and its code."""
+
+    name = "mturk"
+    forms = f"{LIVE} {SANDBOX}"
+    frames = f"{LIVE} {SANDBOX} https://worker.mturk.com"
+
+    def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
+        """The worker of a link; before the assignment is accepted, a preview."""
+        del names
+        assignment = plain_id(query.get("assignmentId"))
+        if assignment == NOT_AVAILABLE:
+            return Visitor(self.name, PREVIEW)
+        worker = plain_id(query.get("workerId"))
+        if worker is None or assignment is None or worker == PREVIEW:
+            return None
+        usual = SANDBOX if campaign.platform.sandbox else LIVE
+        given = query.get("turkSubmitTo", "").rstrip("/")
+        back = given if given in {LIVE, SANDBOX} else usual
+        return Visitor(self.name, worker, plain_id(query.get("hitId")), assignment, back)
+
+    def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
+        """The form that ends the assignment."""
+        fields = {"assignmentId": visitor.session or "", "outcome": outcome, "code": code}
+        return None, {"action": f"{visitor.back or LIVE}/mturk/externalSubmit", "fields": fields}
+
+    def columns(self) -> Sequence[str]:
+        """What a batch file of results holds, with what is needed to approve or reject."""
+        return ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject", "Answer.outcome", "Answer.code", "Answered",
+                "Batches", "Checks seen", "Checks passed", "Bonus")  # fmt: skip
+
+    def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
+        """One a worker."""
+        for one in desk.state.people.values():
+            seen, outcome = one.visitor, one.ended or ""
+            code = getattr(desk.campaign.codes, outcome) if outcome else ""
+            reject = "attention checks were not passed" if outcome == "failed_checks" else ""
+            yield (
+                seen["session"] or "", seen["study"] or "", seen["id"], "x" if outcome and not reject else "", reject,
+                outcome, code, len(one.answers), one.finished, one.checks_seen, one.checks_passed,
+                f"{pay_of(desk.campaign, one).bonus:.2f}",
+            )  # fmt: skip
+
+    def read(self, file: Path) -> list[Said]:
+        """A batch file of results."""
+        return [
+            Said(row[_WORKER], {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]})
+            for _, row in read_csv(file, (_WORKER, _ASSIGNMENT, _STATUS)) if row[_WORKER]
+        ]  # fmt: skip

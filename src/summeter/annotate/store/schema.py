@@ -1,0 +1,143 @@
+"""The tables, and how a database is reached: SQLite beside the tasks, or PostgreSQL by URL."""
+
+from __future__ import annotations
+
+import importlib
+import sqlite3
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from summeter.records import InstallError, SummeterError, UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Engine, Table
+
+BUSY_SECONDS = 30
+LOCK = 0x534D5452
+"""The advisory lock that a writer holds in PostgreSQL while it commits."""
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def need(package: str, extra: str = "annotate") -> Any:
+    """The package, or an InstallError that names the command that adds it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise InstallError.missing(package.partition(".")[0], extra) from error
+
+
+@cache
+def events_table() -> Table:
+    """The log. A person's token is unique: a retry can never be stored twice."""
+    sa = need("sqlalchemy")
+    made: Table = sa.Table(
+        "events", sa.MetaData(),
+        sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("at", sa.BigInteger, nullable=False),
+        sa.Column("kind", sa.Text, nullable=False),
+        sa.Column("annotator", sa.Text),
+        sa.Column("task", sa.Text),
+        sa.Column("batch", sa.Integer),
+        sa.Column("token", sa.Text),
+        sa.Column("data", sa.Text, nullable=False),
+        sa.UniqueConstraint("annotator", "token"),
+    )  # fmt: skip
+    return made
+
+
+@cache
+def facts_table() -> Table:
+    """What the log belongs to: name and value."""
+    sa = need("sqlalchemy")
+    made: Table = sa.Table(
+        "campaign", sa.MetaData(), sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("value", sa.Text, nullable=False),
+    )  # fmt: skip
+    return made
+
+
+def engine_for(place: Path | str, *, readonly: bool = False) -> Engine:
+    """An engine for a SQLite file (a path) or a PostgreSQL database (a URL)."""
+    need("alembic")
+    return _sqlite(place, readonly) if isinstance(place, Path) else _postgres(place)
+
+
+def _sqlite(file: Path, readonly: bool) -> Engine:  # noqa: FBT001
+    sa = need("sqlalchemy")
+    if readonly and not file.is_file():
+        raise UsageError(f"{file}: there is no log yet; start the campaign with `summeter annotate serve`")
+    target = f"{file.resolve().as_uri()}{'?mode=ro' if readonly else ''}"
+
+    def connect() -> sqlite3.Connection:
+        made = sqlite3.connect(target, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        if not readonly:
+            _to_wal(made)
+            # A commit that was acknowledged survives a power cut too, not only the end of the process.
+            made.execute("PRAGMA synchronous = FULL")
+        return made
+
+    engine: Engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _to_wal(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log. SQLite does not wait here for another process that does the same: we do."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _postgres(url: str) -> Engine:
+    sa = need("sqlalchemy")
+    head, colon, rest = url.partition("://")
+    if not colon or head.split("+")[0] not in {"postgresql", "postgres"}:
+        raise UsageError("a database is given as postgresql://USER@HOST/NAME; without one the campaign uses SQLite")
+    need("psycopg", "postgres")
+    try:
+        engine: Engine = sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
+    except sa.exc.ArgumentError as error:
+        raise UsageError("the database URL cannot be read; give postgresql://USER@HOST/NAME") from error
+    return engine
+
+
+def take_turn(connection: Connection) -> None:
+    """Wait until no other process writes; SQLite has done so when the transaction began."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({LOCK})")
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the database to this version's schema, within the caller's transaction."""
+    need("alembic")
+    from alembic import command
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    head = ScriptDirectory.from_config(config).get_current_head()
+    if MigrationContext.configure(connection).get_current_revision() == head:
+        return
+    try:
+        command.upgrade(config, "head")
+    except CommandError as error:
+        raise SummeterError(f"the log was written by a newer summeter ({error}); upgrade") from error
