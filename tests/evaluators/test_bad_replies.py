@@ -17,13 +17,19 @@ from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
+from summeter.evaluators.geval.geval import GEval
+from summeter.evaluators.geval.rating import GEvalPlusRating
+from summeter.evaluators.geval.support import GEvalPlusFaithfulness
+from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.evaluators.rating.mcq import MultipleChoice
 from summeter.evaluators.rating.mcq2 import MultipleChoiceShort
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.rating.rts2 import ReasonThenScoreShort
 from summeter.evaluators.rating.stareval import StarEval
-from summeter.models.base import Completion, Request
+from summeter.evaluators.rating.together import RatedTogether
+from summeter.evaluators.rating.yesno import YesNo
+from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Document, Item, Judgment, Span, Summary
 
@@ -61,7 +67,8 @@ class Parrot:
         if request.schema_name in self.settled:
             return Completion(text=self.settled[request.schema_name], finish_reason="stop")
         self.asked.append(request)
-        return Completion(text=self.text, finish_reason="stop")
+        sure = tuple(TokenLogprobs(token=letter, logprob=0.0) for letter in self.text) if request.top_logprobs else None
+        return Completion(text=self.text, finish_reason="stop", logprobs=sure)
 
     async def close(self) -> None: ...
 
@@ -81,6 +88,7 @@ class Harness(NamedTuple):
     plain: frozenset[str] = frozenset()
     settled: Mapping[str, str] = MappingProxyType({})
     stored: bool = True
+    faulty: str = '{"score": 5}'
 
 
 RTS = Harness(
@@ -103,6 +111,23 @@ def _claims(*said: str) -> str:
     found = [{"quote": "", "reason": 'see [1] ] } "so it\'s said" \\ {', "supported": one} for one in said]
     return json.dumps({str(number): one for number, one in enumerate(found, 1)})
 
+
+def _together(coherence: int, fluency: int) -> str:
+    reason = 'It leaps [from the boat] } "so it\'s said" \\ { to a mill.'
+    scores = {"coherence": coherence, "fluency": fluency}
+    return json.dumps({name: {"reason": reason, "score": score} for name, score in scores.items()})
+
+
+def _supported(*said: str) -> str:
+    return json.dumps({str(number): {"response": one} for number, one in enumerate(said, 1)})
+
+
+YES = Harness(YesNo(), json.dumps({"answer": "no"}), json.dumps({"answer": "yes"}), units=1, counted=False)
+GEVAL = Harness(
+    GEval(), json.dumps({"score": 4}), json.dumps({"score": 1}), units=1, counted=False,
+    plain=frozenset({"a score in JSON", "a bare number", "unescaped quote"}), faulty='{"score": 9}',
+    settled={"geval_steps": json.dumps({"steps": ["Read it.", "Give the score."]})},
+)  # fmt: skip
 
 HARNESSES = {
     "factscore": Harness(
@@ -149,6 +174,30 @@ HARNESSES = {
     "stareval": Harness(
         StarEval(), json.dumps({"stars": "4"}), json.dumps({"stars": "1"}),
         units=1, counted=False, plain=frozenset({"a bare number"}),
+    ),
+    "rts.together": Harness(
+        RatedTogether(rated=("coherence", "fluency")), _together(2, 5), _together(5, 5), units=2, counted=False,
+    ),
+    "yesno": YES,
+    "yesno[cot]": YES._replace(
+        evaluator=YesNo(cot=True),
+        good=json.dumps({"reasoning": 'It says [that] } "it\'s sold" \\ {: yes? no?', "answer": "No."}),
+        other=json.dumps({"reasoning": "It's all there.", "answer": "yes"}),
+    ),
+    "direct": Harness(
+        DirectAssessment(), json.dumps({"score": 85}), json.dumps({"score": 0}), units=1, counted=False,
+        plain=frozenset({"a score in JSON", "a bare number", "unescaped quote"}), faulty='{"score": 101}',
+    ),
+    "geval": GEVAL,
+    "geval[sample]": GEVAL._replace(evaluator=GEval(variant="sample", n=1)),
+    "geval[single]": GEVAL._replace(evaluator=GEval(variant="single", steps=("Read it.", "Give the score."))),
+    "geval, its steps": Harness(
+        GEval(variant="single"), json.dumps({"steps": ["Read [it's short].", "Give the score."]}),
+        json.dumps({"steps": ["Guess."]}), units=1, counted=False, settled={"geval": '{"score": 3}'}, stored=False,
+    ),
+    "geval_plus.rating": GEVAL._replace(evaluator=GEvalPlusRating()),
+    "geval_plus.faithfulness": Harness(
+        GEvalPlusFaithfulness(), _supported("yes", "no", "Yes."), _supported("yes", "yes", "yes"), units=3,
     ),
 }  # fmt: skip
 
@@ -223,7 +272,7 @@ def test_an_odd_reply_reads_as_the_plain_one(harness: Harness, case: Case) -> No
 @pytest.mark.parametrize("name", HARNESSES)
 def test_one_repair_turn_names_the_fault(name: str) -> None:
     harness = HARNESSES[name]
-    prepared, judgments, parrot = _judge(harness, '{"score": 5}', repair=True)
+    prepared, judgments, parrot = _judge(harness, harness.faulty, repair=True)
     assert len(parrot.asked) == 2
     assert len(parrot.asked[1].messages) == len(parrot.asked[0].messages) + 2
     own = {request.key for request in parrot.asked}

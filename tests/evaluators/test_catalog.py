@@ -92,11 +92,12 @@ class TestContract:
         found = judge(name, pair(name))
         assert found.failures == []
         parts = {part.name: part for part in build(name).parts()}
+        measured = {(part.name, aspect) for part in build(name).parts() for aspect in part.measured}
         for one in found.judgments:
             assert one.judge in parts
             assert one.signature.startswith(f"{one.judge}|")
             assert "|v:" in one.signature
-            assert one.aspect in parts[one.judge].measured
+            assert (one.judge, one.aspect) in measured
             assert (one.target.document_id, one.target.system in {"a", "b"}) == ("d", True)
             for span in one.evidence:
                 text = DOCUMENT if span.of == "document" else SUMMARY
@@ -167,6 +168,10 @@ def test_an_evaluator_that_cannot_be_built_is_named() -> None:
         build("rouge[stemmer=true")
     with pytest.raises(UsageError, match="KEY=VALUE"):
         build("rouge[stemmer]")
+
+
+def test_a_bare_word_sets_the_one_setting_it_may() -> None:
+    assert build("geval[sample:3,aspect=fluency]") == build("geval[aspect=fluency,variant=sample,n=3]")
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,21 @@ if TYPE_CHECKING:
     from summeter.evaluators.finesure.bundle import FineSurE as FineSurE
     from summeter.evaluators.finesure.fact_check import FactCheck as FactCheck
     from summeter.evaluators.finesure.key_facts import KeyFactExtraction as KeyFactExtraction
+    from summeter.evaluators.geval.geval import GEval as GEval
+    from summeter.evaluators.geval.plus import GEvalPlus as GEvalPlus
+    from summeter.evaluators.geval.rating import GEvalPlusRating as GEvalPlusRating
+    from summeter.evaluators.geval.support import GEvalPlusFaithfulness as GEvalPlusFaithfulness
     from summeter.evaluators.overlap.novelty import Abstractiveness as Abstractiveness
     from summeter.evaluators.overlap.rouge import Rouge as Rouge
+    from summeter.evaluators.rating.direct import DirectAssessment as DirectAssessment
     from summeter.evaluators.rating.h2h import HeadToHead as HeadToHead
     from summeter.evaluators.rating.mcq import MultipleChoice as MultipleChoice
     from summeter.evaluators.rating.mcq2 import MultipleChoiceShort as MultipleChoiceShort
     from summeter.evaluators.rating.rts import ReasonThenScore as ReasonThenScore
     from summeter.evaluators.rating.rts2 import ReasonThenScoreShort as ReasonThenScoreShort
     from summeter.evaluators.rating.stareval import StarEval as StarEval
+    from summeter.evaluators.rating.together import RatedTogether as RatedTogether
+    from summeter.evaluators.rating.yesno import YesNo as YesNo
     from summeter.evaluators.support.evaluator import Support as Support
 
 _CLASSES = {place.rpartition(":")[2]: place.rpartition(":")[0] for place in CATALOG.values()}

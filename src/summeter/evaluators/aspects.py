@@ -27,7 +27,8 @@ ASPECTS: dict[str, str] = {
     "coverage": "how much of the important content is there (rated 1 to 5)",
     "overall": "the summary all in all (rated 1 to 5)",
 }
-"""Aspect -> what it measures. Higher is more of it. In [0, 1], or in [1, 5] where a rating judge gives it."""
+"""Aspect -> what it measures. Higher is more of it. In [0, 1]; where a judge rates it, on the scale that its signature
+names (`scale:1-5`)."""
 
 
 class AspectDef(Record):
@@ -36,7 +37,8 @@ class AspectDef(Record):
     The texts are parts of sentences, without a full stop: `definition` completes "the aspect is ...";
     `lowest` and `highest` say what a summary at the ends of the scale is like, `between` what one at the
     second, third and fourth step is like (a scale without them says how far it is to the ends). `brief` is
-    the definition for the shorter prompts.
+    the definition for the shorter prompts. `steps`, which are whole sentences, say how `geval` arrives at a score;
+    without them its model writes them.
     """
 
     name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
@@ -45,6 +47,7 @@ class AspectDef(Record):
     highest: str = Field(min_length=1)
     between: tuple[str, str, str] | None = None
     brief: str | None = None
+    steps: tuple[str, ...] | None = Field(default=None, min_length=1)
 
     @property
     def short(self) -> str:
@@ -64,7 +67,8 @@ class AspectDef(Record):
     @property
     def hash(self) -> str:
         """Six hex digits that change with any wording."""
-        return digest(self.model_dump(mode="json"), 6)
+        without = {"steps"} if self.steps is None else set()
+        return digest(self.model_dump(mode="json", exclude=without), 6)
 
 
 _RATED = (

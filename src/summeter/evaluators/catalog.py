@@ -28,6 +28,13 @@ CATALOG: dict[str, str] = {
     "mcq2": "summeter.evaluators.rating.mcq2:MultipleChoiceShort",
     "stareval": "summeter.evaluators.rating.stareval:StarEval",
     "h2h": "summeter.evaluators.rating.h2h:HeadToHead",
+    "rts.together": "summeter.evaluators.rating.together:RatedTogether",
+    "yesno": "summeter.evaluators.rating.yesno:YesNo",
+    "direct": "summeter.evaluators.rating.direct:DirectAssessment",
+    "geval": "summeter.evaluators.geval.geval:GEval",
+    "geval_plus": "summeter.evaluators.geval.plus:GEvalPlus",
+    "geval_plus.faithfulness": "summeter.evaluators.geval.support:GEvalPlusFaithfulness",
+    "geval_plus.rating": "summeter.evaluators.geval.rating:GEvalPlusRating",
 }
 
 GROUP = "summeter.evaluators"
@@ -70,6 +77,8 @@ def build(text: str) -> Evaluator:
     settings: dict[str, Any] = {}
     for pair in filter(None, (part.strip() for part in rest.removesuffix("]").split(","))):
         key, equals, value = pair.partition("=")
+        if not equals and (bare := find(name).bare):
+            key, equals, value = bare, "=", pair
         if not equals:
             raise UsageError(f"evaluator {text!r}: {pair!r} is not KEY=VALUE")
         try:

@@ -14,7 +14,7 @@ from summeter.meta.context import Context
 from summeter.meta.gold import composite
 from summeter.meta.matrix import Level, Series, Use, series
 from summeter.records import Judgment, composite_signature
-from summeter.scoring import COMPOSED, COMPOSITE
+from summeter.scoring import COMPOSED, COMPOSITE, is_rating
 from summeter.stats.base import Ints
 from summeter.store.dataset import Dataset
 from summeter.store.human import RAW
@@ -59,7 +59,7 @@ class Judged:
         """Composites by the rule of `scoring.composites`: of one signature, else of a family of judges."""
         whole: dict[tuple[str, str], dict[str, Question]] = {}
         for one in self.rows:
-            if one[2] in COMPOSED:
+            if one[2] in COMPOSED and not is_rating(one[1]):
                 whole.setdefault(one[:2], {})[one[2]] = one
         made: dict[Question, list[Question]] = {}
         family: dict[str, dict[str, list[Question]]] = {}

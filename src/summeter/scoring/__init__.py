@@ -1,10 +1,12 @@
 """HOW MUCH: judgments to scores; value, n, missing and interval always together."""
 
 from summeter.scoring.pairs import PairScore, Preference, pair_scores, preferences
-from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, composites, coverage, dedupe, summary_scores
+from summeter.scoring.replies import ReplyCount, reply_counts
+from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, composites, coverage, dedupe, is_rating, summary_scores
 from summeter.scoring.systems import SystemScore, SystemTable, show, system_scores, to_frame
 
 __all__ = [
-    "COMPOSED", "COMPOSITE", "PairScore", "Preference", "Score", "SystemScore", "SystemTable", "composites",
-    "coverage", "dedupe", "pair_scores", "preferences", "show", "summary_scores", "system_scores", "to_frame",
+    "COMPOSED", "COMPOSITE", "PairScore", "Preference", "ReplyCount", "Score", "SystemScore", "SystemTable",
+    "composites", "coverage", "dedupe", "is_rating", "pair_scores", "preferences", "reply_counts", "show",
+    "summary_scores", "system_scores", "to_frame",
 ]  # fmt: skip

@@ -15,8 +15,10 @@ from summeter.records import Judgment, Record, Status, composite_signature
 COMPOSITE = "composite"
 COMPOSED = ("faithfulness", "completeness", "conciseness")
 _UNITS = frozenset({"sentence", "key_fact", "claim"})
-# Parts of a signature that say what a judge was asked with, rather than what it does.
-_ASKED = frozenset({"judge", "second", "extractor", "validator", "t", "seed", "max", "split", "source", "parser"})
+# Parts of a signature that say what a judge was asked with, rather than what it does. Not the validators and the
+# source of key facts: of a family's members only the alignment has them.
+_ASKED = frozenset({"judge", "second", "extractor", "t", "seed", "max", "rep", "split", "parser"})
+_IMPORTED = "source:import"
 # The worst status names a score that could not be had.
 _GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
 
@@ -112,14 +114,14 @@ def composites(scores: Sequence[Score]) -> list[Score]:
     is what stands before the first dot of the judge's name (`finesure.fact_check` and `finesure.align` are
     one), and only where they were asked alike: same models, same sampling, same splitter. A family of which an
     aspect has two signatures has no composite, since nobody could say of what. If any of the three has no value,
-    neither has the composite.
+    neither has the composite. Ratings (see `is_rating`) join none: a mark from 1 to 5 is no share.
 
     >>> rows = [Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect=a, value=v,
     ...               n=1, missing=0, status="ok") for a, v in zip(COMPOSED, (1.0, 0.5, 0.75))]
     >>> composites(rows)[0].value
     0.75
     """
-    wanted = [score for score in scores if score.aspect in COMPOSED]
+    wanted = [score for score in scores if score.aspect in COMPOSED and not is_rating(score.signature)]
     groups: dict[tuple[str, ...], dict[str, list[Score]]] = {}
     for score in wanted:
         groups.setdefault(_kin(score), {}).setdefault(score.aspect, []).append(score)
@@ -135,10 +137,19 @@ def composites(scores: Sequence[Score]) -> list[Score]:
     return made
 
 
+def is_rating(signature: str) -> bool:
+    """Whether a signature names the scale of a rating, so that its values are no shares.
+
+    >>> is_rating("rts|aspect:faithfulness|prompt:c1a0|scale:1-5|v:2"), is_rating("finesure.fact_check|v:1")
+    (True, False)
+    """
+    return any(part.startswith("scale:") for part in signature.split("|")[1:])
+
+
 def _kin(score: Score) -> tuple[str, ...]:
     """The family of a score's judge, and what it was asked with."""
-    parts = score.signature.split("|")[1:]
-    return (score.judge.split(".")[0], *(part for part in parts if part.partition(":")[0] in _ASKED))
+    asked = (part for part in score.signature.split("|")[1:] if part == _IMPORTED or part.partition(":")[0] in _ASKED)
+    return score.judge.split(".")[0], *asked
 
 
 def _whole_signatures(scores: Sequence[Score]) -> set[str]:

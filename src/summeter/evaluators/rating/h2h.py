@@ -41,10 +41,11 @@ class HeadToHead(AspectJudge):
     """
 
     name: ClassVar[str] = "h2h"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge compares two summaries on one aspect, in both orders (H2H)."
     needs: ClassVar[frozenset[Need]] = frozenset({"rival"})
     pairs: ClassVar[bool] = True
+    scale: ClassVar[str | None] = None
     unit: ClassVar[Unit] = "pair"
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -11,9 +11,10 @@ from pydantic import Field, model_validator
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.finesure.blocks import fence_code
+from summeter.evaluators.windows import shown
 from summeter.models.prompts import Prompt, Template
-from summeter.models.structured import Form
-from summeter.records import InputError, Item, Judgment, ReplyError, Unit, UsageError
+from summeter.models.structured import BoundLLM, Form
+from summeter.records import InputError, Item, Judgment, ReplyError, Summary, Unit, UsageError
 
 PACKAGE = "summeter.evaluators.rating"
 
@@ -32,13 +33,17 @@ class AspectJudge(Evaluator):
     evaluator is made, and what it says is kept in `definition`, so that a run needs no file to be resumed.
     `prompts`: a folder whose template of this judge's name replaces the shipped one.
 
-    Writes one judgment an item. A reply that cannot be used gives a judgment without a value.
+    Writes one judgment an item. A reply that cannot be used gives a judgment without a value. `scale`, on which
+    the values are, stands in the signature, so that no rating is taken for a share.
     """
 
     aspects: ClassVar[tuple[str, ...]] = tuple(RATED)
     roles: ClassVar[tuple[str, ...]] = ("judge",)
     reads_sentences: ClassVar[bool] = False
     unit: ClassVar[Unit] = "summary"
+    scale: ClassVar[str | None] = "1-5"
+    package: ClassVar[str] = PACKAGE
+    reply_tokens: ClassVar[int] = 200
     schema_: ClassVar[dict[str, Any]]
 
     aspect: str = "coherence"
@@ -81,10 +86,20 @@ class AspectJudge(Evaluator):
         """What the judge is told of the aspect."""
         return self.definition or RATED[self.aspect]
 
+    @property
+    def template(self) -> str:
+        """The name of its prompt template."""
+        return self.name
+
+    @property
+    def prompt_hash(self) -> str:
+        """What stands in the signature for the prompt."""
+        return load(self.package, self.template, self.prompts).hash
+
     def traits(self) -> Mapping[str, object]:
-        """The aspect always; the wording of a user's own; the prompt."""
+        """The aspect always; the wording of a user's own; the prompt; the scale."""
         own = self.definition.hash if self.definition is not None else None
-        return {"aspect": self.aspect, "def": own, "prompt": self._template().hash}
+        return {"aspect": self.aspect, "def": own, "prompt": self.prompt_hash, "scale": self.scale}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call, one judgment."""
@@ -93,11 +108,13 @@ class AspectJudge(Evaluator):
         if why := self.unfit(item):
             return [pen.failed(self.aspect, "skipped", why, self.unit)]
         llm = tools.llm("judge")
-        answer = await llm.ask(self.prompt(item), self.form(item))
+        seen, cut = view(item, llm, self.prompt, self.reply_tokens)
+        answer = await llm.ask(self.prompt(seen), self.form(seen))
         pen = Pen(self, item, tools.signature, model=llm.id, calls=answer.calls)
         if answer.data is None:
-            return [pen.failed(self.aspect, answer.status, answer.reason or "no usable reply", self.unit)]
-        return [self._written(pen, answer.data)]
+            why = answer.reason or "no usable reply"
+            return [pen.failed(self.aspect, answer.status, why, self.unit, truncated_tokens=cut)]
+        return [self._written(pen, answer.data, cut)]
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """The judgment in a stored reply: in this judge's form or the published one, or by the released parser."""
@@ -110,18 +127,13 @@ class AspectJudge(Evaluator):
             return [pen.failed(self.aspect, error.kind, str(error), self.unit)]
 
     def prompt(self, item: Item) -> Prompt:
-        """The document first: the same beginning for all summaries of a document, so that a provider's
-        prefix cache can serve it."""
-        document, summary = item.document.text, item.summary.text
-        rival = item.rival.text if item.rival else None
-        return self._template().fill(
-            aspect=self.about, document=document, document_code=fence_code(document),
-            summary=summary, rival=rival, summary_code=fence_code(document, summary, rival or ""),
-        )  # fmt: skip
+        """The document first, behind the same words for every judge: a provider's prefix cache can then serve it
+        for all summaries of a document, all aspects and all judges."""
+        return load(self.package, self.template, self.prompts).fill(aspect=self.about, **texts(item))
 
     def form(self, item: Item) -> Form[Verdict]:
         """The schema of a reply to this item, and the strict reader of one."""
-        return Form(self.name, self.schema_, lambda text: self._by("strict", text, item))
+        return Form(self.template, self.schema_, lambda text: self._by("strict", text, item))
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The verdict in a reply, or ReplyError: never a guess, and never a quotation from `material`, the
@@ -138,10 +150,52 @@ class AspectJudge(Evaluator):
         rival = (item.rival.text,) if item.rival else ()
         return self.strict(text, (item.document.text, item.summary.text, *rival))
 
-    def _written(self, pen: Pen, verdict: Verdict) -> Judgment:
-        return pen.ok(self.aspect, self.unit, value=verdict.value, reason=verdict.reason)
+    def _written(self, pen: Pen, verdict: Verdict, cut: int | None = None) -> Judgment:
+        return pen.ok(self.aspect, self.unit, value=verdict.value, reason=verdict.reason, truncated_tokens=cut)
 
-    def _template(self) -> Template:
-        if self.prompts is not None and not self.prompts.is_dir():
-            raise UsageError(f"the prompt folder {self.prompts} does not exist (or is not a folder)")
-        return Template.load(PACKAGE, self.name, self.prompts)
+
+def texts(item: Item) -> dict[str, Any]:
+    """The texts of an item with the codes of their fences. The document's code hangs on the document alone."""
+    document, summary = item.document.text, item.summary.text
+    rival = item.rival.text if item.rival else None
+    return {
+        "document": document, "document_code": fence_code(document),
+        "summary": summary, "rival": rival, "summary_code": fence_code(document, summary, rival or ""),
+    }  # fmt: skip
+
+
+def view(item: Item, llm: BoundLLM, prompt: Callable[[Item], Prompt], reply: int) -> tuple[Item, int | None]:
+    """The item as a judge that rates the whole is shown it, and how many tokens of the document it is not shown.
+
+    A document that is too long for the model becomes its opening and the passages nearest to the summary (see
+    `evaluators.windows`); ratings by window would have no sum.
+    """
+    if llm.context is None:
+        return item, None
+    near = [*_parts(item.summary), *(_parts(item.rival) if item.rival else ())]
+    found = shown(item.document, llm, prompt(of_document(item, "")), reply, near)
+    if found.whole:
+        return item, None
+    return of_document(item, found.views[0].text), found.truncated_tokens
+
+
+def _parts(summary: Summary) -> tuple[str, ...]:
+    return summary.sentence_texts or (summary.text,)
+
+
+def of_document(item: Item, text: str) -> Item:
+    """The item with this text for its document's."""
+    document = item.document.model_copy(update={"text": text, "sentences": ()})
+    return item.model_copy(update={"document": document})
+
+
+def load(package: str, name: str, override: Path | None) -> Template:
+    """A template of a family, from the user's folder where that holds one of the name."""
+    if override is not None and not override.is_dir():
+        raise UsageError(f"the prompt folder {override} does not exist (or is not a folder)")
+    return Template.load(package, name, override)
+
+
+def sentence() -> dict[str, Any]:
+    """The schema of a reason in one sentence."""
+    return {"type": "string", "maxLength": 400}

@@ -27,7 +27,7 @@ class MultipleChoice(AspectJudge):
     """
 
     name: ClassVar[str] = "mcq"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge chooses one of five described options, A = 1 to E = 5 (MCQ)."
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 

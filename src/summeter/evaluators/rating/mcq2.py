@@ -11,5 +11,5 @@ class MultipleChoiceShort(MultipleChoice):
     """The short form of the multiple-choice judge; replies and values are those of `mcq`."""
 
     name: ClassVar[str] = "mcq2"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "As mcq, by a shorter prompt whose options name their points (MCQ2)."

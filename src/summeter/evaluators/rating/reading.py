@@ -158,6 +158,17 @@ def stars_in(text: str, material: Sequence[str] = ()) -> float:
     return _only(text, _unquoted(_STARS.finditer(text), material), "number of stars")
 
 
+def alone(text: str, noun: str = "score") -> float:
+    """The number, in [1, 5], that is all of a text.
+
+    >>> alone("**4**")
+    4.0
+    """
+    if bare := _BARE.fullmatch(text):
+        return _value(bare, noun)
+    raise ReplyError(f"the reply is not a {noun} alone; it ends {show(text[-50:])}")
+
+
 def _unquoted(found: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
     known = [unicodedata.normalize("NFKC", text).casefold() for text in material]
     return [one for one in found if not any(one.group().casefold() in text for text in known)]

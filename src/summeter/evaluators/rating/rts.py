@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
-from summeter.evaluators.rating.judge import AspectJudge, Verdict
+from summeter.evaluators.rating.judge import AspectJudge, Verdict, sentence
 from summeter.evaluators.replies import clean
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"reason": {"type": "string"}, "score": {"type": "integer", "enum": [1, 2, 3, 4, 5]}},
+    "properties": {"reason": sentence(), "score": {"type": "integer", "enum": [1, 2, 3, 4, 5]}},
     "required": ["reason", "score"],
     "additionalProperties": False,
 }
@@ -28,7 +28,7 @@ class ReasonThenScore(AspectJudge):
     """
 
     name: ClassVar[str] = "rts"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge gives a reason, then a score from 1 to 5, for one aspect (RTS)."
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 

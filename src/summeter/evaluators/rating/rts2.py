@@ -11,5 +11,5 @@ class ReasonThenScoreShort(ReasonThenScore):
     """The short form of reason-then-score; replies and values are those of `rts`."""
 
     name: ClassVar[str] = "rts2"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "As rts, by a shorter prompt that describes only the top of the scale (RTS2)."

@@ -26,7 +26,7 @@ class StarEval(AspectJudge):
     """
 
     name: ClassVar[str] = "stareval"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge gives one to five stars for one aspect (StarEval)."
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 

@@ -1,0 +1,116 @@
+"""`geval`: a rating by evaluation steps, weighted by probability (G-Eval; Liu et al., EMNLP 2023).
+
+A model is told a criterion, writes the steps by which it is rated (once for each aspect and model), and fills in a
+form that holds the score only; what counts is the mean of 1 to 5 weighted by the model's probabilities. FineSurE
+(Song et al., ACL 2024, appendix F) compares itself with G-Evals tuned to its three aspects, with and without key
+facts: `geval[aspect=completeness,steps=tuned]` and `geval[aspect=completeness,steps=tuned,key_facts=auto]`. That
+there are these two is theirs; wordings, steps and the place of the key facts are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import field_validator, model_validator
+
+from summeter.evaluators.base import Prepared, Tools
+from summeter.evaluators.finesure.blocks import fence_code, lines
+from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
+from summeter.evaluators.geval import steps as steps_
+from summeter.evaluators.geval.common import PACKAGE, ScoreForm
+from summeter.evaluators.rating.judge import load
+from summeter.records import Document, digest
+
+TEMPLATE_OF_STEPS = "geval_steps"
+
+
+class GEval(ScoreForm):
+    """A rating from 1 to 5 on one aspect, by evaluation steps and probabilities.
+
+    `variant` and `n`: how the score is had (see `ScoreForm`); in `-e` `geval[logprob]`, `geval[sample:20]` or
+    `geval[single]`. `steps`: "model" (the judge writes them, once for all documents, unless the user's own aspect
+    file has some), "tuned" (ours, for faithfulness, completeness and conciseness), or texts, in `-e` with ;
+    between them. `key_facts` shows the judge the document's key facts: "none", or as the `source` of
+    `finesure.key_facts`.
+
+    >>> GEval(variant="sample:5", aspect="fluency").sign({"judge": "p/m"}, sampling={"t": 0}).split("|")[1:5]
+    ['judge:p/m', 't:1', 'aspect:fluency', 'variant:sample:5']
+    """
+
+    name: ClassVar[str] = "geval"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "A rating from 1 to 5 by evaluation steps, weighted by the judge's probabilities (G-Eval)."
+
+    steps: Literal["model", "tuned"] | tuple[str, ...] = "model"
+    key_facts: Source | Literal["none"] = "none"
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str) and value not in {"model", "tuned"}:
+            value = value.split(";")
+        if isinstance(value, list | tuple):
+            value = tuple(" ".join(one.split()) if isinstance(one, str) else one for one in value)
+            if not value or "" in value:
+                raise ValueError('"model", "tuned", or one sentence or more, none of them empty')
+        return value
+
+    @model_validator(mode="after")
+    def _has_steps(self) -> Self:
+        if self.steps == "tuned" and self.aspect not in steps_.TUNED:
+            raise ValueError(f"there are tuned steps for {', '.join(steps_.TUNED)}, not for {self.aspect!r}")
+        return self
+
+    @property
+    def given(self) -> tuple[str, ...] | None:
+        """The steps, where the model is not to write them."""
+        if self.steps == "tuned":
+            return steps_.TUNED[self.aspect]
+        if self.steps == "model":
+            return self.about.steps
+        return self.steps
+
+    @property
+    def prompt_hash(self) -> str:
+        """Of all templates that are used: the form's, that of the steps, and those that key facts are drawn with."""
+        hashes = [super().prompt_hash]
+        if self.given is None:
+            hashes.append(load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts).hash)
+        if self.key_facts != "none":
+            hashes.append(str(self._extraction.traits()["prompt"]))
+        return hashes[0] if len(hashes) == 1 else digest(hashes, 4)
+
+    def traits(self) -> Mapping[str, object]:
+        """As for every judge of this family; steps and key facts where they are not the default."""
+        parts = dict(super().traits())
+        own = self.steps if isinstance(self.steps, str) else digest(list(self.steps), 6)
+        facts = None if self.key_facts == "none" else self.key_facts
+        first = {name: parts.pop(name) for name in ("aspect", "variant")}
+        return {**first, "steps": None if own == "model" else own, "key_facts": facts, **parts}
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """The evaluation steps where the model writes them, and the key facts where they are shown."""
+        data: dict[str, Any] = {}
+        calls: tuple[str, ...] = ()
+        if self.key_facts != "none":
+            facts = await self._extraction.prepare(document, tools)
+            if facts.status != "ok":
+                return facts
+            data, calls = {"key_facts": facts.data["key_facts"], "origin": facts.data["origin"]}, facts.calls
+        if self.given is None:
+            made = await steps_.written(tools.llm("judge"), load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts), self.about)
+            calls = (*calls, *made.calls)
+            if made.status != "ok":
+                return Prepared(document_id=document.id, calls=calls, status=made.status, reason=made.reason)
+            data["steps"] = list(made.texts)
+        return Prepared(document_id=document.id, data=data, calls=calls)
+
+    def filling(self, prepared: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Steps and key facts: those of the settings, else what was prepared."""
+        facts = lines(prepared.get("key_facts", ()))
+        return {"steps": self.given or prepared["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
+
+    @property
+    def _extraction(self) -> KeyFactExtraction:
+        return KeyFactExtraction(source="auto" if self.key_facts == "none" else self.key_facts, prompts=self.prompts)

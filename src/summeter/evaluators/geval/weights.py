@@ -1,0 +1,95 @@
+"""The probability-weighted score of a reply (G-Eval; Liu et al., EMNLP 2023, equation 1).
+
+A reply such as {"score": 4} comes as tokens, each with the likeliest alternatives in its place. The token that
+holds the digit is found by walking the tokens' offsets in the text they make up; of its alternatives, those that
+would have written another allowed digit count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from summeter.models.base import TokenLogprobs
+from summeter.records import ReplyError
+
+SCORES = (1, 2, 3, 4, 5)
+# The score in an object, whatever its quotes; else a digit that is all of the reply.
+_IN_JSON = re.compile(r"""["'“”]?score["'“”]?\s*[:=]\s*["'“”]?\s*([1-5])(?!\d)(?!\.[0-9]*[1-9])""", re.IGNORECASE)
+_ALONE = re.compile(r"""[\s"'*_`]*([1-5])(?:\.0*)?[\s"'*_`.]*""")
+_THOUGHTS_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
+# What else a token may hold before and after the digit.
+_DIGIT = re.compile(r"""[\s:="'“”*_`▁Ġ]*([1-5])[\s"'“”*_`}\],]*""")
+
+
+class Weighted(NamedTuple):
+    """`value` is the mean of the scores weighted by `shares`, the probabilities of 1 to 5, which sum to 1;
+    `outside` the probability that the model gave to anything else in the place of the score."""
+
+    value: float
+    shares: tuple[float, ...]
+    outside: float
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{score}: {share:.3f}" for score, share in zip(SCORES, self.shares, strict=True))
+        return f"probabilities {shares}; outside the scale: {self.outside:.3f}"
+
+
+def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
+    """The weighted score of a reply that says `score`, from the alternatives of the token that says so.
+
+    Servers report probabilities as they were before a grammar forbade anything, and twenty alternatives at most:
+    those of the five scores are renormalised to sum to 1, and the rest is reported. Raises ReplyError where no
+    token of the reply holds the score.
+
+    Two alternatives, 4 with probability 0.6 and 5 with 0.2: (4 x 0.6 + 5 x 0.2) / 0.8 = 4.25, and 0.2 is outside.
+
+    >>> from math import log
+    >>> token = TokenLogprobs(token=" 4", logprob=log(0.6), top=((" 4", log(0.6)), ("5", log(0.2)), ("n", log(0.1))))
+    >>> found = weigh([TokenLogprobs(token='{"score":', logprob=0.0), token, TokenLogprobs(token="}", logprob=0.0)], 4)
+    >>> round(found.value, 9), round(found.outside, 9)
+    (4.25, 0.2)
+    """
+    token = tokens[locate(tokens, score)]
+    mass = [0.0] * len(SCORES)
+    alternatives = dict(token.top)
+    alternatives.setdefault(token.token, token.logprob)  # the token drawn need not be among the likeliest
+    for text, logprob in alternatives.items():
+        said = score if text == token.token else read_digit(text)
+        if said is not None:
+            mass[said - 1] += math.exp(logprob)
+    inside = math.fsum(mass)
+    if not inside > 0:
+        raise ReplyError("the log-probabilities give no allowed score any weight")
+    shares = tuple(one / inside for one in mass)
+    value = math.fsum(score * share for score, share in zip(SCORES, shares, strict=True))
+    return Weighted(value, shares, max(0.0, 1.0 - inside))
+
+
+def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
+    """The place of the token that holds the digit of the score.
+
+    The first place after any thoughts where the reply gives this score: what repeats it later is bound to.
+    """
+    text = "".join(token.token for token in tokens)
+    ends = list(accumulate(len(token.token) for token in tokens))
+    body = max((found.end() for found in _THOUGHTS_END.finditer(text)), default=0)
+    spots = [found.start(1) for found in _IN_JSON.finditer(text, body) if int(found[1]) == score]
+    if not spots and (alone := _ALONE.match(text, body)) and int(alone[1]) == score:
+        spots = [alone.start(1)]
+    if not spots:
+        raise ReplyError(f"no token of the reply holds its score, {score}, so it has no probabilities")
+    return next(place for place, end in enumerate(ends) if spots[0] < end)
+
+
+def read_digit(token: str) -> int | None:
+    """The score that a token would have written in the place of the one drawn; None for anything else.
+
+    >>> [read_digit(token) for token in ("4", ' "4', "4}", "10", "4.5", "four", "0")]
+    [4, 4, 4, None, None, None, None]
+    """
+    found = _DIGIT.fullmatch(token)
+    return int(found[1]) if found else None
