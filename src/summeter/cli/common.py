@@ -37,7 +37,8 @@ def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
         seed = _seed(run)
         pairs = [one.model_dump() for one in run.pairs(seed=seed)]
         rows = run.summary(seed=seed).to_dicts()
-        print_json(rows, pairs=pairs, counts=run.manifest.counts, coverage=run.manifest.coverage)
+        replies = [{**one.model_dump(), "success": one.success} for one in run.replies()]
+        print_json(rows, pairs=pairs, replies=replies, counts=run.manifest.counts, coverage=run.manifest.coverage)
         return
     if not quiet:
         show_scores(run)
@@ -48,7 +49,7 @@ def show_scores(run: Run) -> None:
     """Print the table of systems, then that of pairs; of a run that only compares, the latter alone."""
     from rich.console import Console
 
-    from summeter.report import pairs, ranking
+    from summeter.report import pairs, ranking, reliabilities, trust
 
     console, seed = Console(), _seed(run)
     table, compared = run.summary(seed=seed), run.pairs(seed=seed)
@@ -57,6 +58,9 @@ def show_scores(run: Run) -> None:
     if len(table) and compared:
         console.print()
     pairs(compared, console)
+    trust(reliabilities([run]), console)
+    for count in run.replies():
+        typer.echo(count)
 
 
 def _seed(run: Run) -> int:

@@ -24,6 +24,7 @@ from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
 from summeter.records import Item, Judgment, Unit, UsageError, digest, signature
+from summeter.scoring import reply_counts
 from summeter.store.calls import CallStore
 from summeter.store.dataset import Dataset, load, save
 from summeter.store.faults import Faults
@@ -37,7 +38,8 @@ NAME = re.compile(r"(?!.*\.\.)[\w.\-+ ]{1,80}")  # of an evaluator: it names fil
 
 
 class Imported(NamedTuple):
-    """What became of one judge's rows: how many there were, and how many could be used, by reason where not."""
+    """What became of one judge's rows: how many there were, and how many could be used, by reason where not;
+    `faults` counts those by class (`REPLY_FAULTS`)."""
 
     judge: str
     signature: str
@@ -48,6 +50,7 @@ class Imported(NamedTuple):
     failed: int
     absent: int
     reasons: dict[str, int]
+    faults: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -301,10 +304,12 @@ class _Judge:
         for row in self.rows:
             judged.setdefault(item_key(row.item), []).extend(self._judgments(row, store))
         ok = failed = 0
+        written: list[Judgment] = []
         reasons: dict[str, int] = {}
         for key, judgments in judged.items():
             bad = [one for one in judgments if one.status in {"unparsed", "refused"}]
             journal.judged(self.entry, key, judgments)
+            written += judgments
             for aspect in dict.fromkeys(one.aspect for one in bad):
                 of_aspect = [one for one in bad if one.aspect == aspect]
                 journal.failed(failure(self.entry, key, of_aspect[0].status, of_aspect[0].reason or "", of_aspect))
@@ -317,7 +322,7 @@ class _Judge:
             journal.judged(self.entry, key, judgments)
         return Imported(
             self.entry.name, self.signature, self.aspects, len(self.rows), repeated.get(self.rows[0].judge, 0),
-            ok, failed, len(absent), reasons,
+            ok, failed, len(absent), reasons, next((dict(one.faults) for one in reply_counts(written)), {}),
         )  # fmt: skip
 
     def _judgments(self, row: Raw, store: CallStore) -> list[Judgment]:

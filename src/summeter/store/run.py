@@ -19,11 +19,13 @@ from pydantic import ValidationError
 from summeter.records import InputError, Judgment, Record, Status, UsageError
 from summeter.scoring import (
     PairScore,
+    ReplyCount,
     Score,
     SystemTable,
     dedupe,
     pair_scores,
     preferences,
+    reply_counts,
     summary_scores,
     system_scores,
 )
@@ -133,6 +135,10 @@ class RunFolder:
     def pairs(self, *, seed: int | None = None) -> list[PairScore]:
         """Mean preferences of each pair of systems by judge and aspect; empty where nothing compares."""
         return pair_scores(preferences(self.judgments()), seed=self.seed if seed is None else seed)
+
+    def replies(self) -> list[ReplyCount]:
+        """How many of each judge's replies could be used, and what was wrong with the others, by class."""
+        return reply_counts(self.judgments())
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"

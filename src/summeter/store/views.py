@@ -15,6 +15,7 @@ from summeter.scoring import (
     coverage,
     pair_scores,
     preferences,
+    reply_counts,
     summary_scores,
     system_scores,
 )
@@ -67,4 +68,5 @@ def _summary(
         "ranking": table.ranking(),
         "rows": table.to_dicts(),
         "pairs": [one.model_dump() for one in pairs],
+        "replies": [{**one.model_dump(), "success": one.success} for one in reply_counts(judgments)],
     }
