@@ -24,6 +24,12 @@ Page = Annotated[
 ]
 
 
+Tolerance = Annotated[
+    float | None,
+    typer.Option(min=-1, max=1, help="Flag systems where a judge's RTS and MCQ correlate less (default 0.4)."),
+]
+
+
 def rescore(run: Folder, as_json: AsJson = False) -> None:
     """Rebuild RUN's scores, summary and report from its judgments. No model is asked."""
     from summeter.engine.rescore import rescore as again
@@ -31,12 +37,14 @@ def rescore(run: Folder, as_json: AsJson = False) -> None:
     tell(again(run), as_json=as_json)
 
 
-def report(runs: Folders = None, study: StudyFiles = None, out: Page = None) -> None:
+def report(
+    runs: Folders = None, study: StudyFiles = None, out: Page = None, tolerance: Tolerance = None,
+) -> None:  # fmt: skip
     """Draw one HTML page of runs, of studies, or of both. No model is asked, nothing is fetched."""
     from summeter.engine.runs import Run
     from summeter.meta.results import read_study
     from summeter.records import UsageError
-    from summeter.report import html
+    from summeter.report import TOLERANCE, html
 
     folders = runs or []
     if not folders and not study:
@@ -45,4 +53,5 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None) -> 
         raise UsageError("a page of studies alone lies in no run: say where with -o PAGE.html")
     target = out if out is not None else folders[0] / "report.html"
     parts: list[RunFolder | Study] = [*(Run(folder) for folder in folders), *(read_study(file) for file in study or [])]
-    typer.echo(f"report: {html(parts, target)}")
+    chosen = TOLERANCE if tolerance is None else tolerance
+    typer.echo(f"report: {html(parts, target, tolerance=chosen)}")

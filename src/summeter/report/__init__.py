@@ -1,5 +1,5 @@
 """PAGES: runs and studies for readers. `html` writes the report, `ranking` prints the table of systems and `pairs` that
-of pairs, `markdown` gives both as text.
+of pairs, `trust` which systems' ratings are to be checked (`reliabilities`), `markdown` gives all as text.
 
 Nothing here asks a model: a page is a view of what runs and studies hold. (`html` is the function; it hides the module
 of that name, whose contents nobody else needs.)
@@ -7,6 +7,7 @@ of that name, whose contents nobody else needs.)
 
 from summeter.report.build import page
 from summeter.report.html import html, render
-from summeter.report.terminal import markdown, pairs, ranking
+from summeter.report.reliability import TOLERANCE, reliabilities
+from summeter.report.terminal import markdown, pairs, ranking, trust
 
-__all__ = ["html", "markdown", "page", "pairs", "ranking", "render"]
+__all__ = ["TOLERANCE", "html", "markdown", "page", "pairs", "ranking", "reliabilities", "render", "trust"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from summeter.report.study_blocks import StudyBlock
+from summeter.report.study_blocks import Reliability, StudyBlock
 from summeter.report.words import Kind
 
 
@@ -390,6 +390,7 @@ class Page(NamedTuple):
     panels: tuple[Panel, ...]
     heats: tuple[Heat, ...]
     duels: tuple[HeadToHead, ...]
+    reliabilities: tuple[Reliability, ...]
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]
     deck: Deck

@@ -16,6 +16,7 @@ from summeter.report.compare import comparisons
 from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
+from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.standing import rank_tables, verdict
 from summeter.report.strengths import heats, panels
 from summeter.report.studies import about, studies
@@ -27,14 +28,18 @@ from summeter.store.run import RunFolder, counts
 # Names that say nothing: the name of the file or folder around them says more.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
 # The choices that bear on the numbers. Endpoints and time limits do not, and an endpoint may name a host.
-_BEARING = ("limit", "seed", "temperature", "max_tokens")
+_BEARING = ("limit", "seed", "temperature", "max_reply", "repeats")
 # A heading of more names is no heading.
 _NAMED = 2
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 
 
-def page(parts: Sequence[RunFolder | Study], *, title: str | None = None) -> Page:
+def page(
+    parts: Sequence[RunFolder | Study], *, title: str | None = None, tolerance: float = TOLERANCE
+) -> Page:  # fmt: skip
     """The blocks of a report over runs and studies, in any order. The first run is the one others are compared with.
+
+    Systems on which a judge agrees with itself less than `tolerance` are flagged.
 
     Raises UsageError without a run or a study, and for anything else among them.
     """
@@ -52,7 +57,8 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None) -> Pag
         heads=tuple(_head(view) for view in seen), tables=tables,
         panels=panels(seen[0], found, tables[0]) if tables else (),
         heats=heats(seen[0], found, order) if seen else (),
-        duels=head_to_head(seen, found), studies=studies(given), failures=failures(seen, found, on_page), deck=deck,
+        duels=head_to_head(seen, found), reliabilities=reliabilities(runs, tolerance=tolerance),
+        studies=studies(given), failures=failures(seen, found, on_page), deck=deck,
         comparisons=comparisons(seen, found, builder.where, position),
         signed=tuple(_signed(seen[source.run], source) for source in found),
         provenance=tuple(_provenance(view) for view in seen), glossary=_glossary(deck),
@@ -138,7 +144,8 @@ def _provenance(view: RunView) -> Provenance:
         splitter=manifest.data.splitter, summeter=manifest.summeter, python=manifest.python,
         intervals=_intervals(view),
         options=tuple(
-            (name, str(value)) for name in _BEARING if (value := manifest.options.get(name)) is not None
+            (name, str(value)) for name in _BEARING
+            if (value := manifest.options.get(name)) is not None and (name, value) != ("repeats", 1)
         ),
         replayed_from=PurePath(manifest.replayed_from).name if manifest.replayed_from else None,
         replay=_replay(view), rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
@@ -156,8 +163,8 @@ def _replay(view: RunView) -> str | None:
     if not judges or any(judge.imported for judge in judges):
         return None
     parts = ["summeter", "score", f"{view.name}/data"]
-    for judge in judges:
-        parts += ["-e", _spec(judge)]
+    for spec in dict.fromkeys(map(_spec, judges)):
+        parts += ["-e", spec]
     models = {role: model for judge in judges for role, model in judge.models.items()}
     for role, model in models.items():
         parts += ["-m", f"{role}={model}"]
@@ -165,7 +172,7 @@ def _replay(view: RunView) -> str | None:
     for name in _BEARING:
         # A temperature of None means "the provider's own", which is not the default here.
         value = "none" if name == "temperature" and name in options and options[name] is None else options.get(name)
-        if value is not None and (name, value) != ("temperature", 0):
+        if value is not None and (name, value) not in {("temperature", 0), ("repeats", 1)}:
             parts += [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*parts, "--replay", view.name, "-o", f"{view.name}-again"])
 

@@ -19,6 +19,7 @@ from summeter.meta.results import Study, show_p
 from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.island import island
+from summeter.report.reliability import TOLERANCE
 from summeter.report.words import STATUS, count, interval, number, ordinal
 from summeter.store.atomic import write_text
 from summeter.store.run import RunFolder
@@ -33,19 +34,22 @@ DRAWN = 100.0
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
-def html(parts: Sequence[RunFolder | Study], out: str | Path, *, title: str | None = None) -> Path:
+def html(
+    parts: Sequence[RunFolder | Study], out: str | Path, *, title: str | None = None, tolerance: float = TOLERANCE
+) -> Path:  # fmt: skip
     """Write the report of runs and studies (what `sm.meta` returns) to `out`, whole or not at all; returns its path.
 
     With two or more runs the first is the one that the others are compared with; studies may stand anywhere among
-    them, or alone. `title` stands in place of the name of the data. No model is asked and nothing of the runs is
-    changed.
+    them, or alone. `title` stands in place of the name of the data. Where a judge rated an aspect both as RTS and as
+    MCQ, systems on which the two correlate (Spearman) less than `tolerance` are flagged. No model is asked and nothing
+    of the runs is changed.
 
     Raises UsageError without a run or a study, InputError where a run's files are damaged.
 
         html([run, sm.meta.correlate(run, gold)], "page.html")
     """
     target = Path(out)
-    write_text(target, render(page(parts, title=title)))
+    write_text(target, render(page(parts, title=title, tolerance=tolerance)))
     return target
 
 

@@ -46,3 +46,29 @@ class StudyBlock(NamedTuple):
     signatures: tuple[str, ...]
     people: tuple[str, ...]
     intervals: tuple[str, ...]
+
+
+class Reliable(NamedTuple):
+    """How far one judge, asked in two ways, agrees with itself on a system's `n` summaries: rho, and in words.
+
+    `flagged` where that is under the tolerance, or cannot be told.
+    """
+
+    system: str
+    value: float | None
+    n: int
+    missing: int
+    flagged: bool
+    words: str
+
+
+class Reliability(NamedTuple):
+    """Reliability of a judge's ratings on one aspect, system by system; `said` is the outcome in a sentence."""
+
+    title: str
+    judge: str
+    model: str | None
+    signature: str
+    tolerance: float
+    systems: tuple[Reliable, ...]
+    said: str

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from summeter.report.study_blocks import Reliability
 from summeter.report.words import NEUTRAL, count, gloss, interval, number, same, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
 
@@ -67,6 +68,17 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
+def trust(blocks: Sequence[Reliability], console: Console) -> None:
+    """Print, for each aspect rated in two ways, on which systems the judge is not to be trusted blindly."""
+    for block in blocks:
+        console.print(_clean(f"reliability: {_trusted(block)}"), markup=False, highlight=False, soft_wrap=True)
+
+
+def _trusted(block: Reliability) -> str:
+    values = ", ".join(f"{one.system} {number(one.value)}{' !' if one.flagged else ''}" for one in block.systems)
+    return f"{block.said} rho by system: {values}".replace("−", "-").replace("–", "-")
+
+
 def _groups(scores: Sequence[PairScore]) -> list[list[PairScore]]:
     found: dict[Key, list[PairScore]] = {}
     for one in scores:
@@ -97,15 +109,20 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
     return [_clean(note) for note in notes]
 
 
-def markdown(table: SystemTable, pairs: Sequence[PairScore] = ()) -> str:
+def markdown(
+    table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()
+) -> str:  # fmt: skip
     """The table as Markdown: one row a system, cells such as `0.91 [0.88, 0.94] n=18`, then the signatures.
 
-    `pairs` (a run's `pairs()`) follow in a table of their own. Names are escaped, so that a system called
-    `a|b` stays in its cell.
+    `pairs` (a run's `pairs()`) follow in a table of their own, then `reliabilities([run])`, a line each. Names are
+    escaped, so that a system called `a|b` stays in its cell.
     """
-    if not len(table):
-        return _markdown_pairs(pairs) if pairs else "Nothing has been scored yet.\n"
-    return _markdown_ranking(table) + (f"\n{_markdown_pairs(pairs)}" if pairs else "")
+    if not len(table) and not pairs:
+        return "Nothing has been scored yet.\n"
+    parts = [_markdown_ranking(table)] if len(table) else []
+    parts += [_markdown_pairs(pairs)] if pairs else []
+    parts += [f"- Reliability: {_escape(_trusted(block))}\n" for block in reliabilities]
+    return "\n".join(parts)
 
 
 def _markdown_pairs(scores: Sequence[PairScore]) -> str:

@@ -1,0 +1,98 @@
+"""Can a judge's ratings of a system be trusted? RTS against MCQ, system by system (Shen et al., 2023, section 5).
+
+One judge asked for a rating in two ways ought to say the same. Where its two answers hardly go together on a system's
+summaries, the paper finds its ratings of that system to agree less with people too: look at some by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from summeter.meta.grids import Draws
+from summeter.meta.reliability import Trust, reliability
+from summeter.meta.results import Row
+from summeter.report.study_blocks import Reliability, Reliable
+from summeter.report.words import count, gloss, number
+from summeter.store.run import RunFolder
+
+TOLERANCE = 0.4
+"""The r below which a system is flagged. The paper leaves it open; by its Table 29 every third rating of ChatGPT lies
+below this one."""
+TWICE = (("rts", "mcq"), ("rts2", "mcq2"))
+"""Judges that ask for one rating in two ways."""
+COEFFICIENT = "spearman"
+
+
+def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) -> tuple[Reliability, ...]:
+    """One block for each aspect that one model rated in both ways, in a run or in runs over the same data."""
+    by_data: dict[str, list[RunFolder]] = {}
+    for run in runs:
+        by_data.setdefault(run.manifest.data.hash, []).append(run)
+    return tuple(
+        block
+        for group in by_data.values()
+        for names in TWICE
+        if _both(group, names)
+        for block in _blocks(group, names, tolerance)
+    )
+
+
+def _both(runs: Sequence[RunFolder], names: tuple[str, str]) -> bool:
+    """Whether both judges rated one aspect: only then is anything read."""
+    first, second = (
+        {aspect for run in runs for judge in run.manifest.judges if judge.name == name for aspect in judge.aspects}
+        for name in names
+    )
+    return bool(first & second)
+
+
+def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float) -> list[Reliability]:
+    trust = Trust(judges=names, coefficients=(COEFFICIENT,), dependence=False)
+    aspects = [
+        aspect for run in runs for judge in run.manifest.judges if judge.name in names for aspect in judge.aspects
+    ]
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in reliability(list(runs), aspect=list(dict.fromkeys(aspects)), trust=trust, draws=Draws(0)).rows:
+        # One model, and one repeat: two models that differ say nothing of either.
+        if row.study == "reliability" and " + " not in (row.model or "") and _alike(row.signature or ""):
+            found.setdefault((row.aspect or "", row.signature or ""), []).append(row)
+    return [_block(rows, names, tolerance) for rows in found.values()]
+
+
+def _alike(signatures: str) -> bool:
+    repeats = [[part for part in one.split("|") if part.startswith("rep:")] for one in signatures.split(" + ")]
+    return all(one == repeats[0] for one in repeats)
+
+
+def _block(rows: Sequence[Row], names: tuple[str, str], tolerance: float) -> Reliability:
+    first = rows[0]
+    found = [_reliable(row, tolerance) for row in rows]
+    return Reliability(
+        title=gloss(first.aspect or "").title, judge=" and ".join(names), model=first.model,
+        signature=first.signature or "", tolerance=tolerance, systems=tuple(found),
+        said=_said(gloss(first.aspect or "").title, names, found, tolerance),
+    )  # fmt: skip
+
+
+def _reliable(row: Row, tolerance: float) -> Reliable:
+    # As the study's own verdict: a difference in the thirteenth digit is rounding.
+    low = row.value is None or round(row.value, 12) < tolerance
+    documents = count(row.n, "summary", "summaries")
+    if row.value is None:
+        words = f"cannot be told over {documents}: {row.reason or 'undefined'}"
+    elif low:
+        words = f"low: check this system's scores by hand (over {documents})"
+    else:
+        words = f"as asked for (over {documents})"
+    return Reliable(row.system or "", row.value, row.n, row.missing, low, words)
+
+
+def _said(title: str, names: tuple[str, str], found: Sequence[Reliable], tolerance: float) -> str:
+    flagged = [one.system for one in found if one.flagged]
+    both = f"On {title}, {names[0]} and {names[1]}"
+    if not flagged:
+        return f"{both} go together on every system (rho of at least {number(tolerance)})."
+    return (
+        f"{both} hardly go together on {count(len(flagged), 'system')} of {len(found)} (rho under {number(tolerance)}, "
+        f"or none): {', '.join(flagged)}. The judge's scores of these are to be checked by hand."
+    )

@@ -1,0 +1,84 @@
+"""Reports flag systems on which one judge, asked in two ways, does not agree with itself."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from report import fake_runs as fake
+from rich.console import Console
+
+from summeter.records import Document, Judgment, Summary
+from summeter.report import html, markdown, reliabilities, trust
+from summeter.store.manifest import JudgeEntry
+from summeter.store.run import RunFolder
+
+# Ratings on d0, d1, d2. Spearman of the two: aster 1; birch -1; cedar is constant in one, so there is none.
+RTS = {"aster": (1, 2, 3), "birch": (1, 2, 3), "cedar": (2, 2, 2)}
+MCQ = {"aster": (2, 4, 5), "birch": (3, 2, 1), "cedar": (1, 2, 3)}
+ROWS: list[fake.Row] = [
+    {"doc_id": f"d{n}", "system": system, "document": f"It rained on day {n}.", "summary": f"Rain, says {system}."}
+    for n in range(3)
+    for system in RTS
+]
+
+
+def entry(name: str, model: str = "scripted/one", aspect: str = "coherence") -> JudgeEntry:
+    signature = f"{name}|judge:{model}|aspect:{aspect}|v:1"
+    return JudgeEntry(
+        name=name, signature=signature, model=model, models={"judge": model}, aspects=(aspect,), reduce="share",
+        file=f"{name}.{aspect}.{model[-3:]}",
+    )  # fmt: skip
+
+
+def rate(document: Document, summary: Summary, judge: JudgeEntry) -> list[Judgment]:
+    table = RTS if judge.name == "rts" else MCQ
+    value = float(table[summary.system][int(document.id[1:])])
+    return [fake.judgment(document, summary, judge, judge.aspects[0], unit="summary", value=value, reason="so")]
+
+
+def make(folder: Path, *judges: JudgeEntry) -> RunFolder:
+    return fake.make(folder, ROWS, tuple((judge, rate) for judge in judges))
+
+
+def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", entry("rts"), entry("mcq"))
+    (block,) = reliabilities([run])
+    assert [(one.system, one.value, one.flagged) for one in block.systems] == [
+        ("aster", pytest.approx(1.0), False), ("birch", pytest.approx(-1.0), True), ("cedar", None, True),
+    ]  # fmt: skip
+    assert "constant" in block.systems[2].words
+    assert block.said.startswith("On coherence, rts and mcq hardly go together on 2 systems of 3 (rho under 0.40")
+
+
+def test_the_tolerance_is_a_setting(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", entry("rts"), entry("mcq"))
+    (block,) = reliabilities([run], tolerance=-1.0)
+    assert [one.flagged for one in block.systems] == [False, False, True]
+    page = html([run], tmp_path / "page.html", tolerance=-1.0).read_text("utf-8")
+    assert "rho under −1.00" in page
+
+
+def test_page_terminal_and_markdown_say_so(tmp_path: Path) -> None:
+    run = make(tmp_path / "run", entry("rts"), entry("mcq"))
+    page = html([run], tmp_path / "page.html").read_text("utf-8")
+    assert 'id="reliability"' in page
+    assert page.count('<span class="badge">check</span>') == 2
+    out = StringIO()
+    trust(reliabilities([run]), Console(file=out, width=80))
+    assert "rho by system: aster 1.00, birch -1.00 !, cedar - !" in out.getvalue()
+    assert "- Reliability: On coherence" in markdown(run.summary(), (), reliabilities([run]))
+
+
+def test_two_runs_over_the_same_data_are_one(tmp_path: Path) -> None:
+    one, two = make(tmp_path / "one", entry("rts")), make(tmp_path / "two", entry("mcq"))
+    assert len(reliabilities([one, two])) == 1
+    assert reliabilities([one]) == ()
+
+
+@pytest.mark.parametrize("other", [entry("mcq", "scripted/two"), entry("mcq", aspect="fluency"), entry("stareval")])
+def test_another_model_aspect_or_question_says_nothing_of_this_one(tmp_path: Path, other: JudgeEntry) -> None:
+    run = make(tmp_path / "run", entry("rts"), other)
+    assert reliabilities([run]) == ()
+    assert 'id="reliability"' not in html([run], tmp_path / "page.html").read_text("utf-8")
