@@ -65,7 +65,7 @@ def top(scores: Sequence[float], share: float) -> list[int]:
 
 
 def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str], list[float]]:
-    """Scores made elsewhere, by (document, text shown); `sentences` counts each document's. Faults by line and field."""
+    """Scores made elsewhere, by (document, text shown); `sentences` counts each document's."""
     faults = Faults(str(file))
     found: dict[tuple[str, str], list[float]] = {}
     for line, row in read_rows(file, faults, format_of(file, None)):

@@ -46,7 +46,7 @@ class Desk:
         self.names = Names(folder.keys.secret)
         order, overlap = [one.key for one in self.tasks.work], self.campaign.answers_per_item
         lease = int(self.campaign.batch.lease_minutes * 60_000)
-        self.fresh = lambda: State(order, overlap, lease)
+        self.fresh: Callable[[], State] = lambda: State(order, overlap, lease)
         self.log: EventLog[State] = EventLog(place, self.fresh, owner=folder.owner, readonly=readonly, clock=clock)
         self._known: dict[str, dict[str, str]] = {}
 

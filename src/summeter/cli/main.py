@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from summeter._version import __version__
-from summeter.cli import audit, bench, data, gate, meta, outputs, reports, score, show
+from summeter.cli import annotate, audit, bench, data, gate, meta, outputs, reports, score, show
 
 app = typer.Typer(
     name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
@@ -56,6 +56,7 @@ app.command("report")(reports.report)
 app.command("gate")(gate.gate)
 app.add_typer(data.app, name="data", help="Look at data, check it, turn it into a dataset folder.")
 app.add_typer(outputs.app, name="outputs", help="Bring in raw outputs and scores of earlier experiments.")
+app.add_typer(annotate.app, name="annotate", help="Have people judge summaries: campaigns that lose nothing.")
 app.add_typer(meta.app, name="meta", help="Judge the judges: studies of runs against people.")
 app.add_typer(bench.app, name="bench", help="Build a benchmark of summaries.")
 app.add_typer(audit.app, name="audit", help="Try what a judge withstands.")

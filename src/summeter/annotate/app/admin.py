@@ -51,8 +51,8 @@ def add_routes(app: web.Application, desk: Desk, page: Page) -> None:
     app.router.add_get("/api/admin/session", gate.reads(session))
     app.router.add_get("/api/admin/status", gate.reads(figures))
     app.router.add_get("/api/admin/people", gate.reads(everybody))
-    app.router.add_post("/api/admin/exclude", gate.writes(_rule(desk, desk.exclude)))
-    app.router.add_post("/api/admin/reinstate", gate.writes(_rule(desk, desk.reinstate)))
+    app.router.add_post("/api/admin/exclude", gate.writes(_rule(desk.exclude)))
+    app.router.add_post("/api/admin/reinstate", gate.writes(_rule(desk.reinstate)))
 
 
 class Gate:
@@ -99,7 +99,7 @@ async def _look(desk: Desk, read: Callable[[Turn[State]], Any]) -> Any:
     return await asyncio.wrap_future(desk.log.submit(read))
 
 
-def _rule(desk: Desk, rule: Callable[..., Any]) -> Request:
+def _rule(rule: Callable[..., Any]) -> Request:
     async def handle(request: web.Request) -> web.StreamResponse:
         body = await body_of(request)
         annotator, reason = body.get("annotator"), body.get("reason")

@@ -19,11 +19,12 @@ CSRF = "X-CSRF-Token"
 def policy(platform: Platform) -> str:
     """The content security policy: our own files, and nothing written into a page."""
     forms = " ".join(part for part in ("'self'", platform.forms) if part)
+    frames = platform.frames or "'none'"
     return "; ".join(
         [
             "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'",
             "font-src 'self'", f"form-action {forms}", "base-uri 'none'",
-            f"frame-ancestors {platform.frames or "'none'"}", "require-trusted-types-for 'script'",
+            f"frame-ancestors {frames}", "require-trusted-types-for 'script'",
             "trusted-types 'none'",
         ]
     )  # fmt: skip

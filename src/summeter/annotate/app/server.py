@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,9 +65,10 @@ class _Pages:
         }  # fmt: skip
         self.texts = {"consent": markdown(one.consent), "instructions": markdown(one.instructions)}
 
-    def page(self, name: str, *, status: int = 200, **more: Any) -> web.Response:
-        """A page as a response."""
-        text = self._environment.get_template(name).render(campaign=self._campaign, static="/static", **more)
+    def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
+        """A page as a response; `more` is what only this template gets."""
+        given = {"campaign": self._campaign, "static": "/static", **(more or {})}
+        text = self._environment.get_template(name).render(given)
         return web.Response(text=text, content_type="text/html", status=status)
 
 
@@ -89,7 +90,7 @@ def markdown(text: str) -> Markup:
     from markdown_it import MarkdownIt
     from markupsafe import Markup
 
-    return Markup(MarkdownIt("commonmark", {"html": False}).render(text))
+    return Markup(MarkdownIt("commonmark", {"html": False}).render(text))  # noqa: S704 - its own escaping
 
 
 @web.middleware
@@ -140,7 +141,7 @@ async def _work(request: web.Request) -> web.StreamResponse:
         return _pages(request).page("nobody.html", status=401)
     framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
     pages = _pages(request)
-    return pages.page("work.html", framed=framed, **pages.texts)
+    return pages.page("work.html", more={"framed": framed, **pages.texts})
 
 
 async def _session(request: web.Request) -> web.StreamResponse:

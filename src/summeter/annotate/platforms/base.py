@@ -31,6 +31,8 @@ class Platform(ABC):
     """One platform."""
 
     name: ClassVar[str]
+    link: ClassVar[str] = ""
+    """The query that the platform fills in."""
     forms: ClassVar[str] = ""
     """Where a page may send a form, for the content security policy."""
     frames: ClassVar[str] = ""

@@ -23,6 +23,7 @@ class Prolific(Platform):
     """Its links and CSV, as its help pages give them."""
 
     name = "prolific"
+    link = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The participant of a link."""

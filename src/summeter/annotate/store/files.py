@@ -36,11 +36,12 @@ def import_events(desk: Desk, file: Path) -> int:
     """
     events = list(_read(desk, file))
     last = 0
-    mine = desk.log.events()
-    for event, (line, given) in zip(mine, ((one.seq + 1, one) for one in events), strict=False):
-        last = event.seq
-        if line_of(event) != line_of(given):
-            raise InputError.at(file, line, None, f"event {given.seq} is another than the log's; nothing was imported")
+    for mine, given in zip(desk.log.events(), events, strict=False):
+        last = mine.seq
+        if line_of(mine) != line_of(given):
+            raise InputError.at(
+                file, given.seq + 1, None, f"event {given.seq} is another than the log's; nothing was imported"
+            )
     added = [one for one in events if one.seq > last]
     if added and desk.log.last_seq > last:
         raise InputError.at(file, None, None, "the log has grown meanwhile; try again")

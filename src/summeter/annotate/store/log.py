@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class Turn(Generic[S]):
-    """A command's hold on the state: `now` (milliseconds), `last` (the latest seq), and `emit`, which applies an event."""
+    """A command's hold on the state: `now` (milliseconds), `last` (the latest seq), and `emit` (applied at once)."""
 
     def __init__(self, state: S, now: int, last: int) -> None:
         self.state = state

@@ -1,0 +1,59 @@
+"""Files out of a campaign and in: judgments, a platform's CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from summeter.annotate.folder import JUDGMENTS
+from summeter.annotate.judgments import judgments_of
+from summeter.annotate.platforms import platform_named
+from summeter.annotate.platforms.base import write_csv
+from summeter.store.atomic import write_lines, write_text
+
+if TYPE_CHECKING:
+    from summeter.annotate.desk import Desk
+    from summeter.annotate.platforms.base import Said
+    from summeter.annotate.state import State
+    from summeter.annotate.store.log import Turn
+
+
+def write_judgments(desk: Desk) -> dict[Path, int]:
+    """Rebuild the views in judgments/; the number of judgments by file. Adjudicated ones only where there are any."""
+    sets = {"human.raw": judgments_of(desk), "human.adjudicated": judgments_of(desk, adjudicated=True)}
+    written: dict[Path, int] = {}
+    for name, found in sets.items():
+        if found or name == "human.raw":
+            path = desk.folder.folder / JUDGMENTS / f"{name}.jsonl"
+            written[path] = write_lines(path, (one.model_dump_json(exclude_none=True) for one in found))
+    return written
+
+
+def write_csv_of(desk: Desk, file: Path) -> int:
+    """Write people and outcomes as the campaign's platform reads them; returns the number of people."""
+    platform = platform_named(desk.campaign.platform.name)
+    write_text(file, write_csv(platform.columns(), platform.rows(desk)))
+    return len(desk.state.people)
+
+
+def import_csv(desk: Desk, file: Path) -> tuple[int, int]:
+    """Note what the platform's CSV says of people; (noted, rows about people who never took part).
+
+    What was noted already is not noted again.
+    """
+    name = desk.campaign.platform.name
+    said = platform_named(name).read(file)
+
+    def decide(turn: Turn[State]) -> tuple[int, int]:
+        known = {one.visitor["id"]: one for one in turn.state.people.values() if one.visitor["platform"] == name}
+        noted = [one for one in said if one.id in known]
+        for one in noted:
+            _note(turn, known[one.id].annotator, one)
+        return len(noted), len(said) - len(noted)
+
+    return desk.log.do(decide)
+
+
+def _note(turn: Turn[State], annotator: str, said: Said) -> None:
+    if turn.state.people[annotator].platform != said.data["status"]:
+        turn.emit("platform", annotator, data=dict(said.data))

@@ -1,0 +1,194 @@
+"""`summeter annotate`: campaigns in which people judge summaries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from summeter.cli.common import AsJson, print_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from summeter.annotate.folder import CampaignFolder
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+Campaign = Annotated[
+    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", exists=True, file_okay=False)
+]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database", metavar="URL", envvar="SUMMETER_ANNOTATE_DATABASE",
+        help="postgresql://USER@HOST/NAME in place of the folder's SQLite file.",
+    ),
+]  # fmt: skip
+
+
+@app.callback()
+def _group() -> None:
+    """Campaigns in which people judge summaries. Calls no model."""
+
+
+@app.command()
+def new(
+    file: Annotated[
+        Path, typer.Argument(metavar="CAMPAIGN.yaml", help="What is asked, of whom.", exists=True, dir_okay=False)
+    ],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="CAMPAIGN", help="The folder to make.")],
+) -> None:
+    """Check CAMPAIGN.yaml and its data, and make the campaign's folder: whole, or not at all."""
+    from summeter.annotate.build import build
+    from summeter.annotate.folder import CampaignFolder
+
+    made = CampaignFolder(build(file, folder))
+    tasks, one = made.tasks, made.campaign
+    typer.echo(
+        f"{one.name}: {len(tasks.work)} tasks of {one.kind}, {one.answers_per_item} answers each; "
+        f"{len(tasks.checks)} attention checks, {len(tasks.training)} for training"
+    )
+    typer.echo(f"written to {folder}; next: summeter annotate serve {folder}")
+
+
+@app.command()
+def serve(
+    campaign: Campaign,
+    host: Annotated[str, typer.Option(help="Where to listen; default: this machine only.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free port.", min=0, max=65535)] = 8300,
+    database: Database = None,
+) -> None:
+    """Serve CAMPAIGN's pages until interrupted. What was acknowledged is committed."""
+    import asyncio
+
+    from summeter.annotate.app.server import serve as run
+    from summeter.annotate.folder import CampaignFolder
+
+    folder = CampaignFolder(campaign)
+
+    def ready(address: str) -> None:
+        for line in _addresses(folder, address):
+            typer.echo(line)
+
+    with folder.open(database) as desk:
+        asyncio.run(run(desk, host, port, ready))
+    typer.echo("stopped; every acknowledged answer is stored", err=True)
+
+
+@app.command()
+def status(campaign: Campaign, database: Database = None, as_json: AsJson = False) -> None:
+    """Say how far CAMPAIGN is, and how its people do. May be asked while it is served."""
+    import time
+
+    from rich.console import Console
+
+    from summeter.annotate import status as figures
+    from summeter.annotate.folder import CampaignFolder
+
+    with CampaignFolder(campaign).open(database, readonly=True) as desk:
+        found = figures.status(desk, desk.state, int(time.time() * 1000), desk.log.last_seq)
+        people = figures.people(desk, desk.state)
+    if as_json:
+        print_json(people, status=found)
+        return
+    typer.echo("\n".join(_overview(found)))
+    if people:
+        Console().print(_table(people))
+
+
+@app.command()
+def export(
+    campaign: Campaign,
+    events: Annotated[
+        Path | None, typer.Option("--events", metavar="FILE", help="The whole log as JSON Lines, for `import`.")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="People and outcomes, for the campaign's platform.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FOLDER", help="The data with the judgments, as a dataset folder.")
+    ] = None,
+    database: Database = None,
+) -> None:
+    """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
+    from summeter.annotate.export import write_csv_of, write_judgments
+    from summeter.annotate.folder import CampaignFolder
+    from summeter.annotate.store.files import export_events
+    from summeter.store.dataset import save
+
+    folder = CampaignFolder(campaign)
+    with folder.open(database, readonly=True) as desk:
+        for path, count in write_judgments(desk).items():
+            typer.echo(f"{count} judgments written to {path}")
+        if events is not None:
+            typer.echo(f"{export_events(desk, events)} events written to {events}")
+        if csv is not None:
+            typer.echo(f"{write_csv_of(desk, csv)} people written to {csv}")
+        if data is not None:
+            save(folder.dataset(desk), data)
+            typer.echo(f"dataset written to {data}")
+
+
+@app.command("import")
+def import_(
+    campaign: Campaign,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Events, or a platform's CSV.", exists=True, dir_okay=False)
+    ],
+    database: Database = None,
+) -> None:
+    """Add to CAMPAIGN what an export of its own holds, or what its platform's CSV says of people."""
+    from summeter.annotate.export import import_csv
+    from summeter.annotate.folder import CampaignFolder
+    from summeter.annotate.store.files import import_events
+
+    with CampaignFolder(campaign).open(database) as desk:
+        if file.suffix.lower() == ".csv":
+            noted, unknown = import_csv(desk, file)
+            typer.echo(f"{noted} people noted, {unknown} rows about people who never took part")
+        else:
+            typer.echo(f"{import_events(desk, file)} events added")
+
+
+def _addresses(folder: CampaignFolder, address: str) -> list[str]:
+    from summeter.annotate.platforms import platform_named
+
+    platform = platform_named(folder.campaign.platform.name)
+    lines = [f"{name}: {address}/{query}" for name, query in folder.links().items()]
+    if platform.name != "local":
+        lines.append(f"study link: {address}/{platform.link}")
+    lines += [f"preview: {address}/?preview=1", f"admin: {address}/admin?token={folder.keys.admin}"]
+    return [*lines, "Ctrl-C ends; nothing that was acknowledged is lost"]
+
+
+def _overview(found: dict[str, object]) -> list[str]:
+    size = (
+        f"{found['campaign']} ({found['kind']}): {found['counted']} of {found['needed']} answers, "
+        f"{found['complete_items']} of {found['items']} tasks complete, {found['held']} held now, "
+        f"{found['surplus']} surplus"
+    )
+    return [
+        size,
+        f"{found['people']} people, {found['excluded']} excluded; outcomes: {_pairs(found['outcomes'])}",
+        f"attention checks: {_pairs(found['checks'])}; pay: {_pairs(found['pay'])}",
+    ]
+
+
+def _pairs(found: object) -> str:
+    return ", ".join(f"{key} {value}" for key, value in found.items()) if isinstance(found, dict) and found else "none"
+
+
+def _table(people: list[dict[str, object]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = ("annotator", "arm", "stage", "outcome", "answered", "batches", "checks_passed", "checks_seen",
+               "seconds_median", "excluded")  # fmt: skip
+    table = Table()
+    for name in columns:
+        table.add_column(name.replace("_", " "))
+    for one in people:
+        table.add_row(*(Text("" if one[name] is None else str(one[name])) for name in columns))
+    return table
