@@ -305,7 +305,7 @@ class TestCallers:
     def test_a_raised_limit_of_tokens_asks_again(self) -> None:
         from summeter.engine.options import Options
 
-        assert Options(max_tokens=5).sampling != Options(max_tokens=5000).sampling
+        assert Options(max_reply=5).sampling != Options(max_reply=5000).sampling
 
     def test_specs_can_be_run_again(self, tmp_path: Path) -> None:
         run = evaluate(rows(1), ["abstractiveness"], out=tmp_path / "run")

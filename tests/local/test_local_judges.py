@@ -89,7 +89,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def ask(name: str, server: Server, out: Path, **options: Any) -> Run:
     evaluator = made(name)
-    settings = {"max_tokens": MAX_TOKENS, "concurrency": 4, "timeout": 600.0, "max_retries": 1, **options}
+    settings = {"max_reply": MAX_TOKENS, "concurrency": 4, "timeout": 600.0, "max_retries": 1, **options}
     models = dict.fromkeys(roles(evaluator), server.model)
     return evaluate(ROWS, [evaluator], models=models, base_url=server.url, out=out, **settings)
 
@@ -145,14 +145,14 @@ def test_every_reply_fits_its_schema_and_replays(
     assert all(one.value is None and one.reason for one in judgments if one.status != "ok")
 
     no_network()
-    options = {"max_tokens": MAX_TOKENS, "concurrency": 4}
+    options = {"max_reply": MAX_TOKENS, "concurrency": 4}
     models = dict.fromkeys(roles(made(name)), server.model)
     again = evaluate(ROWS, run.specs, models=models, replay=run.folder, out=tmp_path / "again", **options)
     assert files(again.folder) == files(run.folder)
 
 
 def test_a_reply_cut_by_the_length_limit_is_called_truncated(server: Server, tmp_path: Path) -> None:
-    run = ask("stareval", server, tmp_path / "run", max_tokens=2)
+    run = ask("stareval", server, tmp_path / "run", max_reply=2)
     assert [call.completion.finish_reason for call in kept(run)] == ["length"] * len(ROWS)
     for one in run.judgments():
         assert (one.status, one.value) == ("unparsed", None)

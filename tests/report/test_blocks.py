@@ -225,12 +225,12 @@ def test_no_run_is_an_error() -> None:
 
 def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
     judge = fake.FACT_CHECK.model_copy(update={"settings": {"prompts": "/home/me/mine", "strict": True, "cut": None}})
-    options = {"temperature": None, "max_tokens": 90, "limit": 5, "base_url": "http://me:secret@host/v1"}
+    options = {"temperature": None, "max_reply": 90, "limit": 5, "base_url": "http://me:secret@host/v1"}
     (found,) = page([fake.make(tmp_path / "r", judges=((judge, fake.fact_check),), options=options)]).provenance
-    assert found.options == (("limit", "5"), ("max_tokens", "90"))
+    assert found.options == (("limit", "5"), ("max_reply", "90"))
     assert found.replay == (
         "summeter score r/data -e 'mock.fact_check[prompts=mine,strict=true]' -m judge=scripted/one --limit 5 "
-        "--temperature none --max-tokens 90 --replay r -o r-again"
+        "--temperature none --max-reply 90 --replay r -o r-again"
     )
 
 

@@ -33,6 +33,17 @@ Temperature = Annotated[
     str, typer.Option(metavar="NUMBER|none", help="Sampling temperature; none leaves it to the provider.")
 ]
 Connections = Annotated[int, typer.Option("--max-connections", min=1, help="Calls (and documents) at a time.")]
+Repeats = Annotated[
+    int,
+    typer.Option(min=1, max=100, help="Ask every LLM evaluator so often, and say how far it agrees with itself."),
+]
+ItemTimeout = Annotated[
+    float | None, typer.Option(min=0.001, help="Seconds one summary may take an evaluator, retries included.")
+]
+Prices = Annotated[
+    Path | None, typer.Option("--prices", metavar="FILE", help="Your own prices (YAML), before those that come along.")
+]
+_STOPS = "Stop before the call that would take the run past so many {}; it can be carried on."
 Replay = Annotated[
     Path | None, typer.Option(metavar="RUN", help="Answer from this run's stored calls; no network, no key.")
 ]
@@ -52,13 +63,20 @@ def score(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the bootstrap, and of the models where given.")] = None,
     temperature: Temperature = "0",
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    max_reply: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    repeats: Repeats = 1,
     connections: Connections = 16,
+    rpm: Annotated[float | None, typer.Option("--rpm", min=1, help="Requests a minute, for each endpoint.")] = None,
+    tpm: Annotated[float | None, typer.Option("--tpm", min=1, help="Tokens a minute, for each endpoint.")] = None,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a call may take in all.")] = 120.0,
+    item_timeout: ItemTimeout = None,
     max_retries: Annotated[int, typer.Option(min=0, help="Tries after the first, where trying again can help.")] = 8,
+    max_cost: Annotated[float | None, typer.Option(metavar="USD", min=0.0, help=_STOPS.format("US dollars"))] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help=_STOPS.format("tokens"))] = None,
+    prices: Prices = None,
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
     replay: Replay = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls and tokens; send and write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")] = False,
     min_coverage: Coverage = 0.0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
     as_json: AsJson = False,
@@ -76,8 +94,9 @@ def score(
         warn(loaded.warnings)
     arguments: dict[str, Any] = {
         "models": bound, "limit": limit, "seed": seed, "temperature": temperature_of(temperature),
-        "max_tokens": max_tokens, "concurrency": connections, "timeout": timeout, "max_retries": max_retries,
-        "base_url": base_url,
+        "max_reply": max_reply, "repeats": repeats, "concurrency": connections, "rpm": rpm, "tpm": tpm,
+        "timeout": timeout, "item_timeout": item_timeout, "max_retries": max_retries, "max_cost": max_cost,
+        "max_tokens": max_tokens, "prices": None if prices is None else str(prices), "base_url": base_url,
     }  # fmt: skip
     folder = out or Path("runs") / loaded.card.name
     if dry_run:

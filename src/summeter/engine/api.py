@@ -7,9 +7,11 @@ import platform
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -19,6 +21,7 @@ from summeter.engine.options import OptionArgs, Options
 from summeter.engine.plan import ItemOrder, Job, jobs, splitter, suit, units
 from summeter.engine.progress import Progress, Silent
 from summeter.engine.runs import Run
+from summeter.engine.spending import Spending, accounts, spending, spent_before
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator, Prepared, Tools
@@ -26,7 +29,7 @@ from summeter.evaluators.catalog import build
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Settings
-from summeter.records import UsageError, first_error
+from summeter.records import BudgetError, UsageError, first_error
 from summeter.store.calls import CallStore
 from summeter.store.dataset import Dataset, load, save
 from summeter.store.journal import Journal
@@ -52,7 +55,8 @@ def evaluate(
 
     Works inside a running event loop too (the work then has a thread of its own). Raises UsageError for
     what cannot be done as asked, InputError for faulty data, ReplayMiss for a call the replay lacks.
-    One item's failure raises nothing: it is in the run, with status and reason.
+    One item's failure raises nothing: it is in the run, with status and reason. BudgetError where the next call
+    would pass `max_cost` or `max_tokens`: what is finished is kept, and the run can be carried on.
 
     >>> run = evaluate([{"document": "It rained all day.", "summary": "It rained."}], ["support"])
     >>> run.scores()[0].aspect
@@ -71,22 +75,23 @@ async def evaluate_async(
     """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
     plan = make_plan(data, evaluators, models, Options(**options))
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
+    money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
-        await _bind(plan, None, replay=False).close()  # a missing key is told of before anything is written
+        await _bind(plan, None, money, replay=False).close()  # a missing key is told of before anything is written
     _check_folders(folder, replay)
     with Journal(folder) as journal:
         started = _open(folder, plan, replay)
         journal.recover(started.judges)
         journal.manifest(started)
-        known = _known(folder, plan.jobs)
         if replay is not None:
             _copy_calls(Path(replay), folder)
+        session = _Session(plan, journal, money, replay is not None, progress or Silent(), executor)
         status: RunStatus = "failed"
         try:
             with CallStore(folder / CALLS) if plan.models else nullcontext() as store:
-                await _judge(plan, journal, known, store, replay is not None, progress, executor)
+                await session.judge(_known(folder, plan.jobs), store)
             status = "complete"
-        except (KeyboardInterrupt, asyncio.CancelledError):
+        except (KeyboardInterrupt, asyncio.CancelledError, BudgetError):
             status = "interrupted"
             raise
         except BaseExceptionGroup as group:
@@ -96,7 +101,7 @@ async def evaluate_async(
             with suppress(OSError) if status == "failed" else nullcontext():
                 if status != "failed":
                     journal.settle(started.judges, ItemOrder(plan.data))
-                finish(folder, journal, started, status)
+                finish(folder, journal, started, status, money)
     return Run(folder)
 
 
@@ -117,7 +122,7 @@ def make_plan(
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
-    work = jobs(built, bound, splitter(dataset), options.sampling)
+    work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
     suit(work, dataset)
     used = {role for job in work for role in job.evaluator.asks}
     return Planned(dataset, work, {role: model for role, model in bound.items() if role in used}, options)
@@ -154,7 +159,7 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
             )
         entries = {judge.signature: judge for judge in old.judges} | entries
         update = {"judges": tuple(entries.values()), "options": chosen, "status": "running", "updated": now,
-                  "summeter": __version__}  # fmt: skip
+                  "summeter": __version__, "stopped": None}  # fmt: skip
         return old.model_copy(update=update)
     for left in folder.glob(".data.*"):
         shutil.rmtree(left)
@@ -197,41 +202,68 @@ def _copy_calls(replay: Path, folder: Path) -> None:
         old.backup(new)
 
 
-async def _judge(
-    plan: Planned, journal: Journal, known: Mapping[tuple[str, str], Prepared], store: CallStore | None,
-    replay: bool, progress: Progress | None, executor: Executor | None,  # noqa: FBT001
-) -> None:  # fmt: skip
-    bound = _bind(plan, store, replay=replay)
-    show = progress or Silent()
-    try:
-        with show:
-            show.start(sum(unit.size for unit in units(plan.data, plan.jobs, journal.done, plan.options.limit)))
-            worker = Worker(plan.jobs, journal, toolbox(bound.llms), known, show.advance)
-            todo = units(plan.data, plan.jobs, frozenset(journal.done), plan.options.limit)
-            place = executor or LocalExecutor(plan.options.concurrency)
-            async for _ in place.map(worker, todo):
-                pass
-    finally:
-        await bound.close()
+@dataclass(frozen=True)
+class _Session:
+    """One sitting at a run: what is to be done, where it is written, who answers."""
+
+    plan: Planned
+    journal: Journal
+    money: Spending
+    replay: bool
+    progress: Progress
+    executor: Executor | None
+
+    async def judge(self, known: Mapping[tuple[str, str], Prepared], store: CallStore | None) -> None:
+        """Judge all that is left. BudgetError where the budget ended before the work did."""
+        plan, budget = self.plan, None if self.replay else self.money.budget
+        if budget is not None and store is not None:
+            budget.spent = spent_before(store, self.money.prices)
+        bound = _bind(plan, store, self.money, replay=self.replay)
+        self.money.meters.update(bound.meters)
+        todo = units(plan.data, plan.jobs, frozenset(self.journal.done), plan.options.limit)
+        within = takewhile(lambda _: budget is None or budget.reached is None, todo)
+        try:
+            with self.progress as show:
+                show.start(
+                    sum(unit.size for unit in units(plan.data, plan.jobs, self.journal.done, plan.options.limit))
+                )
+                worker = Worker(
+                    plan.jobs, self.journal, toolbox(bound.llms), known, show.advance, plan.options.item_timeout
+                )
+                async for _ in (self.executor or LocalExecutor(plan.options.concurrency)).map(worker, within):
+                    pass
+        finally:
+            await bound.close()
+        if budget is not None and budget.reached is not None:
+            raise BudgetError(
+                f"{budget.reached}; what is finished is kept in {self.journal.folder}, and the same command with a "
+                "larger --max-cost or --max-tokens carries on"
+            )
 
 
-def _bind(plan: Planned, store: CallStore | None, *, replay: bool) -> Bound:
+def _bind(plan: Planned, store: CallStore | None, money: Spending, *, replay: bool) -> Bound:
     options = plan.options
-    settings = Settings(options.temperature, options.max_tokens, options.seed)
+    settings = Settings(options.temperature, options.max_reply, options.seed)
     retry = RetryPolicy(max_retries=options.max_retries)
     calls = CallSettings(
-        settings=settings, base_url=options.base_url, timeout=options.timeout,
-        max_connections=options.concurrency, retry=retry, replay=replay,
+        settings=settings, base_url=options.base_url, timeout=options.timeout, max_connections=options.concurrency,
+        retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm, budget=money.budget, prices=money.prices,
     )  # fmt: skip
     return bind(plan.models, store, calls)
 
 
-def toolbox(llms: Mapping[str, BoundLLM]) -> Any:
-    return lambda job: Tools(signature=job.signature, llms=llms)
+def toolbox(llms: Mapping[str, BoundLLM]) -> Callable[[Job], Tools]:
+    """What gives each job its tools: the models by role, asked as its repeat has it."""
+
+    def tools(job: Job) -> Tools:
+        own = {role: BoundLLM(one.llm, one.settings._replace(repeat=job.repeat)) for role, one in llms.items()}
+        return Tools(signature=job.signature, llms=llms if job.repeat == 1 else own)
+
+    return tools
 
 
-def finish(folder: Path, journal: Journal, started: Manifest, status: RunStatus) -> None:
-    """The last manifest and the views, whether the run came to its end or not.
+def finish(folder: Path, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None) -> None:
+    """The last manifest and the views, whether the run came to its end or not; with `money`, what it took.
 
     A run that came to its end with items in error is "incomplete": carrying it on tries those again.
     """
@@ -243,5 +275,7 @@ def finish(folder: Path, journal: Journal, started: Manifest, status: RunStatus)
     ended: RunStatus = "incomplete" if status == "complete" and by_status.get("error") else status
     now = datetime.now(UTC).isoformat(timespec="seconds")
     update = {"status": ended, "updated": now, "counts": by_status, "coverage": covered}
+    if money is not None:
+        started = accounts(folder, started, judgments, money)
+        update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
     journal.manifest(started.model_copy(update=update))
-

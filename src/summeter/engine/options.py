@@ -13,24 +13,36 @@ class Options(Record):
     """Choices of one run, all with defaults that suit most.
 
     `limit` judges only the first so many documents (with all their summaries). `seed` draws the bootstrap,
-    and is sent to the models when given. `temperature` None leaves it to the provider. `concurrency` is the
-    number of documents in flight and of connections an endpoint. `timeout` ends one call, in seconds.
+    and is sent to the models when given. `temperature` None leaves it to the provider. `max_reply` is the longest
+    reply in tokens. `repeats` asks every evaluator that asks a model so many times, as independent samples.
+
+    For each endpoint: `concurrency` is the number of connections (and of documents in flight), `rpm` and `tpm` the
+    requests and tokens a minute. `timeout` ends one call, `item_timeout` one item with all its calls and retries,
+    both in seconds. `max_cost` (US dollars, at the prices of the package and of the file `prices`) and `max_tokens`
+    end the run before the call that would pass them; a run that is carried on counts on.
     """
 
     limit: int | None = Field(default=None, ge=1)
     seed: int | None = None
     temperature: float | None = Field(default=0.0, ge=0)
-    max_tokens: int | None = Field(default=None, ge=1)
+    max_reply: int | None = Field(default=None, ge=1)
+    repeats: int = Field(default=1, ge=1, le=100)
     concurrency: int = Field(default=16, ge=1)
+    rpm: float | None = Field(default=None, ge=1)
+    tpm: float | None = Field(default=None, ge=1)
     timeout: float = Field(default=120.0, gt=0)
+    item_timeout: float | None = Field(default=None, gt=0)
     max_retries: int = Field(default=8, ge=0)
+    max_cost: float | None = Field(default=None, gt=0)
+    max_tokens: int | None = Field(default=None, ge=1)
+    prices: str | None = None
     base_url: str | None = None
 
     @property
     def sampling(self) -> dict[str, object]:
         """What stands in the signature of every evaluator that asks a model."""
         temperature = "default" if self.temperature is None else self.temperature
-        return {"t": temperature, "seed": self.seed, "max": self.max_tokens}
+        return {"t": temperature, "seed": self.seed, "max": self.max_reply}
 
 
 class OptionArgs(TypedDict, total=False):
@@ -39,8 +51,15 @@ class OptionArgs(TypedDict, total=False):
     limit: int | None
     seed: int | None
     temperature: float | None
-    max_tokens: int | None
+    max_reply: int | None
+    repeats: int
     concurrency: int
+    rpm: float | None
+    tpm: float | None
     timeout: float
+    item_timeout: float | None
     max_retries: int
+    max_cost: float | None
+    max_tokens: int | None
+    prices: str | None
     base_url: str | None

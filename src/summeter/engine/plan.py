@@ -14,10 +14,11 @@ from summeter.store.manifest import JudgeEntry, stem
 
 @dataclass(frozen=True)
 class Job:
-    """One evaluator as it runs here: with its signature and its entry in the manifest."""
+    """One evaluator as it runs here: with its signature and its entry in the manifest; `repeat` counts from 1."""
 
     evaluator: Evaluator
     entry: JudgeEntry
+    repeat: int = 1
 
     @property
     def signature(self) -> str:
@@ -39,9 +40,11 @@ class Unit:
 
 
 def jobs(
-    evaluators: Sequence[Evaluator], models: Mapping[str, str], splitter: str, sampling: Mapping[str, object]
-) -> list[Job]:
-    """A job for every part of every evaluator, each signature once.
+    evaluators: Sequence[Evaluator], models: Mapping[str, str], splitter: str, sampling: Mapping[str, object],
+    repeats: int = 1,
+) -> list[Job]:  # fmt: skip
+    """A job for every part of every evaluator, each signature once; `repeats` jobs, signed `rep:1` and so on, for one
+    that asks a model.
 
     Raises UsageError for a role without a model, and for no evaluators at all.
     """
@@ -53,8 +56,10 @@ def jobs(
                 f"{evaluator.name} asks a model in the role {unbound[0]!r}; bind one with "
                 f"-m {unbound[0]}=PROVIDER/MODEL (for example -m {unbound[0]}=openai/gpt-4o)"
             )
-        signed = evaluator.sign(models, splitter, sampling)
-        made.setdefault(signed, Job(evaluator, _entry(evaluator, signed, models)))
+        for repeat in range(1, repeats + 1 if evaluator.asks else 2):
+            told = {**sampling, "rep": repeat} if repeats > 1 else sampling
+            signed = evaluator.sign(models, splitter, told)
+            made.setdefault(signed, Job(evaluator, _entry(evaluator, signed, models), repeat))
     if not made:
         raise UsageError("no evaluators given; `summeter list evaluators` shows them")
     return list(made.values())

@@ -11,8 +11,10 @@ from typing import Any, Protocol, TypeVar
 
 from summeter.engine.plan import Job, Unit, item_key
 from summeter.evaluators.base import Pen, Prepared, Tools
+from summeter.models.layers.allowance import within
 from summeter.records import (
     AccessError,
+    BudgetError,
     CapabilityError,
     Document,
     Item,
@@ -53,13 +55,15 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class Worker:
-    """Carries out units. `tools(job)` gives an evaluator its tools; `known` holds what was prepared before."""
+    """Carries out units. `tools(job)` gives an evaluator its tools; `known` holds what was prepared before; `seconds`
+    is how long one item, or preparing one document, may take."""
 
     jobs: Sequence[Job]
     sink: Sink
     tools: Callable[[Job], Tools]
     known: Mapping[tuple[str, str], Prepared]
     judged: Advance
+    seconds: float | None = None
 
     async def __call__(self, unit: Unit) -> None:
         """Do all that is left of a document; jobs and summaries go side by side."""
@@ -87,12 +91,18 @@ class Worker:
                     group.create_task(self._judge(job, one, prepared, tools))
 
     async def _attempt(self, job: Job, concerned: Sequence[Item], doing: Awaitable[T]) -> T | None:
-        """Await; an error that is not fatal to the run becomes a failure of the items concerned, and None."""
+        """Await; an error that is not fatal to the run becomes a failure of the items concerned, and None.
+
+        Where the budget allows no further call, the items stay undone.
+        """
         try:
-            return await doing
-        except FATAL:
-            raise
-        except Exception as error:
+            return await within(self.seconds, doing)
+        except Exception as raised:
+            error = _gravest(raised)
+            if isinstance(error, FATAL):
+                raise error from None
+            if isinstance(error, BudgetError):
+                return None
             if not isinstance(error, SummeterError):
                 log.exception("%s failed on document %s", job.evaluator.name, concerned[0].document.id)
             for one in concerned:
@@ -125,6 +135,14 @@ class Worker:
         kind = "" if isinstance(error, SummeterError) else f"{type(error).__name__}: "
         self.sink.failed(failure(job.entry, item_key(one), "error", f"{kind}{error}" or type(error).__name__, ()))
         self.judged(ok=False)
+
+
+def _gravest(error: Exception) -> Exception:
+    """What to make of an error, or of a group of errors: one that ends the run goes first, then a spent budget."""
+    if not isinstance(error, ExceptionGroup):
+        return error
+    inner = [_gravest(one) for one in error.exceptions]
+    return min(inner, key=lambda one: 0 if isinstance(one, FATAL) else 1 if isinstance(one, BudgetError) else 2)
 
 
 def _skipped(job: Job, one: Item, why: str) -> list[Judgment]:

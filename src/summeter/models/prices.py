@@ -30,6 +30,11 @@ class Price(Record):
     output: float = Field(ge=0)
     date: date
 
+    @property
+    def free(self) -> bool:
+        """Whether nothing costs anything, so that tokens need not be known."""
+        return self.input == self.output == 0
+
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
         """US dollars for a call; `cached` of its `tokens_in` came from the provider's cache.
 

@@ -53,11 +53,16 @@ class Asked(NamedTuple):
     top_logprobs: int | None = None
 
 
+REPEATS = 10_000
+"""Draws of one prompt that an evaluator may ask for; those of the next repeat follow."""
+
+
 class Settings(NamedTuple):
     """How a bound model is asked. None leaves a choice to the endpoint and is not sent.
 
     `format` is the strictest reply format asked for; `repair` allows the one repair turn. `context` is how many
-    tokens the model reads and writes together; `on_overflow` what becomes of a document that does not fit.
+    tokens the model reads and writes together; `on_overflow` what becomes of a document that does not fit. `repeat` counts from 1: each repeat of an evaluator asks
+    the same questions as independent samples.
     """
 
     temperature: float | None = 0.0
@@ -67,6 +72,7 @@ class Settings(NamedTuple):
     format: Format = "json_schema"
     context: int | None = None
     on_overflow: Overflow = "window"
+    repeat: int = 1
 
 
 class BoundLLM:
@@ -106,14 +112,15 @@ class BoundLLM:
     async def _complete(self, messages: tuple[Message, ...], form: Form[T], asked: Asked) -> tuple[Request, Completion]:
         settings = self.settings
         schema = form.schema if settings.format == "json_schema" else None
+        draw = asked.draw + REPEATS * (settings.repeat - 1)
         request = Request(
             model=self.llm.id, messages=messages,
             temperature=settings.temperature if asked.temperature is None else asked.temperature,
             max_tokens=settings.max_tokens, format=settings.format,
             # One seed for all draws would make one sample of them.
-            seed=None if settings.seed is None else settings.seed + asked.draw,
+            seed=None if settings.seed is None else settings.seed + draw,
             schema_name=form.name if schema else None, schema_=schema,
-            draw=asked.draw, top_logprobs=asked.top_logprobs,
+            draw=draw, top_logprobs=asked.top_logprobs,
         )  # fmt: skip
         return request, await self.llm.complete(request)
 

@@ -48,6 +48,16 @@ class Call(NamedTuple):
     completion: str
 
 
+class CallTokens(NamedTuple):
+    """The tokens of one stored call, None where the endpoint told none; `tokens_cached` is a part of `tokens_in`."""
+
+    key: str
+    model: str
+    tokens_in: int | None
+    tokens_out: int | None
+    tokens_cached: int | None
+
+
 class CallStats(NamedTuple):
     """What a store holds, for one model string. `seconds` and tokens are sums over the calls that tell them."""
 
@@ -104,6 +114,11 @@ class CallStore:
             raise self._fault(error) from error
         self._count(len(rows))
         return [call[2] if new else self.get(call[0]) or call[2] for call, new in zip(calls, added, strict=True)]
+
+    def tokens(self) -> list[CallTokens]:
+        """The tokens of every call, in the order of storing."""
+        read = ", ".join(f"json_extract(completion, '$.{name}')" for name in CallTokens._fields[2:])
+        return [CallTokens(*row) for row in self._run(f"SELECT key, model, {read} FROM calls ORDER BY rowid")]  # noqa: S608 - names of our own
 
     def stats(self) -> list[CallStats]:
         """Counts and sums a model string, by name."""

@@ -62,8 +62,37 @@ class DataEntry(Record):
     splitter: str
 
 
+class Taken(Record):
+    """What calls took: how many there were, their tokens (`tokens_cached`: that part of `tokens_in` which the
+    provider's own cache served), and US dollars; where these are unknown, or not all known, `reason` says why."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    cost: float | None = None
+    reason: str | None = None
+
+
+class ModelUsage(Taken):
+    """What one model took in all sessions of a run. `retries` are tries beyond each call's first, `failures` calls that
+    came to nothing; `priced` is the date of the price."""
+
+    retries: int = 0
+    failures: int = 0
+    priced: str | None = None
+
+
+class JudgeUsage(Taken):
+    """What the calls behind one judge's verdicts took; a call behind those of several counts with each. `items` are the
+    summaries (or pairs) it judged."""
+
+    items: int = 0
+
+
 class Manifest(Record):
-    """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...)."""
+    """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...); `usage` is by model
+    string, `judge_usage` by signature; `stopped` says why an interrupted run ended, where it was not the user."""
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -77,3 +106,6 @@ class Manifest(Record):
     replayed_from: str | None = None
     counts: dict[str, int] = Field(default_factory=dict)
     coverage: float | None = None
+    usage: dict[str, ModelUsage] = Field(default_factory=dict)
+    judge_usage: dict[str, JudgeUsage] = Field(default_factory=dict)
+    stopped: str | None = None

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
+from summeter.records import ModelError
+
 T = TypeVar("T")
 
 _RUNNING: ContextVar[_Allowance | None] = ContextVar("summeter_allowance", default=None)
@@ -24,30 +26,40 @@ class _Allowance:
         self._left = seconds
         self._since = asyncio.get_running_loop().time()
         self._waiting = 0
+        self.over = False
 
     def stop(self) -> None:
-        if not self._waiting and not self._timeout.expired():
+        if not self._waiting and not self.over:
             self._left -= asyncio.get_running_loop().time() - self._since
             self._timeout.reschedule(None)
         self._waiting += 1
 
     def go_on(self) -> None:
         self._waiting -= 1
-        if not self._waiting and not self._timeout.expired():
+        if not self._waiting and not self.over:
             self._since = asyncio.get_running_loop().time()
             self._timeout.reschedule(self._since + max(0.0, self._left))
 
 
 async def within(seconds: float | None, work: Awaitable[T]) -> T:
-    """Await `work`; TimeoutError once it has taken `seconds` beside its waits for a place. None is no limit."""
+    """Await `work`; ModelError once it has taken `seconds` beside its waits for a place. None is no limit."""
     if seconds is None:
         return await work
-    async with asyncio.timeout(seconds) as timeout:
-        token = _RUNNING.set(_Allowance(timeout, seconds))
-        try:
-            return await work
-        finally:
-            _RUNNING.reset(token)
+    timeout = asyncio.timeout(seconds)
+    try:
+        async with timeout:
+            allowance = _Allowance(timeout, seconds)
+            token = _RUNNING.set(allowance)
+            try:
+                return await work
+            finally:
+                # A call of its may outlive it, where another item waits for the same reply.
+                allowance.over = True
+                _RUNNING.reset(token)
+    except TimeoutError as error:
+        if not timeout.expired():
+            raise
+        raise ModelError(f"took longer than the {seconds:g} s an item may, calls and retries together") from error
 
 
 @contextmanager

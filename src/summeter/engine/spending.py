@@ -1,0 +1,114 @@
+"""What a run took, in tokens and money: counted from its stored calls, so that a killed session is counted too."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from summeter.engine.options import Options
+from summeter.models.layers.budget import Budget, Spent
+from summeter.models.layers.meter import Meter
+from summeter.models.prices import Prices, prices
+from summeter.records import Judgment, UsageError
+from summeter.store.calls import CallStore, CallTokens
+from summeter.store.manifest import JudgeEntry, JudgeUsage, Manifest, ModelUsage, Taken
+from summeter.store.run import CALLS
+
+
+class Spending(NamedTuple):
+    """What the run's own models may take (`budget`, None without one) and cost, and what they were seen to take."""
+
+    prices: Prices
+    budget: Budget | None
+    meters: dict[str, Meter]
+
+
+def spending(options: Options, models: Iterable[str]) -> Spending:
+    """The prices and budget that `options` ask for. UsageError for a budget in money over a model without a price."""
+    table = prices(options.prices)
+    if options.max_cost is not None:
+        for model in models:
+            if why := table.why(model):
+                raise UsageError(f"--max-cost cannot be kept: {why}, or set --max-tokens instead")
+    limited = options.max_cost is not None or options.max_tokens is not None
+    return Spending(table, Budget(options.max_tokens, options.max_cost) if limited else None, {})
+
+
+def spent_before(store: CallStore, table: Prices) -> Spent:
+    """What the stored calls of a run took."""
+    total = Spent()
+    for call in store.tokens():
+        price = table.of(call.model)
+        tokens = (call.tokens_in or 0, call.tokens_out or 0)
+        cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0)
+        total = total.plus(Spent(sum(tokens), cost))
+    return total
+
+
+def accounts(folder: Path, manifest: Manifest, judgments: Sequence[Judgment], session: Spending) -> Manifest:
+    """The manifest with what each model and each judge took. `session` adds this session's retries and failures."""
+    if not (folder / CALLS).is_file():
+        return manifest
+    with CallStore(folder / CALLS) as store:
+        calls = {call.key: call for call in store.tokens()}
+    table = session.prices
+    judged = {
+        judge.signature: _of_judge(folder, judge, judgments, calls, table) for judge in manifest.judges if judge.models
+    }
+    usage = _by_model(calls.values(), manifest.usage, table, session.meters)
+    return manifest.model_copy(update={"usage": usage, "judge_usage": judged})
+
+
+def _by_model(
+    calls: Iterable[CallTokens], before: Mapping[str, ModelUsage], table: Prices, meters: Mapping[str, Meter]
+) -> dict[str, ModelUsage]:
+    groups: dict[str, list[CallTokens]] = defaultdict(list)
+    for call in calls:
+        groups[call.model].append(call)
+    found = {}
+    for model in dict.fromkeys([*before, *groups, *meters]):
+        old = before.get(model, ModelUsage())
+        now = meters[model].usage if model in meters else None
+        price = table.of(model)
+        found[model] = ModelUsage(
+            **_taken(groups[model], table).model_dump(),
+            retries=old.retries + (now.retries if now else 0), failures=old.failures + (now.failures if now else 0),
+            priced=None if price is None else price.date.isoformat(),
+        )  # fmt: skip
+    return found
+
+
+def _of_judge(
+    folder: Path, judge: JudgeEntry, judgments: Sequence[Judgment], calls: Mapping[str, CallTokens], table: Prices
+) -> JudgeUsage:
+    own = [one for one in judgments if one.signature == judge.signature]
+    keys = dict.fromkeys(key for one in own for key in one.calls)
+    prepared = folder / "prepared" / f"{judge.file}.jsonl"
+    if prepared.is_file():
+        for line in prepared.read_bytes().splitlines():
+            keys |= dict.fromkeys(json.loads(line).get("calls", ()))
+    taken = _taken([calls[key] for key in keys if key in calls], table)
+    items = {one.target.item for one in own if one.status != "skipped"}
+    return JudgeUsage(**taken.model_dump(), items=len(items))
+
+
+def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
+    why = next((why for model in dict.fromkeys(call.model for call in calls) if (why := table.why(model))), None)
+    cost, untold = 0.0, 0
+    for call in calls:
+        price = table.of(call.model)
+        if price is None or price.free:
+            continue
+        untold += call.tokens_in is None or call.tokens_out is None
+        cost += price.cost(call.tokens_in or 0, call.tokens_out or 0, call.tokens_cached or 0)
+    if why is None and untold:
+        why = f"{untold} of {len(calls)} calls told no tokens"
+    return Taken(
+        calls=len(calls), tokens_in=sum(call.tokens_in or 0 for call in calls),
+        tokens_cached=sum(call.tokens_cached or 0 for call in calls),
+        tokens_out=sum(call.tokens_out or 0 for call in calls),
+        cost=None if why else round(cost, 9), reason=why,
+    )  # fmt: skip
