@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
+import importlib
 import io
 import json
 import os
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,15 +24,17 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def script(root: Path) -> ModuleType:
+def script(root: Path) -> Iterator[ModuleType]:
     """The script as a module."""
-    spec = importlib.util.spec_from_file_location("local_judge", root / "scripts" / "local_judge.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["local_judge"] = module  # where its dataclass looks for itself
-    spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(root / "scripts")
+        yield importlib.import_module("local_judge")
+
+
+@pytest.fixture
+def run(script: ModuleType) -> ModuleType:
+    """Its half that runs the server."""
+    return sys.modules[script.start.__module__]
 
 
 @pytest.fixture
@@ -242,23 +245,23 @@ class TestBuild:
 
 
 class TestPorts:
-    def test_a_free_port_can_be_had(self, script: ModuleType) -> None:
-        port = script.free_port()
+    def test_a_free_port_can_be_had(self, script: ModuleType, run: ModuleType) -> None:
+        port = run.free_port()
         assert 1024 <= port <= 65535
-        assert not script.taken(port)
+        assert not run.taken(port)
 
-    def test_a_port_in_use_is_taken(self, script: ModuleType) -> None:
+    def test_a_port_in_use_is_taken(self, script: ModuleType, run: ModuleType) -> None:
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()
-            assert script.taken(other.getsockname()[1])
+            assert run.taken(other.getsockname()[1])
 
 
 class TestServer:
     @pytest.fixture(autouse=True)
-    def _no_server_outlives_its_test(self, script: ModuleType, cache: Any) -> Any:
+    def _no_server_outlives_its_test(self, script: ModuleType, run: ModuleType, cache: Any) -> Any:
         yield
-        if server := script.running(cache):
+        if server := run.running(cache):
             os.kill(server.pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(server.pid, 0)
@@ -270,7 +273,7 @@ class TestServer:
 
     @pytest.mark.usefixtures("_quiet")
     def test_it_is_started_found_and_stopped(
-        self, script: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
+        self, script: ModuleType, run: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
     ) -> None:
         install(cache, SERVER)
         server = script.start(cache, None)
@@ -287,7 +290,7 @@ class TestServer:
         with pytest.raises(script.Failure, match="runs already"):
             script.start(cache, server.port + 1)
         script.stop(cache)
-        assert script.running(cache) is None
+        assert run.running(cache) is None
         assert not cache.state.exists()
 
     def test_nothing_is_built(self, script: ModuleType, cache: Any) -> None:
@@ -303,38 +306,40 @@ class TestServer:
             with pytest.raises(script.Failure, match=f"port {port} of 127.0.0.1 is taken; choose another --port"):
                 script.start(cache, port)
 
-    def test_one_that_dies_is_told_of_with_its_last_words(self, script: ModuleType, cache: Any) -> None:
+    def test_one_that_dies_is_told_of(self, script: ModuleType, run: ModuleType, cache: Any) -> None:
         install(cache, DIES)
         with pytest.raises(script.Failure, match=r"(?s)ended with code 3 .*server\.log, ends:.*the model is damaged"):
             script.start(cache, None)
-        assert script.running(cache) is None
+        assert run.running(cache) is None
 
-    def test_one_made_for_another_processor(self, script: ModuleType, tmp_path: Path) -> None:
-        said = script.died(-signal.SIGILL, tmp_path / "server.log")
+    def test_one_made_for_another_processor(self, script: ModuleType, run: ModuleType, tmp_path: Path) -> None:
+        said = run.died(-signal.SIGILL, tmp_path / "server.log")
         assert "signal SIGILL" in said
         assert "build --force" in said
 
-    def test_one_that_never_answers_is_ended(self, script: ModuleType, cache: Any, tmp_path: Path) -> None:
+    def test_one_that_never_answers_is_ended(
+        self, script: ModuleType, run: ModuleType, cache: Any, tmp_path: Path
+    ) -> None:
         cache.root.mkdir()
         with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
             with pytest.raises(script.Failure, match=r"not ready within 0\.2 s"):
-                script.await_health(cache, process, script.free_port(), 0.2)
+                run.await_health(cache, process, run.free_port(), 0.2)
             assert process.wait() == -signal.SIGKILL
 
     def test_another_program_under_the_same_number_is_left_alone(
-        self, script: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
+        self, script: ModuleType, run: ModuleType, cache: Any, capsys: pytest.CaptureFixture[str]
     ) -> None:
         cache.root.mkdir()
         cache.state.write_text(json.dumps({"pid": os.getpid(), "port": 1}))
-        assert script.running(cache) is None
+        assert run.running(cache) is None
         script.stop(cache)
         assert capsys.readouterr().out == "no local judge runs\n"
 
     @pytest.mark.parametrize("state", ["", "{", "[]", '{"pid": "x", "port": 1}', '{"pid": 1}'])
-    def test_a_damaged_state_is_no_server(self, script: ModuleType, cache: Any, state: str) -> None:
+    def test_a_damaged_state_is_no_server(self, script: ModuleType, run: ModuleType, cache: Any, state: str) -> None:
         cache.root.mkdir()
         cache.state.write_text(state)
-        assert script.running(cache) is None
+        assert run.running(cache) is None
 
 
 class TestCommands:
@@ -356,7 +361,7 @@ class TestCommands:
         assert capsys.readouterr().out == f"{cache.home}\n"
 
     def test_it_needs_nothing_but_python(self, root: Path) -> None:
-        command = [sys.executable, "-I", "-S", str(root / "scripts" / "local_judge.py"), "--help"]
+        command = [sys.executable, "-E", "-S", str(root / "scripts" / "local_judge.py"), "--help"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0
         assert "build" in done.stdout
