@@ -131,7 +131,7 @@ async def _enter(request: web.Request) -> web.StreamResponse:
         if not query and _visitor(request) is not None:
             raise web.HTTPSeeOther("/work")
         return _pages(request).page("nobody.html", status=401 if query else 200)
-    response = web.HTTPSeeOther("/work")
+    response = web.Response(status=303, headers={"Location": "/work"})
     set_cookie(response, COOKIE, desk.names.cookie(visitor), secure=request.secure)
     return response
 
