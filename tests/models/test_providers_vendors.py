@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import hashlib
+import hmac
 import json
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -355,24 +359,36 @@ def test_bedrocks_address() -> None:
     assert where("bedrock/m", **environ) == "https://inner.example/bedrock/model/m/converse"
 
 
-def test_what_bedrock_signs_is_what_arrives() -> None:
-    """The signature, made again from what the server saw, is the one that was sent."""
-    from botocore.auth import SigV4Auth
-    from botocore.awsrequest import AWSRequest
-    from botocore.credentials import Credentials
+def _signature(seen: Call, host: str, headers: str) -> str:
+    """Signature Version 4 of what the server saw, made from AWS's description of it, step by step."""
+    values = {"content-type": "application/json", "host": host, "x-amz-date": seen.headers["X-Amz-Date"],
+              "x-amz-security-token": "session-token-1234"}  # fmt: skip
+    signed = "".join(f"{name}:{values[name]}\n" for name in headers.split(";"))
+    # The path as it came is escaped once more (but for S3); there is no query.
+    path, body = quote(seen.path, safe="/~"), hashlib.sha256(seen.raw).hexdigest()
+    canonical = f"POST\n{path}\n\n{signed}\n{headers}\n{body}"
+    date = seen.headers["X-Amz-Date"]
+    scope = f"{date[:8]}/here-1/bedrock/aws4_request"
+    to_sign = f"AWS4-HMAC-SHA256\n{date}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    key = f"AWS4{KEY}".encode()
+    for part in scope.split("/"):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return hmac.digest(key, to_sign.encode(), "sha256").hex()
 
+
+def test_what_bedrock_signs_is_what_arrives(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
     with StubServer(lambda _: bedrock_reply("x")) as server:
         run(SIGNED.connect(server), ask("häl\ud800lo"))
-        seen, root = server.calls[0], server.root
+        seen, host = server.calls[0], server.root.removeprefix("http://")
     assert seen.path == SIGNED.path
-    again = AWSRequest("POST", root + seen.path, data=seen.raw, headers={"Content-Type": seen.headers["Content-Type"]})
-    again.headers["X-Amz-Date"] = again.context["timestamp"] = seen.headers["X-Amz-Date"]
-    again.headers["X-Amz-Security-Token"] = seen.headers["X-Amz-Security-Token"] = "session-token-1234"
-    signer = SigV4Auth(Credentials("AKIDEXAMPLE", KEY, "session-token-1234"), "bedrock", "here-1")
-    signature = signer.signature(signer.string_to_sign(again, signer.canonical_request(again)), again)
-    assert seen.headers["Authorization"].endswith(f"Signature={signature}")
-    assert "AKIDEXAMPLE" in seen.headers["Authorization"]
-    assert "/here-1/bedrock/aws4_request" in seen.headers["Authorization"]
+    headers = "content-type;host;x-amz-date;x-amz-security-token"
+    assert seen.headers["Authorization"] == (
+        f"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/{seen.headers['X-Amz-Date'][:8]}/here-1/bedrock/aws4_request, "
+        f"SignedHeaders={headers}, Signature={_signature(seen, host, headers)}"
+    )
+    assert seen.headers["X-Amz-Security-Token"] == "session-token-1234"
+    assert "session-token-1234" not in caplog.text
 
 
 def test_a_complaint_about_a_signature_shows_no_token() -> None:
@@ -411,6 +427,8 @@ def test_credentials_of_a_profile(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("AWS_PROFILE", "nobody")
     with pytest.raises(AccessError, match="nobody"):
         run(resolve("bedrock/m", base_url="http://127.0.0.1:9", environ={"AWS_REGION": "here-1"}))
+    with pytest.raises(UsageError, match="nobody"):
+        resolve("bedrock/m", environ={})
 
 
 def test_bedrock_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,6 +442,21 @@ def test_bedrock_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("status", [424, 429])
 def test_a_model_that_broke_or_is_not_ready_is_asked_again(status: int) -> None:
     assert isinstance(error(BEDROCK, bedrock_error(status, "Model is not ready")), TransientError)
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("bedrock", bedrock_error(400, "The provided model identifier is invalid.")),
+        ("bedrock", bedrock_error(400, "Invocation of model ID m with on-demand throughput isn't supported.")),
+        ("mistral", json_reply({"object": "error", "message": "Invalid model: x", "type": "invalid_model"}, 400)),
+        ("openrouter", fail(400, "a/b is not a valid model ID")),
+    ],
+)
+def test_a_model_that_is_not_there_stops_the_run(name: str, reply: Reply) -> None:
+    caught = error(VENDORS[name], reply, STRICT)
+    assert isinstance(caught, AccessError)
+    assert "model's name" in str(caught)
 
 
 # The part of a prompt that summaries share

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -106,6 +108,7 @@ class _Signer:
         self._region = region
         self._environ = environ
         self._credentials: Any = None
+        self._finding = threading.Lock()
         self.secrets: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -115,23 +118,38 @@ class _Signer:
         """The headers that sign this body for this address."""
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
-        from botocore.exceptions import BotoCoreError
+
+        frozen = self._frozen(model)
+        self.secrets = tuple(one for one in (frozen.secret_key, frozen.token) if one)
+        now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        headers = {"Content-Type": "application/json", "X-Amz-Date": now}
+        if frozen.token:
+            headers["X-Amz-Security-Token"] = frozen.token
+        # Step by step, since SigV4Auth.add_auth writes what it signs, the token included, into the debug log.
+        call = AWSRequest(method="POST", url=url, data=body, headers=headers)
+        call.context["timestamp"] = now
+        signer = SigV4Auth(frozen, "bedrock", self._region)
+        signature = signer.signature(signer.string_to_sign(call, signer.canonical_request(call)), call)
+        names = signer.signed_headers(signer.headers_to_sign(call))
+        said = f"Credential={signer.scope(call)}, SignedHeaders={names}, Signature={signature}"
+        return {**headers, "Authorization": f"AWS4-HMAC-SHA256 {said}"}
+
+    def _frozen(self, model: str) -> Any:
+        """The credentials as they are now, renewed where they were to end."""
+        from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            if self._credentials is None:
-                self._credentials = _credentials(self._environ)
-            if self._credentials is None:
-                raise AccessError(
-                    f"{model}: there are no AWS credentials. Set {TOKEN}, or AWS_ACCESS_KEY_ID and "
-                    "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
-                )
-            frozen = self._credentials.get_frozen_credentials()
-        except BotoCoreError as error:
+            with self._finding:
+                if self._credentials is None:
+                    self._credentials = _credentials(self._environ)
+            if self._credentials is not None:
+                return self._credentials.get_frozen_credentials()
+        except (BotoCoreError, ClientError) as error:
             raise AccessError(f"{model}: the AWS credentials cannot be had: {replies.shorten(str(error))}") from error
-        self.secrets = tuple(one for one in (frozen.secret_key, frozen.token) if one)
-        signed = AWSRequest(method="POST", url=url, data=body, headers={"Content-Type": "application/json"})
-        SigV4Auth(frozen, "bedrock", self._region).add_auth(signed)
-        return dict(signed.headers.items())
+        raise AccessError(
+            f"{model}: there are no AWS credentials. Set {TOKEN}, or AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+        )
 
 
 def _credentials(environ: Mapping[str, str]) -> Any:
@@ -154,9 +172,13 @@ def _content(turn: Message, prefix: str) -> list[dict[str, Any]]:
 def _region(options: Options) -> str:
     region = next((value for name in _REGIONS if (value := options.environ.get(name, "").strip())), None)
     if region is None and find_spec("botocore"):
+        from botocore.exceptions import BotoCoreError
         from botocore.session import Session
 
-        region = Session().get_config_variable("region")
+        try:
+            region = Session().get_config_variable("region")
+        except BotoCoreError as error:
+            raise UsageError(f"the AWS configuration cannot be read: {error}") from error
     if not region:
         raise UsageError("no AWS region: set the environment variable AWS_REGION (for example us-east-1)")
     return str(region)

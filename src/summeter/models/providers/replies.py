@@ -30,6 +30,10 @@ _FORMAT = re.compile(
 # A spent budget or a day's quota comes as 429 or 400, but no wait of this run's restores it.
 _SPENT = re.compile(r"insufficient_quota|billing_|billing hard|credit balance|PerDay", re.IGNORECASE)
 _BAD_KEY = re.compile(r"API_KEY_INVALID|api key (not valid|not found|expired)", re.IGNORECASE)
+# Bedrock, Mistral and OpenRouter answer 400, not 404, to a model that is not there.
+_NO_MODEL = re.compile(
+    r"model identifier is invalid|on-demand throughput|invalid_model\b|invalid model:|not a valid model", re.IGNORECASE
+)
 _PARAMETERS = ("temperature", "seed", "max_completion_tokens", "max_tokens", "logprobs")
 _MEND = {
     "temperature": "run with --temperature none to leave it to the model",
@@ -93,20 +97,28 @@ def failure(answer: Answer, request: Request, key_variable: str) -> ModelError:
     status, whole = answer.status, _said(answer)
     said = shorten(whole)
     head = f"{answer.model}: {answer.address} answered {status}: {said}"
-    if status in {400, 422, 429} and _SPENT.search(whole):
-        return AccessError(f"{head}. The account's budget is spent, or the day's quota; add to it, or wait, and resume")
-    if status == 400 and _BAD_KEY.search(whole):
-        return AccessError(f"{head}. {_advice(401, key_variable)}")
+    if (why := _alike(status, whole, key_variable)) is not None:
+        return AccessError(f"{head}. {why}")
     if status in {400, 422, 501} or (status == 500 and request.format != "text" and _FORMAT.search(said)):
         return _refused(answer, head, said, request)
     if status in TRANSIENT or status >= 500:
-        throttled = status in {429, 503, 529}
-        return TransientError(head, retry_after=_wait(answer), throttled=throttled)
+        return TransientError(head, retry_after=_wait(answer))
     if status == 403 and "logprobs" in said and _sent("logprobs", request):
         return lacking(answer.model, "logprobs", head)
     # Turned away, unpaid, unknown or elsewhere: so would every other call be.
     kind = AccessError if status in {401, 402, 403, 404} or 300 <= status < 400 else ModelError
     return kind(f"{head}. {_advice(status, key_variable)}")
+
+
+def _alike(status: int, said: str, key_variable: str) -> str | None:
+    """What to do where every other call would fail alike, though the status tells of this one only."""
+    if status in {400, 422, 429} and _SPENT.search(said):
+        return "The account's budget is spent, or the day's quota; add to it, or wait, and resume"
+    if status == 400 and _BAD_KEY.search(said):
+        return _advice(401, key_variable)
+    if status == 400 and _NO_MODEL.search(said):
+        return _advice(404, key_variable)
+    return None
 
 
 def _refused(answer: Answer, head: str, said: str, request: Request) -> ModelError:
