@@ -218,6 +218,12 @@ def _alone(lock: Path) -> Iterator[None]:
         yield
 
 
+def _port(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and 1 <= int(word) <= 65535):
+        raise argparse.ArgumentTypeError(f"{word!r} is not a port (1 to 65535)")
+    return int(word)
+
+
 def arguments() -> argparse.ArgumentParser:
     """The parser of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -228,7 +234,7 @@ def arguments() -> argparse.ArgumentParser:
     )
     make.add_argument("--force", action="store_true", help="build again, though there is a build")
     run = commands.add_parser("start", help="start the server and wait until it answers")
-    run.add_argument("--port", type=int, help="default: a free one")
+    run.add_argument("--port", type=_port, metavar="PORT", help="default: a free one")
     run.add_argument("--foreground", action="store_true", help="stay until it ends; Ctrl-C ends it")
     commands.add_parser("stop", help="end it")
     state = commands.add_parser("status", help="built? running? (exit code 1 where none answers)")

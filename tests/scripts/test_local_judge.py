@@ -360,6 +360,12 @@ class TestCommands:
         assert script.main(["path"]) == 0
         assert capsys.readouterr().out == f"{cache.home}\n"
 
+    @pytest.mark.parametrize("word", ["0", "65536", "-1", "http"])
+    def test_a_port_that_is_none(self, script: ModuleType, capsys: pytest.CaptureFixture[str], word: str) -> None:
+        with pytest.raises(SystemExit):
+            script.main(["start", f"--port={word}"])
+        assert f"'{word}' is not a port (1 to 65535)" in capsys.readouterr().err
+
     def test_it_needs_nothing_but_python(self, root: Path) -> None:
         command = [sys.executable, "-E", "-S", str(root / "scripts" / "local_judge.py"), "--help"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
