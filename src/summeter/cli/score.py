@@ -106,6 +106,11 @@ def score(
     show = progress(quiet=quiet or as_json)
     run = evaluate(loaded, names, out=folder, replay=replay, progress=show, **arguments)
     tell(run, as_json=as_json, quiet=quiet)
+    if not (quiet or as_json):
+        from summeter.cli.spending import run_lines
+
+        for line in run_lines(run):
+            typer.echo(line)
     check_coverage(run, min_coverage)
 
 
@@ -179,17 +184,15 @@ def _interruptible() -> None:
 
 
 def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *, as_json: bool) -> None:
+    from summeter.cli.spending import dry_lines
     from summeter.engine.estimate import estimate
 
     rows = estimate(data, names, out=folder, **arguments)
     if as_json:
         print_json((row._asdict() for row in rows), study="dry_run")
         return
-    typer.echo("Left to do (tokens are estimates at 4 characters each; nothing was sent):")
-    for row in rows:
-        asked = f"{row.calls} calls, about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
-        units = "pairs" if row.unit == "pair" else "summaries"
-        typer.echo(f"  {row.judge}: {row.items} {units}; {asked if row.calls else 'no model calls'}")
+    for line in dry_lines(rows):
+        typer.echo(line)
 
 
 def check_coverage(run: Run, least: float) -> None:

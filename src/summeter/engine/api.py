@@ -241,13 +241,18 @@ class _Session:
             )
 
 
+def asking(options: Options) -> Settings:
+    """How every model of a run is asked."""
+    return Settings(options.temperature, options.max_reply, options.seed)
+
+
 def _bind(plan: Planned, store: CallStore | None, money: Spending, *, replay: bool) -> Bound:
     options = plan.options
-    settings = Settings(options.temperature, options.max_reply, options.seed)
     retry = RetryPolicy(max_retries=options.max_retries)
     calls = CallSettings(
-        settings=settings, base_url=options.base_url, timeout=options.timeout, max_connections=options.concurrency,
-        retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm, budget=money.budget, prices=money.prices,
+        settings=asking(options), base_url=options.base_url, timeout=options.timeout,
+        max_connections=options.concurrency, retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm,
+        budget=money.budget, prices=money.prices,
     )  # fmt: skip
     return bind(plan.models, store, calls)
 

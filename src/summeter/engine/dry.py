@@ -7,22 +7,54 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Container
 from typing import Any
 
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.structured import BoundLLM, Settings
+from summeter.models.tokens import tokens
 
-CHARACTERS_A_TOKEN = 4.0  # of English text with the usual tokenizers
+CHUNK = 256  # characters: the grain in which prompts are compared
+CACHEABLE = 1024  # tokens: what providers cache begins with a prefix of so many
 _WORDS = "a sentence of about the usual length that gives a reason"
 _LIST = 8  # entries where the schema leaves the number open
+
+
+class Seen:
+    """What a run would have sent so far: calls that are stored or under way are made once, and prompts that begin
+    as an earlier one are cheaper where the provider caches."""
+
+    def __init__(self, stored: Container[str] = ()) -> None:
+        self._stored = stored
+        self._keys: set[str] = set()
+        self._prefixes: dict[str, set[int]] = {}
+
+    def is_new(self, key: str) -> bool:
+        """Whether this call would be sent."""
+        if key in self._keys or key in self._stored:
+            return False
+        self._keys.add(key)
+        return True
+
+    def shared(self, model: str, prompt: str) -> int:
+        """How many characters of the prompt begin an earlier one to the same model, in whole chunks."""
+        prefixes = self._prefixes.setdefault(model, set())
+        known, mark, same = 0, 0, True
+        for end in range(CHUNK, len(prompt) + 1, CHUNK):
+            mark = hash((mark, prompt[end - CHUNK : end]))
+            same = same and mark in prefixes
+            known = end if same else known
+            prefixes.add(mark)
+        return known
 
 
 class DryLLM:
     """Answers any request with an example of the schema asked for."""
 
-    def __init__(self, model: str, tally: Counter[str]) -> None:
+    def __init__(self, model: str, tally: Counter[str], seen: Seen | None = None) -> None:
         self._id = model
         self._tally = tally
+        self._seen = seen or Seen()
 
     @property
     def id(self) -> str:
@@ -32,30 +64,25 @@ class DryLLM:
     async def complete(self, request: Request) -> Completion:
         """Count the request and make up a reply."""
         text = json.dumps(example(request.schema_ or {"type": "object"}))
-        tokens_in = tokens("".join(message.content for message in request.messages))
-        self._tally.update(calls=1, tokens_in=tokens_in, tokens_out=tokens(text))
+        tokens_in, tokens_out = tokens(request.prompt), tokens(text)
+        if self._seen.is_new(request.key):
+            self._tally.update(calls=1, tokens_in=tokens_in, tokens_out=tokens_out)
+            shared = round(tokens_in * self._seen.shared(self._id, request.prompt) / max(1, len(request.prompt)))
+            self._tally.update(tokens_shared=shared if shared >= CACHEABLE else 0)
         sure = tuple(TokenLogprobs(token=one, logprob=0.0) for one in text) if request.top_logprobs else None
         return Completion(
-            text=text, finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens(text), logprobs=sure
+            text=text, finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens_out, logprobs=sure
         )  # fmt: skip
 
     async def close(self) -> None:
         """Nothing to let go of."""
 
 
-def dry(model: str, tally: Counter[str]) -> BoundLLM:
+def dry(
+    model: str, tally: Counter[str], seen: Seen | None = None, settings: Settings | None = None
+) -> BoundLLM:  # fmt: skip
     """A bound model that only counts; without repair turns, which nobody can foresee."""
-    return BoundLLM(DryLLM(model, tally), Settings(repair=False))
-
-
-def tokens(text: str) -> int:
-    """Estimated number of tokens of a text: one in four characters, one a character where words are not spaced.
-
-    >>> tokens("twelve chars")
-    3
-    """
-    dense = sum(1 for character in text if ord(character) >= 0x2E80)
-    return round((len(text) - dense) / CHARACTERS_A_TOKEN + dense)
+    return BoundLLM(DryLLM(model, tally, seen), (settings or Settings())._replace(repair=False))
 
 
 def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:

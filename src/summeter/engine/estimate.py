@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
-from summeter.engine.api import Data, Planned, make_plan, toolbox
-from summeter.engine.dry import dry
+from summeter.engine.api import Data, Planned, asking, make_plan, toolbox
+from summeter.engine.dry import Seen, dry
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.options import OptionArgs, Options
 from summeter.engine.plan import Job, units
@@ -17,16 +17,20 @@ from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
+from summeter.models.prices import Prices, prices
 from summeter.records import Judgment
-from summeter.store.journal import ItemKey
+from summeter.store.calls import CallStore
+from summeter.store.journal import DoneKey, ItemKey
 from summeter.store.manifest import JudgeEntry
-from summeter.store.run import MANIFEST, Failure
+from summeter.store.run import CALLS, MANIFEST, Failure
 
 
 class Estimate(NamedTuple):
     """What one evaluator would send: calls and estimated tokens.
 
-    `items` are left to judge: summaries, or pairs of them in one order each, as `unit` says.
+    `items` are left to judge: summaries, or pairs of them in one order each, as `unit` says. `tokens_shared` is that
+    part of `tokens_in` which begins a prompt as an earlier one began, so that a provider's cache may serve it for
+    less. `cost` is in US dollars with nothing from a cache; None where a price is unknown, and `reason` says which.
     """
 
     judge: str
@@ -36,6 +40,9 @@ class Estimate(NamedTuple):
     tokens_in: int
     tokens_out: int
     unit: Literal["summary", "pair"] = "summary"
+    tokens_shared: int = 0
+    cost: float | None = None
+    reason: str | None = None
 
 
 def estimate(
@@ -44,30 +51,44 @@ def estimate(
 ) -> list[Estimate]:  # fmt: skip
     """What `evaluate` with the same arguments would still have to do; sends nothing and writes nothing.
 
-    Tokens are estimated at four characters each; replies are assumed as long as an example of their schema.
+    Tokens are those of `summeter.models.tokens`; replies are assumed as long as an example of their schema. A call
+    that several evaluators share counts with the first, one that is stored already with none.
     """
     plan = make_plan(data, evaluators, models, Options(**options))
-    done = frozenset(_done(Path(out))) if out is not None and (Path(out) / MANIFEST).exists() else frozenset()
-    return [run_sync(_estimate(plan, job, done)) for job in plan.jobs]
+    table = prices(plan.options.prices)
+    folder = None if out is None or not (Path(out) / MANIFEST).exists() else Path(out)
+    done = frozenset(_done(folder)) if folder is not None else frozenset()
+    stored = folder is not None and (folder / CALLS).is_file()
+    with CallStore(folder / CALLS if stored and folder else None) as store:
+        seen = Seen(store)
+        return [run_sync(_estimate(plan, job, done, seen, table)) for job in plan.jobs]
 
 
-def _done(folder: Path) -> list[tuple[str, str, str, str | None]]:
+def _done(folder: Path) -> list[DoneKey]:
     return [entry.key for entry in Run(folder).progress()]
 
 
-async def _estimate(plan: Planned, job: Job, done: frozenset[tuple[str, str, str, str | None]]) -> Estimate:
-    tally: Counter[str] = Counter()
+async def _estimate(plan: Planned, job: Job, done: frozenset[DoneKey], seen: Seen, table: Prices) -> Estimate:
+    tallies: dict[str, Counter[str]] = {model: Counter() for model in job.entry.models.values()}
     todo = list(units(plan.data, [job], done, plan.options.limit))
     if job.evaluator.asks:
-        llms = {role: dry(plan.models[role], tally) for role in job.evaluator.asks}
+        settings = asking(plan.options)
+        llms = {role: dry(model, tallies[model], seen, settings) for role, model in job.entry.models.items()}
         worker = Worker([job], _Discard(), toolbox(llms), {}, Silent().advance)
         async for _ in LocalExecutor(1).map(worker, todo):
             pass
-    items = sum(unit.size for unit in todo)
+    tally: Counter[str] = sum(tallies.values(), Counter())
+    why = next((why for model in tallies if (why := table.why(model))), None)
+    costs = [
+        price.cost(one["tokens_in"], one["tokens_out"])
+        for model, one in tallies.items()
+        if (price := table.of(model)) is not None
+    ]
     return Estimate(
-        judge=job.evaluator.name, signature=job.signature, items=items, calls=tally["calls"],
+        judge=job.evaluator.name, signature=job.signature, items=sum(unit.size for unit in todo), calls=tally["calls"],
         tokens_in=tally["tokens_in"], tokens_out=tally["tokens_out"],
-        unit="pair" if job.evaluator.pairs else "summary",
+        unit="pair" if job.evaluator.pairs else "summary", tokens_shared=tally["tokens_shared"],
+        cost=None if why else round(sum(costs), 6), reason=why,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,7 @@ from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError
 
+_REPEAT = re.compile(r"\|rep:\d+(?![^|) ])")
 FOR_LABELS = ("identical", "alpha_nominal")
 FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
 
@@ -24,16 +26,18 @@ def self_consistency(
     runs: Sequence[Judging], *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
     level: str = "summary", draws: Draws | None = None,
 ) -> Study:  # fmt: skip
-    """How far repeats of one judge agree: each of `runs` is one time of asking.
+    """How far repeats of one judge agree (FineSurE, table 4): those of one run (`--repeats`), and each of `runs`.
 
-    What is compared has the same signature in the runs, or else the same judge and model (a seed may differ). Rows
-    have the study `self_consistency`: `identical` (the share of units on which all repeats say the same), alpha, and
-    for scores the mean population standard deviation over repeats. Raises UsageError without a judge in two runs.
+    What is compared has the same signature but for the number of the repeat, or else, over several runs, the same
+    judge and model (a seed may differ). Rows have the study `self_consistency`: `identical` (the share of units on
+    which all repeats say the same), alpha, and for scores the mean population standard deviation over repeats.
+    Raises UsageError where no judge was asked twice.
     """
     chosen, draws, at = selected(select, aspect), draws or Draws(), unit_level(level)
     rows = [row for found in _repeats([judged(run) for run in runs], chosen, at) for row in _rows(found, at, draws)]
     if not rows:
-        raise UsageError("no judge is in two of the runs, on the same aspect and at this level")
+        raise UsageError("no judge was asked twice: give a run made with --repeats, or two runs or more of one "
+                         "judge, on the same aspect and at this level")  # fmt: skip
     return Study("self_consistency", rows)
 
 
@@ -49,10 +53,19 @@ def _repeats(runs: Sequence[Judged], chosen: Selection, level: Level) -> list[li
                 continue
             series = run.series(question, level, use)
             if len(series):
-                by_signature.setdefault(question, []).append(series)
+                by_signature.setdefault((question[0], repeated(question[1]), *question[2:]), []).append(series)
                 by_judge.setdefault((series.judge, series.model, series.aspect), []).append(series)
     same = [found for found in by_signature.values() if len(found) > 1]
-    return same or [found for found in by_judge.values() if len(found) > 1]
+    return same or [found for found in by_judge.values() if len(found) > 1 and len(runs) > 1]
+
+
+def repeated(signature: str) -> str:
+    """A signature without the number of the repeat.
+
+    >>> repeated("rts|judge:openai/gpt-4o|t:0|rep:2|v:1")
+    'rts|judge:openai/gpt-4o|t:0|v:1'
+    """
+    return _REPEAT.sub("", signature)
 
 
 def _rows(found: Sequence[Series], level: Level, draws: Draws) -> list[Row]:
@@ -64,7 +77,7 @@ def _rows(found: Sequence[Series], level: Level, draws: Draws) -> list[Row]:
         got = measure(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), draws)
         ends = None if got.low is None or got.high is None else (got.low, got.high)
         about = merged_details(named(found[0]), **got.details, repeats=len(found))
-        about |= {"study": "self_consistency", "level": level.value, "statistic": name, "n": got.n,
-                  "missing": got.missing, "reason": got.reason}  # fmt: skip
+        about |= {"study": "self_consistency", "signature": repeated(found[0].signature), "level": level.value,
+                  "statistic": name, "n": got.n, "missing": got.missing, "reason": got.reason}  # fmt: skip
         rows.append(drawn_row(about, got.value, ends, draws))
     return rows

@@ -1,0 +1,95 @@
+"""What a run would take, or took, in words: calls, tokens, money, and how far repeats agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from summeter.engine.estimate import Estimate
+    from summeter.engine.runs import Run
+    from summeter.store.manifest import Taken
+
+
+def money(cost: float | None, reason: str | None) -> str:
+    """`$0.0123`, or why nobody knows.
+
+    >>> money(0.01234, None), money(12.5, None), money(None, "no price for x/y")
+    ('$0.0123', '$12.50', 'cost unknown: no price for x/y')
+    """
+    if cost is None:
+        return f"cost unknown: {reason}"
+    return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
+
+
+def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
+    """A line an evaluator, and their sum."""
+    yield "Left to do (tokens are estimates; nothing was sent):"
+    for row in rows:
+        units = "pairs" if row.unit == "pair" else "summaries"
+        yield f"  {_name(row.judge, row.signature)}: {row.items} {units}; {_wanted(row)}"
+    asking = [row for row in rows if row.calls]
+    if len(asking) > 1:
+        why = next((row.reason for row in asking if row.cost is None), None)
+        cost = None if why else sum(row.cost or 0.0 for row in asking)
+        tokens_in, tokens_out = sum(row.tokens_in for row in asking), sum(row.tokens_out for row in asking)
+        yield (
+            f"  together: {sum(row.calls for row in asking)} calls, about {tokens_in:,} tokens in and"
+            f" {tokens_out:,} out; {money(cost, why)}"
+        )
+    if shared := sum(row.tokens_shared for row in rows):
+        yield f"  {shared:,} of the tokens in repeat the beginning of an earlier prompt, which providers may cache"
+
+
+def _wanted(row: Estimate) -> str:
+    if not row.calls:
+        return "no model calls"
+    tokens = f"about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
+    return f"{row.calls} calls, {tokens}; {money(row.cost, row.reason)}"
+
+
+def run_lines(run: Run) -> Iterator[str]:
+    """What a run took: a line a model, a line an evaluator; then, of repeats, how far they agree."""
+    manifest = run.manifest
+    for model, usage in manifest.usage.items():
+        prices = f" at prices of {usage.priced}" if usage.priced and usage.cost else ""
+        tries = f"; {usage.retries} tried again, {usage.failures} failed" if usage.retries or usage.failures else ""
+        yield f"{model}: {_taken(usage)}{prices}{tries}"
+    for judge in manifest.judges:
+        used = manifest.judge_usage.get(judge.signature)
+        if used is not None and used.calls and used.items:
+            each = round((used.tokens_in + used.tokens_out) / used.items)
+            yield f"  {_name(judge.name, judge.signature)}: {each:,} tokens an item; {money(used.cost, used.reason)}"
+    yield from _agreement(run)
+
+
+def _taken(usage: Taken) -> str:
+    cached = f" ({usage.tokens_cached:,} from the provider's cache)" if usage.tokens_cached else ""
+    return (
+        f"{usage.calls} calls, {usage.tokens_in:,} tokens in{cached}, {usage.tokens_out:,} out; "
+        f"{money(usage.cost, usage.reason)}"
+    )
+
+
+def _name(judge: str, signature: str) -> str:
+    """The judge's name, and which repeat it is."""
+    repeat = next((part[4:] for part in signature.split("|")[1:] if part.startswith("rep:")), None)
+    return judge if repeat is None else f"{judge} (repeat {repeat})"
+
+
+def _agreement(run: Run) -> Iterator[str]:
+    if int(run.manifest.options.get("repeats") or 1) < 2:
+        return
+    from summeter.meta.consistency import self_consistency
+    from summeter.records import UsageError
+
+    try:
+        rows = self_consistency([run]).rows
+    except UsageError:
+        return  # nothing that could be compared came of it; the table says what
+    for row in rows:
+        if row.statistic != "identical" and not row.statistic.startswith("alpha"):
+            continue
+        between = "" if row.low is None or row.high is None else f" [{row.low:.3f}, {row.high:.3f}]"
+        value = f"undefined: {row.reason}" if row.value is None else f"{row.value:.3f}{between}"
+        yield f"repeats of {row.judge}, {row.aspect}: {row.statistic} {value} (n {row.n})"
