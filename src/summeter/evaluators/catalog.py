@@ -34,6 +34,7 @@ CATALOG: dict[str, str] = {
     "geval": "summeter.evaluators.geval.geval:GEval",
     "geval_plus": "summeter.evaluators.geval.plus:GEvalPlus",
     "geval_plus.faithfulness": "summeter.evaluators.geval.support:GEvalPlusFaithfulness",
+    "ensemble": "summeter.evaluators.ensemble:Ensemble",
     "geval_plus.rating": "summeter.evaluators.geval.rating:GEvalPlusRating",
 }
 
@@ -75,7 +76,7 @@ def build(text: str) -> Evaluator:
     if bracket and not rest.endswith("]"):
         raise UsageError(f"evaluator {text!r}: the closing ] is missing")
     settings: dict[str, Any] = {}
-    for pair in filter(None, (part.strip() for part in rest.removesuffix("]").split(","))):
+    for pair in filter(None, (part.strip() for part in _settings(rest.removesuffix("]")))):
         key, equals, value = pair.partition("=")
         if not equals and (bare := find(name).bare):
             key, equals, value = bare, "=", pair
@@ -87,6 +88,18 @@ def build(text: str) -> Evaluator:
             why = getattr(error, "problem", None) or str(error).partition("\n")[0]
             raise UsageError(f"evaluator {text!r}: {value.strip()!r} is not a YAML value: {why}") from error
     return rebuild(name, settings)
+
+
+def _settings(text: str) -> list[str]:
+    """At the commas outside brackets: a setting may be a list, or name evaluators with settings of their own."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign == "[") - (sign == "]")
+        if sign == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 def rebuild(name: str, settings: Mapping[str, Any]) -> Evaluator:

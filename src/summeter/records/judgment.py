@@ -14,7 +14,7 @@ Unit = Literal["document", "summary", "sentence", "claim", "key_fact", "span", "
 Status = Literal["ok", "unparsed", "refused", "skipped", "error"]
 
 # Lines of a run written before there were such fields stay as they are, and so do most lines written since.
-_RARE = ("claim", "truncated_tokens")
+_RARE = ("claim", "confidence", "truncated_tokens")
 
 
 class Target(Record):
@@ -41,8 +41,8 @@ class Judgment(Record):
     or present, 0 not; a name where the judge gives names. `error_type` names what is wrong (or
     "no error"). `evidence` points into the document or the summary. A judgment whose status is not `ok`
     has neither value nor label, and says why in `reason`. `claim` is what was judged where the unit is a claim:
-    it stands nowhere else. `truncated_tokens` is how much of the document the judge was not shown (estimated);
-    None where all of it was.
+    it stands nowhere else. `confidence`, from 0 to 1, is how sure the judge is, where it says so.
+    `truncated_tokens` is how much of the document the judge was not shown (estimated); None where all of it was.
     """
 
     target: Target
@@ -59,6 +59,7 @@ class Judgment(Record):
     prepared: str | None = None
     calls: tuple[str, ...] = ()
     claim: Claim | None = None
+    confidence: float | None = None
     truncated_tokens: int | None = None
 
     @model_validator(mode="after")

@@ -1,0 +1,211 @@
+"""Ensembles: majority and mean by hand, members without a verdict, and calls that are paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from summeter.engine.api import evaluate
+from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.catalog import build
+from summeter.evaluators.ensemble import Ensemble, Member, _members
+from summeter.evaluators.rating.mcq import MultipleChoice
+from summeter.evaluators.rating.rts import ReasonThenScore
+from summeter.models.providers.scripted import Scripted
+from summeter.models.structured import BoundLLM, Settings
+from summeter.records import Document, Item, Judgment, Span, Status, Summary, UsageError
+
+SUMMARY = Summary(
+    document_id="d", system="s", text="One. Two.", splitter="given",
+    sentences=(Span(of="summary", start=0, end=4), Span(of="summary", start=5, end=9)),
+)  # fmt: skip
+ITEM = Item(document=Document(id="d", text="One and two."), summary=SUMMARY)
+
+
+class Says(Evaluator):
+    """Labels its sentences as told (None: no verdict), or the whole summary where `whole` is set."""
+
+    name: ClassVar[str] = "says"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "says what it is told"
+    aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
+
+    labels: tuple[int | None, ...] = ()
+    whole: float | None = None
+    status: Status = "unparsed"
+    nick: str = ""
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        pen = Pen(self, item, tools.signature, model="m", calls=(f"call {self.nick}",))
+        if self.whole is not None:
+            return [pen.ok("faithfulness", value=self.whole)]
+        return [
+            pen.failed("faithfulness", self.status, "cut off", "sentence", place)
+            if label is None
+            else pen.ok("faithfulness", "sentence", place, value=float(label), label=label,
+                        error_type="no error" if label else f"{self.nick} error")
+            for place, label in enumerate(self.labels)
+        ]  # fmt: skip
+
+
+class Of(Ensemble):
+    """An ensemble of evaluators that no catalog names."""
+
+    given: tuple[Evaluator, ...]
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return tuple(Member(one, None) for one in self.given)
+
+
+def join(*members: Says, **settings: Any) -> list[Judgment]:
+    ensemble = Of(given=members, **settings)
+
+    async def both() -> list[Judgment]:
+        tools = Tools("sig")
+        return await ensemble.judge(ITEM, await ensemble.prepare(ITEM.document, tools), tools)
+
+    return asyncio.run(both())
+
+
+def says(nick: str, *labels: int | None, **fields: Any) -> Says:
+    return Says(nick=nick, labels=labels, **fields)
+
+
+class TestMajority:
+    def test_by_hand(self) -> None:
+        one, two = join(says("a", 1, 0), says("b", 1, 0), says("c", 0, 0))
+        # Sentence 1: two of three say 1. Sentence 2: all say 0; the error is the most frequent one, else the first.
+        assert (one.label, one.value, one.confidence) == (1, pytest.approx(2 / 3), pytest.approx(2 / 3))
+        assert (two.label, two.value, two.confidence, two.error_type) == (0, 0.0, 1.0, "a error")
+        assert one.reason == "2 of 3 say 1: says 1, says 1, says 0"
+        assert one.error_type == "no error"
+        assert (one.target.unit, two.target.index) == ("sentence", 1)
+        assert one.calls == ("call a", "call b", "call c")
+        assert Judgment.model_validate_json(one.line) == one
+
+    def test_a_tie_has_no_label(self) -> None:
+        one, two = join(says("a", 1, 0), says("b", 0, 0))
+        assert (one.status, one.label, one.value) == ("skipped", None, None)
+        assert one.reason == "a tie among 2: says 1, says 0"
+        assert two.label == 0
+
+    def test_who_gives_no_verdict_is_left_out_and_told(self) -> None:
+        one, _ = join(says("a", 1, 0), says("b", None, 0), says("c", 1, 0))
+        assert (one.label, one.confidence) == (1, 1.0)
+        assert one.reason == "2 of 2 say 1: says 1, says 1; no verdict of says (unparsed: cut off)"
+
+    def test_one_verdict_alone_has_nothing_to_agree_with(self) -> None:
+        one, _ = join(says("a", 1, 0), says("b", None, None))
+        assert (one.label, one.confidence) == (1, None)
+
+    def test_no_verdict_at_all_has_failed(self) -> None:
+        found = join(says("a", None, None), says("b", None, None, status="refused"))
+        assert [(one.status, one.target.unit) for one in found] == [("refused", "summary")]
+        assert found[0].value is None
+
+    def test_too_few_have_failed_too(self) -> None:
+        one, two = join(says("a", 1, 0), says("b", None, 0), at_least=2)
+        assert (one.status, two.status) == ("unparsed", "ok")
+
+
+class TestMean:
+    def test_values_where_labels_are_not_wanted(self) -> None:
+        one, _ = join(says("a", 1, 0), says("b", 0, 0), how="mean")
+        # (1 + 0) / 2, and they differ by the whole scale.
+        assert (one.value, one.label, one.confidence) == (0.5, None, 0.0)
+
+    def test_unlike_units_meet_at_the_summary(self) -> None:
+        (one,) = join(says("a", 1, 0), says("b", whole=0.9))
+        # Half of a's sentences are supported; b gives .9 to the whole. Mean .7; they differ by .4 of the scale.
+        assert (one.target.unit, one.value) == ("summary", pytest.approx(0.7))
+        assert one.confidence == pytest.approx(0.6)
+
+    def test_a_majority_without_labels_is_no_verdict(self) -> None:
+        found = join(says("a", 1, 0), says("b", whole=0.9), how="majority")
+        assert [one.status for one in found] == ["skipped"]
+        assert "use how=mean" in (found[0].reason or "")
+
+
+def ask(ensemble: Ensemble, **replies: Any) -> list[Judgment]:
+    def answer(request: Any) -> str:
+        return json.dumps(replies[request.schema_name])
+
+    llm = BoundLLM(Scripted(answer), Settings(repair=False))
+    tools = Tools("sig", {"judge": llm})
+
+    async def both() -> list[Judgment]:
+        return await ensemble.judge(ITEM, await ensemble.prepare(ITEM.document, tools), tools)
+
+    return asyncio.run(both())
+
+
+class TestRatings:
+    def test_on_one_scale_the_mean_stays_on_it(self) -> None:
+        (one,) = ask(Ensemble(of="rts+mcq"), rts={"reason": "so", "score": 4}, mcq={"answer": "C"})
+        # C is 3: (4 + 3) / 2; they differ by 1 of 4 points.
+        assert (one.value, one.confidence) == (3.5, 0.75)
+        assert one.reason == "mean of 2: rts 4, mcq 3"
+        assert "scale:1-5" in Ensemble(of="rts+mcq").sign({})
+
+    def test_on_unlike_scales_it_runs_from_0_to_1(self) -> None:
+        ensemble = Ensemble(of="rts[aspect=faithfulness]+yesno")
+        (one,) = ask(ensemble, rts={"reason": "so", "score": 4}, yesno={"answer": "yes"})
+        # 4 of 1-5 is .75; yes is 1.
+        assert one.value == pytest.approx(0.875)
+        assert "scale:0-1" in ensemble.sign({})
+
+
+class TestSpelling:
+    def test_aspect_and_members_settings_are_handed_on(self) -> None:
+        found = build("ensemble[of=rts+mcq[aspect=fluency]+direct[prompts=null,aspect=fluency],aspect=fluency]")
+        assert isinstance(found, Ensemble)
+        assert [one.evaluator.measured for one in found.members] == [("fluency",)] * 3
+        assert found.measured == ("fluency",)
+
+    def test_another_model_is_another_role(self) -> None:
+        found = build("ensemble[rts+rts@second]")
+        assert found.asks == ("judge", "second")
+        assert [part.name for part in found.parts()] == ["rts", "ensemble"]
+        assert "second:b/c" in found.sign({"judge": "a/b", "second": "b/c"})
+
+    def test_a_change_of_a_member_shows_in_the_signature(self) -> None:
+        assert _members("rts+mcq", None) == (Member(ReasonThenScore(), None), Member(MultipleChoice(), None))
+        signs = {Ensemble(of=of).sign({}) for of in ("rts+mcq", "rts+mcq2", "rts[aspect=fluency]+mcq[aspect=fluency]")}
+        assert len(signs) == 3
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("ensemble[of=rts]", "joins two"), ("ensemble[of=rts+rogue]", "no evaluator 'rogue'"),
+            ("ensemble[of=rts+h2h]", "h2h cannot be part"), ("ensemble[of=rts+rts]", "named twice"),
+            ("ensemble[of=rts+mcq,at_least=3]", "there are 2"), ("ensemble[of=rts+support]", "same aspect"),
+            ("ensemble[of=rts+ensemble]", "cannot be part"),
+        ],
+    )  # fmt: skip
+    def test_what_cannot_be_joined_is_named(self, text: str, told: str) -> None:
+        with pytest.raises(UsageError, match=told):
+            build(text)
+
+
+def test_no_member_is_paid_for_twice(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.jsonl"
+    score, letter = json.dumps({"reason": "so", "score": 4}), json.dumps({"answer": "B"})
+    lines = [
+        {"match": "from A to E", "reply": letter},
+        {"match": '"answer"', "reply": letter},
+        {"match": "", "reply": score},
+    ]
+    rules.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    row = {"doc_id": "d", "document": "It rained all day.", "summary": "It rained.", "system": "s"}
+    run = evaluate([row], ["ensemble[rts+mcq]"], models=f"scripted/{rules}", out=tmp_path / "run")
+    found = {one.judge: one for one in run.judgments()}
+    assert {name: one.value for name, one in found.items()} == {"rts": 4.0, "mcq": 2.0, "ensemble": 3.0}
+    # Two questions were sent, though four were asked.
+    assert sorted(found["ensemble"].calls) == sorted((*found["rts"].calls, *found["mcq"].calls))
+    again = evaluate([row], run.specs, models=f"scripted/{rules}", replay=run.folder, out=tmp_path / "again")
+    assert {one.judge: one.line for one in again.judgments()} == {name: one.line for name, one in found.items()}
