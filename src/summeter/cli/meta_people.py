@@ -1,4 +1,4 @@
-"""`summeter meta prefer | stability | reliability | agree | bias`: systems, judges and people beside each other."""
+"""`summeter meta prefer | stability | reliability | agree | bias | reasons`: systems, judges and people."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PeopleOnly = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Put the commands of this module into `summeter meta`."""
-    for command in (prefer, stability, reliability, agree, bias):
+    for command in (prefer, stability, reliability, agree, bias, reasons):
         app.command()(command)
 
 
@@ -315,6 +315,34 @@ def bias(
             for run, data in read_runs(runs, gold, map_, preset, format_)
         ],
         as_json=as_json,
+    )
+
+
+def reasons(
+    runs: Runs,
+    aspect: Annotated[list[str] | None, typer.Option("--aspect", help="Only this aspect. Repeatable.")] = None,
+    judge: Judge = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="More words by aspect, for reading what a reason speaks of.",
+                     exists=True, dir_okay=False),
+    ] = None,
+    resamples: Resamples = 1000,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Ask whether judges' reasons speak of the aspect they were asked about, or of another."""
+    from summeter.meta.grids import Draws
+    from summeter.meta.reasons import read_words
+    from summeter.meta.reasons import reasons as study
+    from summeter.meta.selection import Selection
+    from summeter.store.run import RunFolder
+
+    lists = None if words is None else read_words(words)
+    chosen, draws = Selection(aspects=tuple(aspect or ()), judge=judge), Draws(resamples, seed=seed)
+    read = [RunFolder(folder) for folder in runs]
+    show_parts(
+        [named(study(run, select=chosen, words=lists, draws=draws), run, len(read)) for run in read], as_json=as_json
     )
 
 

@@ -32,6 +32,7 @@ from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use
 from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
 from summeter.meta.prefer import prefer
+from summeter.meta.reasons import reasons
 from summeter.meta.reliability import reliability
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection
@@ -82,6 +83,7 @@ __all__ = [
     "people",
     "prefer",
     "read_lines",
+    "reasons",
     "reliability",
     "save_calibration",
     "self_consistency",

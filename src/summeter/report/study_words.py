@@ -95,6 +95,11 @@ STUDIES = {
     "overruled": About(
         "Overruled", "How often people decided against the machine's verdict that they were shown."
     ),
+    "reasons": About(
+        "What reasons speak of",
+        "How many of a judge's reasons speak of another aspect than the one it was asked about (share_other_aspect), "
+        "or only of others: such a judge may be scoring something else.",
+    ),
     "estimate": About(
         "People's mean, estimated",
         "What people would say of a system on average, had they judged every summary: few votes of theirs, and many "

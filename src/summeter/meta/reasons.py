@@ -1,0 +1,195 @@
+"""Do a judge's reasons speak of the aspect it was asked about, or of another (Shen et al., EMNLP 2023, appendix G).
+
+A judge that is asked for fluency and complains of missing facts has scored something else. Which aspects a reason
+speaks of is told by words, without a model: a list for each aspect, in our words, which a user can add to.
+Aspects that people, too, explain alike share one list (`KIN`). What such lists find and miss was measured on
+released reasons: docs/geval.md, "Reasons that speak of something else".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from summeter.meta.grids import Draws, drawn_row
+from summeter.meta.results import Row, Study
+from summeter.meta.selection import Selection, selected
+from summeter.records import InputError, Judgment, UsageError
+from summeter.stats import bootstrap_mean
+from summeter.store.run import RunFolder
+
+KIN = {
+    "faithfulness": "consistency",
+    "completeness": "relevance",
+    "coverage": "relevance",
+}
+"""Aspect -> the aspect whose words it shares."""
+
+LEXICON: dict[str, tuple[str, ...]] = {
+    "coherence": (
+        "coheren*", "incoheren*", "cohesi*", "flow", "flows", "transition*", "disjoint*", "disconnect*", "connect*",
+        "abrupt*",
+        "organi*", "disorgani*", "well structured", "well-structured", "structure of the summary", "overall structure",
+        "logical*", "follow from*", "hang together", "hangs together", "jump*", "leap*", "choppy", "unrelated",
+        "stand alone", "stands alone", "in order", "out of order", "sequence",
+    ),
+    "consistency": (
+        "consisten*", "inconsisten*", "fact", "facts", "factual*", "accura*", "inaccura*", "faithful*", "unfaithful*",
+        "contradict*", "misrepresent*", "mislead*", "hallucinat*", "supported by", "not supported", "unsupported",
+        "fabricat*", "made up",
+        "incorrect*", "false*", "untrue", "wrong*", "aligns with", "align with", "not in the document",
+        "not in the article", "not mentioned in", "not stated in", "discrepanc*", "distort*",
+    ),
+    "fluency": (
+        "fluen*", "disfluen*", "gramma*", "ungrammatical*", "well-written", "well written", "poorly written",
+        "readab*", "easy to read", "hard to read", "awkward*", "typo*", "spelling", "misspel*", "punctuation",
+        "phras*", "wording", "sentence structure*", "syntax", "capitali*", "fragment*", "incomplete sentence*",
+        "run-on", "stilted", "clumsy",
+    ),
+    "relevance": (
+        "relevan*", "irrelevan*", "important", "importance", "main point*", "key point*", "main idea*", "main event*",
+        "main message", "main topic*", "main focus", "main information", "main aspect*", "main detail*",
+        "key information", "key detail*", "key fact*", "key aspect*", "key element*", "key event*", "crucial",
+        "essential", "captur*", "omit*", "omission*", "leave out", "leaves out", "left out", "leaving out",
+        "is missing", "missing important", "missing key", "missing some", "misses", "fails to mention",
+        "fails to include", "does not mention", "does not include", "does not provide", "does not cover",
+        "could have included", "only covers", "only focuses", "only mentions", "only provides", "lacks detail*",
+        "lacks some", "lacks important", "lacks key", "lacks context", "lacks information", "lack of detail*",
+        "more detail*", "comprehensive*", "complete picture", "completeness", "incomplete summary", "covers",
+        "coverage",
+    ),
+    "conciseness": (
+        "concise*", "succinct*", "brief", "briefly", "brevity", "verbos*", "wordy", "wordiness", "redundan*",
+        "repetit*", "repeats", "repeated*", "unnecessary", "superfluous", "too long", "lengthy",
+    ),
+}  # fmt: skip
+"""Aspect -> its words and phrases; * stands for any ending."""
+
+# A reason that the evaluator wrote itself, of numbers.
+_COMPUTED = re.compile(r"\|variant:(?:logprob|sample)\b")
+_OVERALL = "overall"
+
+
+class _Reason(NamedTuple):
+    document: str
+    spoken: frozenset[str] | None  # None where the judgment has no reason
+
+
+def speaks_of(reason: str, words: Mapping[str, Iterable[str]] | None = None) -> frozenset[str]:
+    """The aspects of which a reason speaks: those with a word in it.
+
+    >>> sorted(speaks_of("It reads well, but leaves out the main point."))
+    ['relevance']
+    """
+    return frozenset(aspect for aspect, pattern in _patterns(words or LEXICON).items() if pattern.search(reason))
+
+
+def read_words(file: Path) -> dict[str, tuple[str, ...]]:
+    """The shipped lists with those of a YAML file added: a mapping of aspects to lists of words or phrases.
+
+    Raises InputError that names what is wrong.
+
+        tone: [tone, ironic*, too formal]
+    """
+    import yaml
+
+    try:
+        found = yaml.safe_load(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InputError.at(file, None, None, f"cannot be read as YAML: {error}") from error
+    if not isinstance(found, dict) or not found:
+        raise InputError.at(file, None, None, "must be a mapping of aspects to lists of words")
+    words = dict(LEXICON)
+    for aspect, more in found.items():
+        if not (isinstance(more, list) and more and all(isinstance(one, str) and one.strip(" *") for one in more)):
+            raise InputError.at(file, None, str(aspect), "must be a list of words or phrases")
+        kin = KIN.get(str(aspect), str(aspect))
+        words[kin] = (*words.get(kin, ()), *more)
+    return words
+
+
+def reasons(
+    run: RunFolder | Iterable[Judgment], *, select: Selection | None = None,
+    words: Mapping[str, Sequence[str]] | None = None, draws: Draws | None = None,
+) -> Study:  # fmt: skip
+    """Of a judge's reasons on an aspect, the share that speak of another aspect, and of which.
+
+    Rows a judge and aspect: `share_other_aspect`; `share_only_other`, of those that in all their words never speak of
+    their own; and `speaks_of`, one row an aspect spoken of (`details.group`), its own included. `n` are reasons,
+    `missing` judgments without one. Aspects that share words (`KIN`) count as one; `overall` may speak of
+    anything and is left out, as are numbers that an evaluator wrote down as a reason. Raises UsageError where
+    there is no reason at all.
+    """
+    chosen, lists = selected(select, None), dict(words or LEXICON)
+    patterns = _patterns(lists)
+    groups: dict[tuple[str, str, str | None, str], list[_Reason]] = {}
+    judgments = run.judgments() if isinstance(run, RunFolder) else run
+    for one in judgments:
+        if not _is_meant(one, chosen):
+            continue
+        said = one.reason if one.status == "ok" else None
+        spoken = None if not said else frozenset(name for name, known in patterns.items() if known.search(said))
+        key = (one.judge, one.signature, one.model, one.aspect)
+        groups.setdefault(key, []).append(_Reason(one.target.document_id, spoken))
+    found = {key: heard for key, heard in groups.items() if any(one.spoken is not None for one in heard)}
+    if not found:
+        raise UsageError("no judgment has a reason; judges that give one are rts, rts.together, finesure.fact_check...")
+    rows = [row for key, heard in found.items() for row in _rows(key, heard, lists, draws or Draws())]
+    return Study("reasons", rows)
+
+
+def _is_meant(one: Judgment, chosen: Selection) -> bool:
+    if one.aspect == _OVERALL or one.status == "skipped" or _COMPUTED.search(one.signature):
+        return False
+    return (not chosen.aspects or one.aspect in chosen.aspects) and chosen.judge in {None, one.judge, one.signature}
+
+
+def _patterns(words: Mapping[str, Iterable[str]]) -> dict[str, re.Pattern[str]]:
+    made = {}
+    for aspect, phrases in words.items():
+        parts = [r"\s+".join(re.escape(word) for word in phrase.split()).replace(r"\*", r"\w*") for phrase in phrases]
+        made[aspect] = re.compile(rf"\b(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)
+    return made
+
+
+def _rows(
+    key: tuple[str, str, str | None, str], heard: Sequence[_Reason], words: Mapping[str, Sequence[str]], draws: Draws
+) -> list[Row]:  # fmt: skip
+    judge, signature, model, aspect = key
+    about = {"study": "reasons", "judge": judge, "signature": signature, "model": model, "aspect": aspect}
+    own = KIN.get(aspect, aspect)
+    if own not in words:
+        n = sum(one.spoken is not None for one in heard)
+        reason = f"no words are known for {aspect}; give some with --words"
+        fields = {**about, "status": "undefined", "reason": reason, "n": n, "missing": len(heard) - n}
+        return [Row(statistic="share_other_aspect", value=None, **fields)]
+    rows = [
+        _share(about | {"statistic": "share_other_aspect"}, heard, [_other(one, own) for one in heard], draws),
+        _share(about | {"statistic": "share_only_other"}, heard, [_only(one, own) for one in heard], draws),
+    ]
+    for name in words:
+        said = [None if one.spoken is None else name in one.spoken for one in heard]
+        rows.append(_share(about | {"statistic": "speaks_of", "details": {"group": name}}, heard, said, draws))
+    return rows
+
+
+def _other(one: _Reason, own: str) -> bool | None:
+    return None if one.spoken is None else bool(one.spoken - {own})
+
+
+def _only(one: _Reason, own: str) -> bool | None:
+    return None if one.spoken is None else bool(one.spoken) and own not in one.spoken
+
+
+def _share(about: dict[str, Any], heard: Sequence[_Reason], said: Sequence[bool | None], draws: Draws) -> Row:
+    values = np.array([np.nan if one is None else float(one) for one in said])
+    names = {name: place for place, name in enumerate(dict.fromkeys(one.document for one in heard))}
+    codes = np.array([names[one.document] for one in heard], np.int64)
+    got = bootstrap_mean(values, codes, max(1, draws.resamples), draws.level, draws.seed)
+    reason = got.reason if got.value is not None else "no judgment has a reason"
+    ends = None if got.low is None or got.high is None else (got.low, got.high)
+    return drawn_row(about | {"n": got.n, "missing": got.missing, "reason": reason}, got.value, ends, draws)
