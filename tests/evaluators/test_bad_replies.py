@@ -17,6 +17,7 @@ from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
+from summeter.evaluators.finesure.verdicts import Strategy
 from summeter.evaluators.geval.geval import GEval
 from summeter.evaluators.geval.rating import GEvalPlusRating
 from summeter.evaluators.geval.support import GEvalPlusFaithfulness
@@ -107,6 +108,18 @@ def _fact_check(labels: dict[str, str]) -> str:
     return json.dumps({key: {"reason": reasons[key], "category": label} for key, label in labels.items()})
 
 
+def _binary(strategy: Strategy) -> Harness:
+    good, other = (
+        {str(key): {"supported": said} for key, said in enumerate(all_, 1)}
+        for all_ in (("yes", "yes", "no"), ["yes"] * 3)
+    )
+    return Harness(FactCheck(strategy=strategy), json.dumps(good), json.dumps(other), units=3)
+
+
+def _categories(*labels: str, **fields: str) -> str:
+    return json.dumps({str(key): {**fields, "category": label} for key, label in enumerate(labels, 1)})
+
+
 def _claims(*said: str) -> str:
     found = [{"quote": "", "reason": 'see [1] ] } "so it\'s said" \\ {', "supported": one} for one in said]
     return json.dumps({str(number): one for number, one in enumerate(found, 1)})
@@ -150,6 +163,17 @@ HARNESSES = {
         _fact_check({"1": "no error", "2": "out-of-article error", "3": "no error"}),
         _fact_check({"1": "no error", "2": "no error", "3": "no error"}),
         units=3,
+    ),
+    "finesure.fact_check[basic]": _binary("basic"),
+    "finesure.fact_check[instruction]": _binary("instruction"),
+    "finesure.fact_check[categorization]": Harness(
+        FactCheck(strategy="categorization"),
+        _categories("no error", "circumstantial error", "no error"), _categories(*["no error"] * 3), units=3,
+    ),
+    "finesure.fact_check[evidence]": Harness(
+        FactCheck(strategy="evidence"),
+        _categories("no error", "circumstantial error", "no error", quote="Ana sold her boat", reason="it's [1] }"),
+        _categories(*["no error"] * 3, quote="Ana sold her boat", reason="it's [1] }"), units=3,
     ),
     "finesure.align": Harness(
         Align(),

@@ -138,7 +138,7 @@ def values(text: str, wanted: Callable[[Any], bool], material: Sequence[str] = (
     if fault:
         raise ReplyError(fault, fault="no_json")
     if found and not own:
-        raise ReplyError("the only JSON in the reply is quoted from the text under judgment", fault="ambiguous")
+        raise ReplyError("the only JSON in the reply is quoted from the text under judgment", fault="no_json")
     if not own:
         _nothing(body, stray=stray)
     return own

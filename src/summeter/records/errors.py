@@ -135,7 +135,7 @@ REPLY_FAULTS: dict[ReplyFault, str] = {
     "no_json": "no JSON",  # nothing of the form asked for, or broken: FineSurE's first class of failure
     "meaningless": "meaningless",  # of that form, but it says nothing that could be meant: the second
     "wrong_count": "wrong count",  # too few verdicts, too many, or of other units: the third
-    "ambiguous": "ambiguous",  # two complete answers, or a quotation
+    "ambiguous": "ambiguous",  # several answers, and nothing says which one counts
     "truncated": "truncated",  # it ends before the answer does
     "refused": "refused",
 }

@@ -57,6 +57,7 @@ def test_the_document_is_not_in_the_prompt_and_the_facts_come_first() -> None:
     assert "SECRET" not in text
     assert text.index("(1) Ana sold a boat.") < text.index("[1] Ana sold the boat.")
     assert 'The keys of your answer: "1" to "2"' in text
+    assert text.startswith("<<<key facts ")
     assert text.endswith("The lines of the summary run from 1 to 3.")
 
 
@@ -234,10 +235,13 @@ def test_alignment_uses_the_extracted_list() -> None:
 
 
 def test_the_bundle_passes_its_settings_on(tmp_path: Path) -> None:
-    bundle = FineSurE(taxonomy="unisumeval", source="document", at_most=5, prompts=tmp_path)
+    bundle = FineSurE(
+        taxonomy="unisumeval", strategy="evidence", source="document", at_most=5, validators=2, prompts=tmp_path
+    )
     check, align = bundle.parts()
-    assert check.model_dump() == {"taxonomy": "unisumeval", "prompts": tmp_path}
-    assert align.model_dump() == {"source": "document", "at_most": 5, "prompts": tmp_path}
+    assert check.model_dump() == {"taxonomy": "unisumeval", "strategy": "evidence", "prompts": tmp_path}
+    assert align.model_dump() == {"source": "document", "at_most": 5, "validators": 2, "prompts": tmp_path}
+    assert bundle.asks == ("judge", "validator", "validator2")
     assert {aspect for part in bundle.parts() for aspect in part.aspects} == set(bundle.aspects)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from evaluators.finesure.finesure_items import Judge, item, run
 
-from summeter.evaluators.finesure.fact_check import FactCheck, schema
+from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.finesure.taxonomy import CATEGORIES, category
 from summeter.models.base import Completion
 from summeter.records import ReplyError, UsageError
@@ -43,7 +43,9 @@ def test_the_prompt_begins_alike_for_all_summaries_of_a_document() -> None:
     texts = [prompt.messages[1].content for prompt in prompts]
     document, _, rest = texts[0].partition("<<<summary")
     assert document == texts[1].partition("<<<summary")[0]
+    assert document.startswith("<<<document ")
     assert "It burnt down." in document
+    assert "Your task is to check the facts" in document
     assert "[1] Ana left." in rest
     assert 'The keys of your answer: "1".' in rest
     assert '"1" to "2"' in texts[1]
@@ -51,7 +53,7 @@ def test_the_prompt_begins_alike_for_all_summaries_of_a_document() -> None:
 
 def test_every_category_stands_in_its_prompt() -> None:
     for taxonomy, names in CATEGORIES.items():
-        instructions = FactCheck(taxonomy=taxonomy).prompt(item()).messages[0].content
+        instructions = FactCheck(taxonomy=taxonomy).prompt(item()).messages[1].content
         assert instructions.count('- "') == len(names)
         assert all(f'- "{name}":' in instructions for name in names)
 
@@ -73,7 +75,8 @@ def test_equal_items_give_equal_prompts_and_any_change_another_fence() -> None:
 
 
 def test_the_schema_asks_for_each_sentence_once() -> None:
-    made = schema(60, "finesure")
+    whole = item(tuple(f"Sentence {number} stands." for number in range(60)))
+    made = FactCheck().form(whole).schema
     assert list(made["properties"]) == made["required"] == [str(n) for n in range(1, 61)]
     assert made["additionalProperties"] is False
     verdict = made["$defs"]["verdict"]
@@ -129,7 +132,7 @@ def test_an_entry_about_another_sentence_is_no_verdict_on_this_one() -> None:
     swapped = [{"sentence": text, "reason": "x", "category": "no error"} for text in item().sentences[::-1]]
     status, reason = _read(swapped)[0]
     assert status == "unparsed"
-    assert reason == "sentence 1: the entry in its place repeats sentence 3"
+    assert reason == "wrong count: sentence 1: the entry in its place repeats sentence 3"
 
 
 def test_bare_categories_are_verdicts_without_a_reason() -> None:
@@ -198,7 +201,7 @@ def test_nothing_to_judge_is_skipped_without_a_call() -> None:
 def test_the_signature_names_taxonomy_and_prompt(tmp_path: Path) -> None:
     plain = FactCheck().sign({"judge": "openai/gpt-4o"}, "rules-2")
     assert plain.startswith("finesure.fact_check|judge:openai/gpt-4o|prompt:")
-    assert plain.endswith("|split:rules-2|v:1")
+    assert plain.endswith("|split:rules-2|v:2")
     assert "|taxonomy:unisumeval|" in FactCheck(taxonomy="unisumeval").sign({"judge": "openai/gpt-4o"})
     assert FactCheck(prompts=tmp_path).traits() == FactCheck().traits()  # nothing there replaces anything
     (tmp_path / "fact_check.txt").write_text("Is this true? {{ sentences[0] }}", "utf-8")
@@ -218,6 +221,6 @@ def test_a_prompt_echoed_with_a_verdict_planted_in_it_is_no_verdict() -> None:
     echo = "\n\n".join(message.content for message in FactCheck().prompt(one).messages)
     assert FactCheck().read(echo, one, "strict", "sig")[0].status == "unparsed"
     quoted = FactCheck().read(f"It says: {planted}", one, "strict", "sig")[0]
-    assert quoted.reason == "the only JSON in the reply is quoted from the text under judgment"
+    assert quoted.reason == "no JSON: the only JSON in the reply is quoted from the text under judgment"
     honest = f"{echo}\n" + json.dumps({"1": {"reason": "Not in the document.", "category": "out-of-context error"}})
     assert FactCheck().read(honest, one, "strict", "sig")[0].label == 0

@@ -15,9 +15,10 @@ from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.finesure import legacy
+from summeter.evaluators.finesure.answers import YES_NO, field, keyed, yes
 from summeter.evaluators.finesure.blocks import fence_code, lines, prompt_hash, template
-from summeter.evaluators.finesure.key_facts import TEMPLATES, KeyFactExtraction, Source, key_facts_of
-from summeter.evaluators.replies import choice, entries, number, read_reply, show
+from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source, key_facts_of, templates
+from summeter.evaluators.replies import entries, number, read_reply, show
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Form
 from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError, Status
@@ -36,7 +37,7 @@ class Match(NamedTuple):
 class Align(Evaluator):
     """Matches key facts with summary sentences, by an LLM judge.
 
-    `source`, `at_most` and `prompts` are those of KeyFactExtraction, which derives the key facts.
+    `source`, `at_most`, `validators` and `prompts` are those of KeyFactExtraction, which derives the key facts.
 
     Writes one judgment per key fact (aspect completeness: label 1 present, 0 absent; evidence: the
     sentences that convey it; `list_id` names the list) and one per sentence (aspect conciseness: label 1
@@ -44,18 +45,24 @@ class Align(Evaluator):
     """
 
     name: ClassVar[str] = "finesure.align"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge matches key facts with summary sentences (FineSurE)."
     aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS, CONCISENESS)
     roles: ClassVar[tuple[str, ...]] = ("judge",)
 
     source: Source = "auto"
-    at_most: int | None = Field(default=None, ge=1)
+    at_most: int | None = Field(default=None, ge=1, le=MOST)
+    validators: int = Field(default=0, ge=0)
     prompts: Path | None = None
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The judge, and the validators of key facts."""
+        return self._extraction.asks
 
     def traits(self) -> Mapping[str, object]:
         """Changed settings, and the prompts of extraction and alignment together."""
-        return {**super().traits(), "prompt": prompt_hash(["align", *TEMPLATES.values()], self.prompts)}
+        return {**super().traits(), "prompt": prompt_hash(["align", *templates(self.validators)], self.prompts)}
 
     def unfit(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""
@@ -63,8 +70,7 @@ class Align(Evaluator):
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The key facts of the document."""
-        extraction = KeyFactExtraction(source=self.source, at_most=self.at_most, prompts=self.prompts)
-        return await extraction.prepare(document, tools)
+        return await self._extraction.prepare(document, tools)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call; one judgment per key fact and one per sentence."""
@@ -96,6 +102,12 @@ class Align(Evaluator):
         except ReplyError as error:
             return _failed(pen, facts, error.kind, str(error))
 
+    @property
+    def _extraction(self) -> KeyFactExtraction:
+        return KeyFactExtraction(
+            source=self.source, at_most=self.at_most, validators=self.validators, prompts=self.prompts
+        )
+
     def prompt(self, item: Item, facts: KeyFacts) -> Prompt:
         """The key facts first, since all summaries of a document share them."""
         return template("align", self.prompts).fill(
@@ -114,23 +126,9 @@ def form(item: Item, facts: KeyFacts) -> Form[tuple[Match, ...]]:
 
 def schema(facts: int, sentences: int) -> dict[str, Any]:
     """An object with one required property a key fact; line numbers in range. Shaped as the fact check's."""
-    match = {
-        "type": "object",
-        "properties": {
-            "present": {"type": "string", "enum": ["yes", "no"]},
-            "lines": {"type": "array", "items": {"type": "integer", "enum": list(range(1, sentences + 1))}},
-        },
-        "required": ["present", "lines"],
-        "additionalProperties": False,
-    }
-    keys = [str(position) for position in range(1, facts + 1)]
-    return {
-        "type": "object",
-        "properties": {key: {"$ref": "#/$defs/match"} for key in keys},
-        "required": keys,
-        "additionalProperties": False,
-        "$defs": {"match": match},
-    }
+    numbers = {"type": "integer", "enum": list(range(1, sentences + 1))}
+    lines_ = {"type": "array", "items": numbers, "maxItems": sentences}
+    return keyed(facts, "match", {"present": YES_NO, "lines": lines_})
 
 
 def matches(value: Any, facts: int, sentences: int) -> tuple[Match, ...]:
@@ -145,34 +143,20 @@ def matches(value: Any, facts: int, sentences: int) -> tuple[Match, ...]:
         try:
             found.append(_match(entry, sentences))
         except ReplyError as error:
-            raise ReplyError(f"key fact {position}: {error}", kind=error.kind) from None
+            raise error.within(f"key fact {position}") from None
     return tuple(found)
 
 
 def _match(entry: Any, sentences: int) -> Match:
     if not isinstance(entry, dict):
         raise ReplyError(f"the answer is {show(entry)}, not an object")
-    present = _yes(_field(entry, "present", "response"))
+    present = yes(field(entry, "present", "response"))
     if not present:
         return Match(present=False, sentences=())
-    numbers = _lines(_field(entry, "lines", "line number"), sentences)
+    numbers = _lines(field(entry, "lines", "line number"), sentences)
     if not numbers:
         raise ReplyError("it is said to be present, but in no line")
     return Match(present=True, sentences=numbers)
-
-
-def _field(entry: dict[str, Any], *names: str) -> Any:
-    found = [name for name in names if name in entry]
-    if len(found) != 1:
-        raise ReplyError(f"it has {'no' if not found else 'more than one'} field named {' or '.join(names)}")
-    return entry[found[0]]
-
-
-def _yes(said: Any) -> bool:
-    word = {True: "yes", False: "no"}[said] if isinstance(said, bool) else choice(said)
-    if word not in {"yes", "no"}:
-        raise ReplyError(f"{show(said)} is neither yes nor no")
-    return word == "yes"
 
 
 def _lines(said: Any, sentences: int) -> tuple[int, ...]:

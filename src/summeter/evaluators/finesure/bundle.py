@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.finesure.align import Align
-from summeter.evaluators.finesure.fact_check import FactCheck
-from summeter.evaluators.finesure.key_facts import Source
+from summeter.evaluators.finesure.fact_check import FactCheck, check_strategy
+from summeter.evaluators.finesure.key_facts import MOST, Source
 from summeter.evaluators.finesure.taxonomy import Taxonomy
+from summeter.evaluators.finesure.verdicts import Strategy
 
 
 class FineSurE(Evaluator):
     """Faithfulness, completeness and conciseness in two calls a summary, plus one a document where key
-    facts have to be extracted.
+    facts have to be extracted, and one a document for each validator of them.
 
     A bundle: `parts()` do the work, and their judgments carry the parts' own names and signatures.
 
@@ -25,19 +26,31 @@ class FineSurE(Evaluator):
     """
 
     name: ClassVar[str] = "finesure"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "Faithfulness, completeness and conciseness by an LLM judge (FineSurE)."
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
     roles: ClassVar[tuple[str, ...]] = ("judge",)
 
     taxonomy: Taxonomy = "finesure"
+    strategy: Strategy = "reasoning"
     source: Source = "auto"
-    at_most: int | None = Field(default=None, ge=1)
+    at_most: int | None = Field(default=None, ge=1, le=MOST)
+    validators: int = Field(default=0, ge=0)
     prompts: Path | None = None
+
+    @model_validator(mode="after")
+    def _means_something(self) -> Self:
+        check_strategy(self.strategy, self.taxonomy)
+        return self
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The judge, and the validators of key facts."""
+        return tuple(dict.fromkeys(role for part in self.parts() for role in part.asks))
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The fact check and the alignment, with this bundle's settings."""
         return (
-            FactCheck(taxonomy=self.taxonomy, prompts=self.prompts),
-            Align(source=self.source, at_most=self.at_most, prompts=self.prompts),
+            FactCheck(taxonomy=self.taxonomy, strategy=self.strategy, prompts=self.prompts),
+            Align(source=self.source, at_most=self.at_most, validators=self.validators, prompts=self.prompts),
         )

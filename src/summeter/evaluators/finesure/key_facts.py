@@ -1,34 +1,35 @@
 """`finesure.key_facts`: the list of facts a good summary of a document holds.
 
 Given with the document, else drawn by an LLM from the reference summary (FineSurE, section 3.2: at most
-16), else from the document itself (UniSumEval, section 3.2: at most 20).
+16), else from the document itself (UniSumEval, section 3.2: at most 20). Extracted lists can be validated by
+several other LLMs, the majority deciding (UniSumEval again).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.finesure import validation
+from summeter.evaluators.finesure.answers import text
 from summeter.evaluators.finesure.blocks import fence_code, prompt_hash, template
 from summeter.evaluators.replies import choice, clean, read_reply, show, unwrap
 from summeter.models.structured import Form
-from summeter.records import Document, Item, Judgment, KeyFacts, Origin, ReplyError
+from summeter.records import Document, Item, Judgment, KeyFacts, Origin, ReplyError, Status
 
 Source = Literal["auto", "given", "reference", "document"]
 
 AT_MOST: dict[Origin, int] = {"reference": 16, "document": 20}
 TEMPLATES: dict[Origin, str] = {"reference": "key_facts_reference", "document": "key_facts_document"}
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"key_facts": {"type": "array", "items": {"type": "string"}}},
-    "required": ["key_facts"],
-    "additionalProperties": False,
-}
+FACT: Final = 300
+"""Longest key fact a server is told to let through, in characters; the prompts ask for 30 words."""
+MOST: Final = 100
+"""No list longer than this can be asked for: servers' schemas end here."""
 
 
 class Found(NamedTuple):
@@ -43,15 +44,20 @@ class KeyFactExtraction(Evaluator):
 
     `source`: "auto" takes given key facts, else the first reference that is not blank, else the document;
     any other value takes that one or nothing. `at_most`: the longest list (default 16 from a reference,
-    20 from a document). `prompts`: a folder of the user's own templates.
+    20 from a document). `validators`: how many other models say of each extracted fact whether it is useful
+    (roles `validator`, `validator2`, `validator3`...); one that more than half of them reject is left out, a tie
+    leaves it in. `prompts`: a folder of the user's own templates.
 
     `Prepared.data` is {"key_facts": [str], "origin": "given" | "reference" | "document"}; for extracted
     lists also "repeated" and "cut": how many facts of the reply were left out as repetitions, and beyond
-    the limit. Given key facts are used as they are, without a call.
+    the limit; for validated ones also "proposed" (the list before), "rejected" (indexes there, from 0) and
+    "validation": per validator its role, model, status, reason and votes [{"useful", "reason"}], or None for the
+    votes of one whose reply could not be used. Where none could, there is no list: a list nobody checked is not
+    one that was accepted. Given key facts are used as they are, without a call.
     """
 
     name: ClassVar[str] = "finesure.key_facts"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM draws key facts from the reference or the document; prepares, judges nothing."
     aspects: ClassVar[tuple[str, ...]] = ()
     roles: ClassVar[tuple[str, ...]] = ("judge",)
@@ -59,15 +65,22 @@ class KeyFactExtraction(Evaluator):
     prepares_only: ClassVar[bool] = True
 
     source: Source = "auto"
-    at_most: int | None = Field(default=None, ge=1)
+    at_most: int | None = Field(default=None, ge=1, le=MOST)
+    validators: int = Field(default=0, ge=0)
     prompts: Path | None = None
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The judge, and the validators."""
+        return (*self.roles, *validation.roles(self.validators))
 
     def traits(self) -> Mapping[str, object]:
         """Changed settings, and the prompts."""
-        return {**super().traits(), "prompt": prompt_hash(list(TEMPLATES.values()), self.prompts)}
+        return {**super().traits(), "prompt": prompt_hash(templates(self.validators), self.prompts)}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The document's key facts; at most one question to the judge. A failure is a status, never a guess."""
+        """The document's key facts; at most one question to the judge, and one to each validator. A failure is a
+        status, never a guess."""
         origin = self.origin(document)
         if origin is None:
             return Prepared(document_id=document.id, status="skipped", reason=self._absence())
@@ -75,7 +88,10 @@ class KeyFactExtraction(Evaluator):
             # As they are, a blank one too: people's labels count in this very list.
             data = {"key_facts": list(document.key_facts), "origin": origin}
             return Prepared(document_id=document.id, data=data)
-        return await self._extract(document, origin, tools)
+        extracted = await self._extract(document, origin, tools)
+        if extracted.status != "ok" or not self.validators:
+            return extracted
+        return await self._validated(document, extracted, tools)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """No judgment: the list stands in the run's prepared data."""
@@ -102,10 +118,12 @@ class KeyFactExtraction(Evaluator):
         return missing[self.source]
 
     async def _extract(self, document: Document, origin: Origin, tools: Tools) -> Prepared:
-        text = (_reference(document) if origin == "reference" else None) or document.text
+        source = (_reference(document) if origin == "reference" else None) or document.text
         limit = self.at_most or AT_MOST[origin]
-        prompt = template(TEMPLATES[origin], self.prompts).fill(text=text, code=fence_code(text), limit=limit)
-        form = Form("key_facts", SCHEMA, lambda reply: read_key_facts(reply, (text,)))
+        noun = "reference" if origin == "reference" else "document"
+        holes: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
+        prompt = template(TEMPLATES[origin], self.prompts).fill(**holes)
+        form = Form("key_facts", schema(limit), lambda reply: read_key_facts(reply, (source,)))
         answer = await tools.llm("judge").ask(prompt, form)
         if answer.data is None:
             reason = f"key facts from the {origin}: {answer.reason}"
@@ -117,6 +135,43 @@ class KeyFactExtraction(Evaluator):
         }  # fmt: skip
         return Prepared(document_id=document.id, data=data, calls=answer.calls)
 
+    async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
+        if not document.text.strip():
+            why = "the document is empty, so no key fact can be validated by it"
+            return Prepared(document_id=document.id, status="skipped", reason=why, calls=extracted.calls)
+        proposed: list[str] = extracted.data["key_facts"]
+        asked = validation.roles(self.validators)
+        found = await validation.validate(document, proposed, asked, tools, self.prompts)
+        rejected = found.rejected
+        data = {
+            **extracted.data,
+            "key_facts": [fact for index, fact in enumerate(proposed) if index not in rejected],
+            "proposed": proposed, "rejected": rejected, "validation": [one.row() for one in found.validators],
+        }  # fmt: skip
+        failed: tuple[Status, str] | None = found.failure
+        if failed is None and not data["key_facts"]:
+            failed = "skipped", f"the validators rejected all {len(proposed)} key facts from the {data['origin']}"
+        if failed is None:
+            return Prepared(document_id=document.id, data=data, calls=(*extracted.calls, *found.calls))
+        told = {key: value for key, value in data.items() if key != "key_facts"}
+        status, reason = failed
+        return Prepared(
+            document_id=document.id, data=told, calls=(*extracted.calls, *found.calls), status=status, reason=reason
+        )
+
+
+def templates(validators: int) -> list[str]:
+    """The templates that lead to a list of key facts."""
+    return [*TEMPLATES.values(), *([validation.TEMPLATE] if validators else [])]
+
+
+def schema(limit: int) -> dict[str, Any]:
+    """An object with a list of one to `limit` key facts."""
+    facts = {"type": "array", "items": text(FACT), "minItems": 1, "maxItems": limit}
+    return {
+        "type": "object", "properties": {"key_facts": facts}, "required": ["key_facts"], "additionalProperties": False,
+    }  # fmt: skip
+
 
 def key_facts_of(prepared: Prepared) -> KeyFacts | None:
     """The list in what was prepared; None where there is none (its status and reason say why)."""
@@ -126,14 +181,14 @@ def key_facts_of(prepared: Prepared) -> KeyFacts | None:
     return KeyFacts.of(texts, prepared.data["origin"])
 
 
-def read_key_facts(text: str, material: Sequence[str] = ()) -> Found:
+def read_key_facts(reply: str, material: Sequence[str] = ()) -> Found:
     """Key facts from a reply: an object with the list under "key_facts", or under its only key.
     `material` is what they were drawn from.
 
     >>> read_key_facts("{'key facts': ['A sold B.', 'a sold b']}")
     Found(texts=('A sold B.',), repeated=1)
     """
-    return read_reply(text, _found, wanted=lambda value: isinstance(value, dict) and bool(value), material=material)
+    return read_reply(reply, _found, wanted=lambda value: isinstance(value, dict) and bool(value), material=material)
 
 
 def _found(value: Any) -> Found:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Pen
 from summeter.evaluators.replies import clean, show
-from summeter.records import Judgment, KeyFacts
+from summeter.records import Judgment, KeyFacts, ReplyError
 
 LIST = "legacy"  # the list_id of units that are whatever the reply held, not the item's own
 _ERRORS = (
@@ -101,7 +101,7 @@ def faithfulness(pen: Pen, output: str) -> list[Judgment]:
     labels = parse_fact_check(output)
     sentences = len(pen.item.sentences)
     if not labels:
-        why = f"the released parser finds no verdict in {show(output)}"
+        why = str(ReplyError(f"the released parser finds no verdict in {show(output)}", fault="no_json"))
         return [pen.failed("faithfulness", "unparsed", why, "sentence", index) for index in range(sentences)]
     list_id = None if len(labels) == sentences else LIST
     return [
@@ -119,7 +119,9 @@ def alignment(pen: Pen, output: str, facts: KeyFacts) -> list[Judgment]:
     found = parse_alignment(output)
     own = len(found.present) == len(facts.facts)
     if not found.present:
-        return _unread(pen, facts, f"the released parser finds no answer in {show(output)}")
+        return _unread(
+            pen, facts, str(ReplyError(f"the released parser finds no answer in {show(output)}", fault="no_json"))
+        )
     judgments = [
         pen.ok(
             "completeness", "key_fact", index, value=float(present), label=present,

@@ -1,0 +1,137 @@
+"""Validation of key facts: several LLMs say of each whether it is useful, and the majority decides.
+
+UniSumEval, section 3.2 (Lee et al., EMNLP 2024): a fact is kept unless the majority rejects it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.finesure.answers import REASON, YES_NO, field, keyed, reason, text, yes
+from summeter.evaluators.finesure.blocks import fence_code, lines, template
+from summeter.evaluators.replies import entries, read_reply, show
+from summeter.models.prompts import Prompt
+from summeter.models.structured import Answer, Form
+from summeter.records import Document, ReplyError, Status
+
+TEMPLATE = "key_facts_validate"
+ROLE = "validator"
+
+
+class Vote(NamedTuple):
+    """One validator on one key fact."""
+
+    useful: bool
+    reason: str | None
+
+
+class Validator(NamedTuple):
+    """One validator's part: its votes in the order of the facts, or why there are none."""
+
+    role: str
+    model: str
+    answer: Answer[tuple[Vote, ...]]
+
+    def row(self) -> dict[str, Any]:
+        """As it is stored."""
+        votes = None if self.answer.data is None else [vote._asdict() for vote in self.answer.data]
+        return {
+            "role": self.role, "model": self.model, "status": self.answer.status, "reason": self.answer.reason,
+            "votes": votes,
+        }  # fmt: skip
+
+
+class Validation(NamedTuple):
+    """What all validators said of a list of facts."""
+
+    validators: tuple[Validator, ...]
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The keys of all calls."""
+        return tuple(key for one in self.validators for key in one.answer.calls)
+
+    @property
+    def rejected(self) -> list[int]:
+        """The facts (counted from 0) that more than half of the usable votes reject; a tie rejects nothing."""
+        ballots = [one.answer.data for one in self.validators if one.answer.data is not None]
+        against = [sum(not vote.useful for vote in votes) for votes in zip(*ballots, strict=True)]
+        return [index for index, number in enumerate(against) if 2 * number > len(ballots)]
+
+    @property
+    def failure(self) -> tuple[Status, str] | None:
+        """Status and reason where no validator gave a usable reply, else None."""
+        if any(one.answer.data is not None for one in self.validators):
+            return None
+        statuses = {one.answer.status for one in self.validators}
+        status: Status = "refused" if statuses == {"refused"} else "unparsed"
+        told = "; ".join(f"{one.role}: {one.answer.reason}" for one in self.validators)
+        return status, f"validation of key facts, without one usable reply: {told}"
+
+
+def roles(count: int) -> tuple[str, ...]:
+    """The roles of so many validators.
+
+    >>> roles(3)
+    ('validator', 'validator2', 'validator3')
+    """
+    return tuple(ROLE if number == 1 else f"{ROLE}{number}" for number in range(1, count + 1))
+
+
+async def validate(
+    document: Document, facts: Sequence[str], asked: Sequence[str], tools: Tools, prompts: Path | None = None
+) -> Validation:
+    """Ask the models in the roles `asked`, each once, side by side. `facts` must hold one at least.
+
+    A reply that cannot be used is that validator's failure alone. A model that gives no reply at all (ModelError)
+    ends the validation, once the others have answered: the run tries such a document again, and their replies are kept.
+    """
+    prompt = ballot(document, facts, prompts)
+    form = Form(
+        "key_fact_votes",
+        keyed(len(facts), "vote", {"reason": text(REASON), "useful": YES_NO}),
+        lambda reply: read_votes(reply, len(facts), (document.text, *facts)),
+    )
+    models = [tools.llm(role) for role in asked]
+    answers = await asyncio.gather(*(model.ask(prompt, form) for model in models), return_exceptions=True)
+    found = []
+    for role, model, answer in zip(asked, models, answers, strict=True):
+        if isinstance(answer, BaseException):
+            raise answer
+        found.append(Validator(role, model.id, answer))
+    return Validation(tuple(found))
+
+
+def ballot(document: Document, facts: Sequence[str], prompts: Path | None = None) -> Prompt:
+    """The question: the document, then the numbered facts."""
+    return template(TEMPLATE, prompts).fill(
+        document=document.text, document_code=fence_code(document.text),
+        key_facts=lines(facts), facts_code=fence_code(document.text, *facts),
+    )  # fmt: skip
+
+
+def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[Vote, ...]:
+    """Exactly one vote a key fact from a reply, or ReplyError. `material` is what was judged.
+
+    >>> read_votes('{"1": {"reason": "Central.", "useful": "yes"}}', 1)
+    (Vote(useful=True, reason='Central.'),)
+    """
+    return read_reply(
+        reply, lambda value: _votes(value, count), same=lambda votes: [vote.useful for vote in votes], material=material
+    )
+
+
+def _votes(value: Any, count: int) -> tuple[Vote, ...]:
+    found = []
+    for position, entry in enumerate(entries(value, count, "key fact"), start=1):
+        try:
+            if not isinstance(entry, dict):
+                raise ReplyError(f"the vote is {show(entry)}, not an object")
+            found.append(Vote(yes(field(entry, "useful")), reason(entry)))
+        except ReplyError as error:
+            raise error.within(f"key fact {position}") from None
+    return tuple(found)
