@@ -7,10 +7,19 @@ and the key facts of a summary stay with one person.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from random import Random
+from typing import NamedTuple
 
 from summeter.annotate.state import Person, State
 from summeter.annotate.tasks.base import Task
+
+
+class Checks(NamedTuple):
+    """The attention checks there are."""
+
+    all: Sequence[Task]
+    by_document: Mapping[str, Sequence[Task]]
 
 
 def choose(state: State, person: Person | None, most: int, groups: Mapping[str, Sequence[str]]) -> list[str]:
@@ -41,24 +50,23 @@ def _may(state: State, person: Person | None, key: str) -> bool:
     return person is None or (person.annotator not in slots.held and key not in person.answers)
 
 
-def with_checks(
-    work: Sequence[Task], checks: Mapping[str, Sequence[Task]], seen: Mapping[str, int], rate: float, rng: Random
-) -> list[Task]:
+def with_checks(work: Sequence[Task], checks: Checks, seen: Mapping[str, int], rate: float, rng: Random) -> list[Task]:
     """The batch in the order of showing: its work with attention checks mixed in.
 
     Of all tasks shown a share `rate` are checks on average: a batch of n tasks gets n * rate / (1 - rate), and for the
-    fraction one more by lot. `checks` are those there are by document; a check this person has seen never comes again.
+    fraction one more by lot. A check this person has `seen` never comes again.
     A check stands among the tasks of its own document where it can.
     """
     wanted = len(work) * rate / (1 - rate)
     count = int(wanted) + (rng.random() < wanted % 1)
-    own = [one for name in dict.fromkeys(task.document_id for task in work) for one in checks.get(name, ())]
-    pool = [one for one in own if one.key not in seen]
+    near_by = dict.fromkeys(task.document_id for task in work)
+    pool = [one for name in near_by for one in checks.by_document.get(name, ()) if one.key not in seen]
     rng.shuffle(pool)
-    if len(pool) < count:
-        others = [one for each in checks.values() for one in each if one.key not in seen and one not in pool]
-        rng.shuffle(others)
-        pool += others
+    if len(pool) < count and checks.all:
+        start = rng.randrange(len(checks.all))
+        turned = chain(checks.all[start:], checks.all[:start])
+        others = (one for one in turned if one.key not in seen and one.document_id not in near_by)
+        pool += islice(others, count - len(pool))
     mixed = list(work)
     for check in pool[:count]:
         near = [place for place, task in enumerate(mixed) if task.document_id == check.document_id]

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from summeter.annotate.assign import Checks
 from summeter.annotate.checks import end_overdue, stage_of
 from summeter.annotate.people import Names, Visitor, arm_of
 from summeter.annotate.refusal import Refusal
@@ -155,12 +156,16 @@ class Desk:
         return {task.key: by_name[task.group] for task in self.tasks.work}
 
     @cached_property
-    def checks(self) -> dict[str, list[Task]]:
-        """The attention checks by document."""
+    def checks(self) -> Checks:
+        """The attention checks, also by document."""
         found: dict[str, list[Task]] = {}
         for task in self.tasks.checks:
             found.setdefault(task.document_id, []).append(task)
-        return found
+        return Checks(self.tasks.checks, found)
+
+    def warm(self) -> int:
+        """Read now what the first request would wait for; the number of documents."""
+        return len(self.folder.sources) if self.groups and self.checks else 0
 
     def key_of(self, person: Person, given: object) -> str | None:
         """The key of one of a person's own tasks, from what their browser calls it."""

@@ -39,6 +39,7 @@ WRITES = {
 def make_app(desk: Desk) -> web.Application:
     """The application on an open desk. Closing the desk is the caller's."""
     app = web.Application(middlewares=[_refusals], client_max_size=LARGEST)
+    desk.warm()
     platform = platform_named(desk.campaign.platform.name)
     app[DESK] = desk
     app[PAGES] = _Pages(desk)

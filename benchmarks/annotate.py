@@ -1,0 +1,173 @@
+"""The load a busy campaign puts on the annotation server, and how long it makes people wait.
+
+    python benchmarks/annotate.py [--annotators 300] [--items 10000] [--seconds 60] [--database URL]
+
+Each annotator answers every 2 seconds and loads the page (HTML and session) every 10; batches are fetched and finished
+as they come. The server is the real process, on this machine, as is this generator. Target: p95 under 150 ms with 300
+annotators over 10,000 items on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+WORDS = ("the", "council", "bridge", "river", "repair", "plan", "cost", "spring", "budget", "vote", "mayor", "street")
+EVERY_ANSWER, EVERY_PAGE = 2.0, 10.0
+
+
+def text(rng: random.Random, sentences: int) -> str:
+    """Prose of nothing in particular."""
+    return " ".join(" ".join(rng.choices(WORDS, k=18)).capitalize() + "." for _ in range(sentences))
+
+
+def campaign(folder: Path, items: int, annotators: int) -> Path:
+    """A campaign of fact verification with at least `items` tasks: 20-sentence documents, summaries of 5 sentences."""
+    rng, rows = random.Random(0), []
+    for document in range((items + 9) // 10):
+        body = text(rng, 20)
+        for system in ("aster", "birch"):
+            row = {"doc_id": f"d{document}", "document": body, "system": system, "summary": text(rng, 5)}
+            rows.append(row)
+    (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    accounts = [f"p{index}" for index in range(annotators)]
+    plan = {"name": "load", "kind": "fact_verification", "data": "data.jsonl", "answers_per_item": 3,
+            "platform": {"name": "local", "accounts": accounts}}  # fmt: skip
+    (folder / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
+    made = folder / "campaign"
+    subprocess.run([sys.executable, "-m", "summeter", "annotate", "new", folder / "plan.yaml", "-o", made], check=True)
+    return made
+
+
+class Load:
+    """Waits by kind of request, and what went wrong."""
+
+    def __init__(self, address: str, until: float) -> None:
+        self.address, self.until = address, until
+        self.waits: dict[str, list[float]] = {}
+        self.errors: Counter[str] = Counter()
+
+    async def ask(self, http: aiohttp.ClientSession, method: str, path: str, **more: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            async with http.request(method, self.address + path, **more) as reply:
+                body = await reply.read()
+                if reply.status != 200:
+                    self.errors[f"{path} {reply.status}"] += 1
+        except (aiohttp.ClientError, TimeoutError) as error:
+            self.errors[f"{path} {type(error).__name__}"] += 1
+            return None
+        self.waits.setdefault(f"{method} {path.partition('?')[0]}", []).append(time.perf_counter() - began)
+        return json.loads(body) if path.startswith("/api/") else None
+
+    async def person(self, query: str, rng: random.Random) -> None:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+            await asyncio.sleep(rng.random() * EVERY_ANSWER)
+            async with http.get(f"{self.address}/{query}") as reply:
+                await reply.read()
+            session = await self.ask(http, "GET", "/api/session")
+            head = {"X-CSRF-Token": session["csrf"]}
+            await asyncio.gather(self.work(http, head, rng), self.look(http, rng))
+
+    async def look(self, http: aiohttp.ClientSession, rng: random.Random) -> None:
+        await asyncio.sleep(rng.random() * EVERY_PAGE)
+        while time.monotonic() < self.until:
+            await self.ask(http, "GET", "/work")
+            await self.ask(http, "GET", "/api/session")
+            await asyncio.sleep(EVERY_PAGE)
+
+    async def work(self, http: aiohttp.ClientSession, head: dict[str, str], rng: random.Random) -> None:
+        number = 0
+        due = time.monotonic()
+        while time.monotonic() < self.until:
+            found = await self.ask(http, "POST", "/api/batch", json={}, headers=head)
+            if found is None or found.get("batch") is None:
+                return
+            for task in found["batch"]["tasks"]:
+                due += EVERY_ANSWER
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
+                if time.monotonic() >= self.until:
+                    return
+                number += 1
+                answer = {"label": "supported", "error_types": []}
+                if rng.random() < 0.5:
+                    answer = {"label": "not_supported", "error_types": [task["body"]["error_types"][0]["name"]]}
+                body = {"answer_id": f"answer-{number:08d}", "task": task["id"], "answer": answer, "seconds": 2.0}
+                await self.ask(http, "POST", "/api/answers", json=body, headers=head)
+            await self.ask(http, "POST", "/api/batch/finish", json={}, headers=head)
+
+
+def serve(made: Path, database: str | None) -> tuple[subprocess.Popen[str], str, list[str]]:
+    """The real server on a free port; its address and everybody's link."""
+    command = [sys.executable, "-u", "-m", "summeter", "annotate", "serve", str(made), "--port", "0"]
+    process = subprocess.Popen(
+        [*command, *(["--database", database] if database else [])], stdout=subprocess.PIPE, text=True
+    )
+    queries, address = [], ""
+    for line in process.stdout or ():
+        if "/?token=" in line:
+            address, _, query = line.partition(": ")[2].strip().partition("/?")
+            queries.append(f"?{query}")
+        if line.startswith("Ctrl-C"):
+            break
+    return process, address, queries
+
+
+def quantile(sorted_waits: list[float], share: float) -> float:
+    return sorted_waits[min(len(sorted_waits) - 1, int(share * len(sorted_waits)))] * 1000
+
+
+async def drive(load: Load, queries: list[str]) -> None:
+    await asyncio.gather(*(load.person(query, random.Random(index)) for index, query in enumerate(queries)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--annotators", type=int, default=300)
+    parser.add_argument("--items", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--database")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        made = campaign(Path(place), chosen.items, chosen.annotators)
+        process, address, queries = serve(made, chosen.database)
+        before = os.times().children_user + os.times().children_system
+        load = Load(address, time.monotonic() + chosen.seconds)
+        try:
+            asyncio.run(drive(load, queries))
+        finally:
+            used = os.times()
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGTERM)
+            process.wait(30)
+            served = os.times().children_user + os.times().children_system - before
+    every = sorted(wait for waits in load.waits.values() for wait in waits)
+    rows = [*sorted(load.waits.items()), ("all", every)]
+    print(f"{'request':28} {'n':>7} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8}")
+    for name, waits in rows:
+        ordered = sorted(waits)
+        marks = " ".join(f"{quantile(ordered, share):8.1f}" for share in (0.5, 0.95, 0.99))
+        print(f"{name:28} {len(ordered):7} {marks}")
+    print(
+        f"errors: {dict(load.errors) or 'none'}; generator used {used.user + used.system:.0f} CPU seconds, "
+        f"server {served:.0f}, in {chosen.seconds:.0f}"
+    )
+    return 0 if quantile(every, 0.95) < 150 and not load.errors else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
