@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -73,6 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
     except typer.Exit as end:
         code = end.exit_code
     except (KeyboardInterrupt, typer.Abort):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it again wants what happens already
         typer.echo(f"summeter: interrupted; {CARRIES_ON}", err=True)
         code = INTERRUPTED
     except SystemExit as end:
