@@ -1,0 +1,235 @@
+"""Exact overlap under any interleaving: leases, answers, late answers, expiry, returns, exclusions, crashes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotate import campaigns as made
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from summeter.annotate.desk import Desk
+from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.refusal import Refusal
+
+PEOPLE = ("anna", "ben", "cleo", "dora")
+OVERLAP = 2
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Any:
+    folder = made.make(tmp_path, answers_per_item=OVERLAP, batch={"size": 3, "lease_minutes": 10})
+    with folder.open(clock=made.Clock()) as opened:
+        yield opened
+
+
+class Campaign(RuleBasedStateMachine):
+    """People come, go, answer late and twice; the process dies between two commits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = Path(tempfile.mkdtemp())
+        self.folder: CampaignFolder = made.make(
+            self.place, made.rows(2, 2, 2), answers_per_item=OVERLAP, batch={"size": 3, "lease_minutes": 10},
+            attention={"rate": 0.2, "judge_after": 3},
+        )  # fmt: skip
+        self.clock = made.Clock()
+        self.desk: Desk = self.folder.open(clock=self.clock)
+        self.batches: dict[str, list[dict[str, Any]]] = {name: [] for name in PEOPLE}
+        self.acknowledged: dict[str, tuple[str, dict[str, Any], int]] = {}
+
+    def teardown(self) -> None:
+        self.desk.close()
+        shutil.rmtree(self.place)
+
+    @rule(name=st.sampled_from(PEOPLE))
+    def take(self, name: str) -> None:
+        batch = self.desk.batch(made.who(name))["batch"]
+        if batch is not None:
+            self.batches[name] += batch["tasks"]
+
+    @rule(name=st.sampled_from(PEOPLE), which=st.integers(0, 30), good=st.booleans())
+    def answer(self, name: str, which: int, good: bool) -> None:
+        """Any task ever held, also long after its lease."""
+        tasks = self.batches[name]
+        if not tasks:
+            return
+        task = tasks[which % len(tasks)]
+        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task, good=good), "seconds": 5}
+        try:
+            reply = self.desk.answers(made.who(name), body)
+        except Refusal as refusal:
+            assert refusal.code == "closed"
+            return
+        self.acknowledged[body["answer_id"]] = (name, body, reply["seq"])
+
+    @precondition(lambda self: self.acknowledged)
+    @rule(data=st.data())
+    def again(self, data: st.DataObject) -> None:
+        """A retry gets the same reply and adds nothing."""
+        name, body, seq = self.acknowledged[data.draw(st.sampled_from(sorted(self.acknowledged)))]
+        self.desk.refresh()
+        reply = self.desk.answers(made.who(name), body)
+        assert reply["seq"] == seq
+
+    @rule(name=st.sampled_from(PEOPLE))
+    def stop(self, name: str) -> None:
+        try:
+            self.desk.return_(made.who(name))
+        except Refusal as refusal:
+            assert refusal.code == "wrong_stage"
+
+    @rule(name=st.sampled_from(PEOPLE))
+    def finish(self, name: str) -> None:
+        try:
+            self.desk.finish(made.who(name))
+        except Refusal as refusal:
+            assert refusal.code in {"wrong_stage", "unfinished"}
+
+    @rule(minutes=st.integers(1, 15))
+    def wait(self, minutes: int) -> None:
+        self.clock.now += minutes * 60
+        self.desk.tidy()
+
+    @rule(name=st.sampled_from(PEOPLE))
+    def turn_exclusion(self, name: str) -> None:
+        person = self.desk.state.people.get(name)
+        if person is not None:
+            (self.desk.reinstate if person.excluded else self.desk.exclude)(name, "a test", by="test")
+
+    @rule()
+    def crash(self) -> None:
+        """Another process opens the log as it is on disk."""
+        fresh = self.folder.open(clock=self.clock)
+        assert fresh.state.digest() == self.desk.state.digest()
+        self.desk.close()
+        self.desk = fresh
+
+    @invariant()
+    def never_more_than_k(self) -> None:
+        for slots in self.desk.state.items.values():
+            assert len(slots.held) + len(slots.counted) <= OVERLAP
+            assert not slots.held & slots.counted
+            assert not slots.counted & set(slots.surplus)
+
+    @invariant()
+    def never_fewer_possible(self) -> None:
+        """A slot stays open only while no answer of a person in good standing waits for it, and it is offered."""
+        state = self.desk.state
+        for key, slots in state.items.items():
+            waiting = [one for one in slots.surplus if not state.people[one].excluded]
+            assert slots.open == 0 or not waiting
+            assert (slots.open > 0) == (state.place[key] in state.free)
+
+    @invariant()
+    def a_person_fills_one_slot(self) -> None:
+        for key, slots in self.desk.state.items.items():
+            for name in [*slots.counted, *slots.surplus]:
+                assert key in self.desk.state.people[name].answers
+
+    @invariant()
+    def nothing_acknowledged_is_lost(self) -> None:
+        tokens = {token for person in self.desk.state.people.values() for token in person.tokens}
+        assert set(self.acknowledged) <= tokens
+
+
+Campaign.TestCase.settings = settings(max_examples=25, stateful_step_count=40)
+TestCampaign = Campaign.TestCase
+
+
+def test_two_people_fill_two_slots_and_the_third_finds_nothing(desk: Desk) -> None:
+    for name in ("anna", "ben"):
+        while made.do_batch(desk, name):
+            pass
+    # 3 documents x 2 systems x 2 sentences = 12 tasks, each with exactly two answers.
+    assert [len(one.counted) for one in desk.state.items.values()] == [2] * 12
+    assert desk.batch(made.who("cleo"))["done"]["outcome"] == "no_more_items"
+    assert desk.session(made.who("anna"))["done"]["outcome"] == "completed"
+
+
+def test_an_expired_lease_returns_and_a_late_answer_is_kept_as_surplus(desk: Desk, tmp_path: Path) -> None:
+    clock = desk.log._clock
+    assert isinstance(clock, made.Clock)
+    late = desk.batch(made.who("anna"))["batch"]["tasks"]
+    clock.now += 601  # the lease is of ten minutes
+    keys = {desk.key_of(desk.state.people["anna"], one["id"]) for one in late}
+    for name in ("ben", "cleo"):
+        while made.do_batch(desk, name):
+            pass
+    for task in late:
+        given = made.right(desk, "anna", task)
+        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 5}
+        assert desk.answers(made.who("anna"), body)["ok"]
+    work = [desk.state.items[key] for key in keys if key in desk.state.items]
+    assert work
+    assert all(slots.counted == {"ben", "cleo"} and slots.surplus == ["anna"] for slots in work)
+    desk.exclude("ben", "slept", by="test")
+    assert all(slots.counted == {"anna", "cleo"} and slots.surplus == ["ben"] for slots in work)
+    desk.reinstate("ben", "was ill", by="test")
+    assert all(slots.counted == {"anna", "cleo"} for slots in work)
+
+
+def test_a_batch_is_sticky_until_its_lease_ends(desk: Desk) -> None:
+    clock = desk.log._clock
+    assert isinstance(clock, made.Clock)
+    first = desk.batch(made.who("anna"))["batch"]
+    clock.now += 599
+    again = desk.batch(made.who("anna"))["batch"]
+    assert [one["id"] for one in again["tasks"]] == [one["id"] for one in first["tasks"]]
+    desk.opened(made.who("anna"), {"task": first["tasks"][0]["id"]})  # a sign of life: ten minutes from now
+    clock.now += 599
+    assert desk.batch(made.who("anna"))["batch"]["number"] == 1
+    clock.now += 2
+    assert desk.batch(made.who("anna"))["batch"]["number"] == 2
+
+
+def test_attention_checks_come_at_the_set_rate(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, made.rows(20, 2, 5), answers_per_item=1, attention={"rate": 0.2}, batch={"size": 10})
+    with folder.open() as desk:
+        while made.do_batch(desk, "anna"):
+            pass
+        person = desk.state.people["anna"]
+    # 200 tasks of work in batches of 10: 10 * .2 / .8 = 2.5 checks a batch, so 50 of 250 in expectation.
+    shown = sum(len(one.tasks) for one in person.batches.values())
+    assert shown - 200 == person.checks_seen
+    assert 40 <= person.checks_seen <= 60
+    assert all(len(one.checks) in {2, 3} for one in person.batches.values())
+    assert len({key for one in person.batches.values() for key in one.checks}) == person.checks_seen
+    places = [one.tasks.index(key) for one in person.batches.values() for key in one.checks]
+    assert len(set(places)) > 6
+
+
+def test_failing_the_checks_ends_it_and_reopens_the_answers(tmp_path: Path) -> None:
+    folder = made.make(
+        tmp_path, made.rows(10, 2, 4), answers_per_item=1, attention={"rate": 0.3, "judge_after": 2, "pass_share": 0.7}
+    )
+    with folder.open() as desk:
+        made.do_batch(desk, "anna", passing=False)
+        person = desk.state.people["anna"]
+        assert person.ended == "failed_checks"
+        assert person.excluded
+        assert all(slots.open == 1 for slots in desk.state.items.values())
+        assert desk.state.exclusions[0].data["rule"] == "attention.pass_share"
+        done = desk.session(made.who("anna"))["done"]
+        assert (done["outcome"], done["code"]) == ("failed_checks", folder.campaign.codes.failed_checks)
+        assert desk.batch(made.who("anna"))["batch"] is None
+        desk.reinstate("anna", "the checks were wrong", by="test")
+        assert sum(len(slots.counted) for slots in desk.state.items.values()) == 10
+
+
+def test_key_facts_of_a_summary_stay_with_one_person(tmp_path: Path) -> None:
+    folder = made.make(
+        tmp_path, kind="key_fact_alignment", answers_per_item=1, batch={"size": 3}, attention={"rate": 0}
+    )
+    with folder.open() as desk:
+        made.do_batch(desk, "anna")
+        made.do_batch(desk, "ben")
+        made.do_batch(desk, "anna")
+        groups = {desk.tasks.by_key[key].group for key in desk.state.people["anna"].answers}
+        assert len(desk.state.people["anna"].answers) == 6
+        assert len(groups) <= 4  # 3 key-fact tasks a batch, 2 key facts a summary: what was begun goes first
