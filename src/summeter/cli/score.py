@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -43,6 +43,14 @@ ItemTimeout = Annotated[
 Prices = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="Your own prices (YAML), before those that come along.")
 ]
+Context = Annotated[
+    list[str] | None,
+    typer.Option("--context", metavar="[ROLE=]TOKENS", help="How much a model reads and writes in all; repeatable."),
+]
+OnOverflow = Annotated[
+    Literal["window", "truncate", "error"],
+    typer.Option("--on-overflow", help="A document that is longer: read in windows, cut, or not judged."),
+]
 _STOPS = "Stop before the call that would take the run past so many {}; it can be carried on."
 Replay = Annotated[
     Path | None, typer.Option(metavar="RUN", help="Answer from this run's stored calls; no network, no key.")
@@ -75,6 +83,8 @@ def score(
     max_tokens: Annotated[int | None, typer.Option(min=1, help=_STOPS.format("tokens"))] = None,
     prices: Prices = None,
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
+    context: Context = None,
+    on_overflow: OnOverflow = "window",
     replay: Replay = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")] = False,
     min_coverage: Coverage = 0.0,
@@ -97,6 +107,8 @@ def score(
         "max_reply": max_reply, "repeats": repeats, "concurrency": connections, "rpm": rpm, "tpm": tpm,
         "timeout": timeout, "item_timeout": item_timeout, "max_retries": max_retries, "max_cost": max_cost,
         "max_tokens": max_tokens, "prices": None if prices is None else str(prices), "base_url": base_url,
+        "context": contexts_of(context or [], bound),
+        "on_overflow": on_overflow,
     }  # fmt: skip
     folder = out or Path("runs") / loaded.card.name
     if dry_run:
@@ -160,6 +172,29 @@ def _check_roles(names: Sequence[str], bound: Iterable[str]) -> None:
         hint = f"did you mean {close[0]}? " if close else ""
         raise UsageError(f"-m binds a model to the role {role!r}, which no evaluator asks for; {hint}"
                          f"Roles of {', '.join(names)}: {', '.join(asked)}")  # fmt: skip
+
+
+def contexts_of(texts: Sequence[str], bound: Iterable[str]) -> dict[str, int]:
+    """`--context` options by role; without a role, of all roles.
+
+    >>> contexts_of(["8192", "second=32768"], ["judge", "second"])
+    {'*': 8192, 'second': 32768}
+    """
+    from summeter.engine.options import ALL
+    from summeter.records import UsageError
+
+    found: dict[str, int] = {}
+    for text in texts:
+        role, equals, number = text.rpartition("=")
+        digits = number.strip().replace(",", "").replace("_", "")
+        if not (digits.isascii() and digits.isdigit() and int(digits) > 0):
+            raise UsageError(f"--context {text!r} is not [ROLE=]TOKENS, a whole number from 1")
+        if equals and role.strip() not in bound:
+            raise UsageError(
+                f"--context names the role {role.strip()!r}, which no -m binds ({', '.join(bound) or 'none'})"
+            )
+        found[role.strip() or ALL] = int(digits)
+    return found
 
 
 def temperature_of(text: str) -> float | None:

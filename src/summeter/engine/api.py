@@ -241,20 +241,25 @@ class _Session:
             )
 
 
-def asking(options: Options) -> Settings:
-    """How every model of a run is asked."""
-    return Settings(options.temperature, options.max_reply, options.seed)
+def asking(options: Options, role: str) -> Settings:
+    """How the model in a role is asked."""
+    return Settings(
+        options.temperature, options.max_reply, options.seed, context=options.context_of(role),
+        on_overflow=options.on_overflow,
+    )  # fmt: skip
 
 
 def _bind(plan: Planned, store: CallStore | None, money: Spending, *, replay: bool) -> Bound:
     options = plan.options
     retry = RetryPolicy(max_retries=options.max_retries)
     calls = CallSettings(
-        settings=asking(options), base_url=options.base_url, timeout=options.timeout,
+        base_url=options.base_url, timeout=options.timeout,
         max_connections=options.concurrency, retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm,
         budget=money.budget, prices=money.prices,
     )  # fmt: skip
-    return bind(plan.models, store, calls)
+    bound = bind(plan.models, store, calls)
+    asked = {role: BoundLLM(one.llm, asking(options, role)) for role, one in bound.llms.items()}
+    return bound._replace(llms=asked)
 
 
 def toolbox(llms: Mapping[str, BoundLLM]) -> Callable[[Job], Tools]:

@@ -72,8 +72,10 @@ async def _estimate(plan: Planned, job: Job, done: frozenset[DoneKey], seen: See
     tallies: dict[str, Counter[str]] = {model: Counter() for model in job.entry.models.values()}
     todo = list(units(plan.data, [job], done, plan.options.limit))
     if job.evaluator.asks:
-        settings = asking(plan.options)
-        llms = {role: dry(model, tallies[model], seen, settings) for role, model in job.entry.models.items()}
+        llms = {
+            role: dry(model, tallies[model], seen, asking(plan.options, role))
+            for role, model in job.entry.models.items()
+        }
         worker = Worker([job], _Discard(), toolbox(llms), {}, Silent().advance)
         async for _ in LocalExecutor(1).map(worker, todo):
             pass

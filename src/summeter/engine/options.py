@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Annotated, Any, TypedDict
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from summeter.models.structured import Overflow
 from summeter.records import Record
+
+ALL = "*"
+"""Stands for every role."""
 
 
 class Options(Record):
@@ -20,6 +24,9 @@ class Options(Record):
     requests and tokens a minute. `timeout` ends one call, `item_timeout` one item with all its calls and retries,
     both in seconds. `max_cost` (US dollars, at the prices of the package and of the file `prices`) and `max_tokens`
     end the run before the call that would pass them; a run that is carried on counts on.
+
+    `context` is how many tokens the models read and write together, by role (a number alone: of all roles);
+    `on_overflow` what becomes of a document that does not fit (`summeter.evaluators.windows`).
     """
 
     limit: int | None = Field(default=None, ge=1)
@@ -37,12 +44,27 @@ class Options(Record):
     max_tokens: int | None = Field(default=None, ge=1)
     prices: str | None = None
     base_url: str | None = None
+    context: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    on_overflow: Overflow = "window"
+
+    @field_validator("context", mode="before")
+    @classmethod
+    def _of_all(cls, given: Any) -> Any:
+        return {ALL: given} if isinstance(given, int) else given
+
+    def context_of(self, role: str) -> int | None:
+        """The context of the model in a role, where it was told."""
+        return self.context.get(role, self.context.get(ALL))
 
     @property
     def sampling(self) -> dict[str, object]:
         """What stands in the signature of every evaluator that asks a model."""
         temperature = "default" if self.temperature is None else self.temperature
-        return {"t": temperature, "seed": self.seed, "max": self.max_reply}
+        contexts = ",".join(f"{tokens}" if role == ALL else f"{role}={tokens}" for role, tokens in self.context.items())
+        overflow = None if self.on_overflow == "window" else self.on_overflow
+        return {
+            "t": temperature, "seed": self.seed, "max": self.max_reply, "ctx": contexts or None, "overflow": overflow,
+        }  # fmt: skip
 
 
 class OptionArgs(TypedDict, total=False):
@@ -63,3 +85,5 @@ class OptionArgs(TypedDict, total=False):
     max_tokens: int | None
     prices: str | None
     base_url: str | None
+    context: dict[str, int] | int
+    on_overflow: Overflow

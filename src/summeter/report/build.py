@@ -174,6 +174,10 @@ def _replay(view: RunView) -> str | None:
         value = "none" if name == "temperature" and name in options and options[name] is None else options.get(name)
         if value is not None and (name, value) not in {("temperature", 0), ("repeats", 1)}:
             parts += [f"--{name.replace('_', '-')}", str(value)]
+    for role, tokens in (options.get("context") or {}).items():
+        parts += ["--context", str(tokens) if role == "*" else f"{role}={tokens}"]
+    if options.get("on_overflow", "window") != "window":
+        parts += ["--on-overflow", str(options["on_overflow"])]
     return shlex.join([*parts, "--replay", view.name, "-o", f"{view.name}-again"])
 
 
