@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import logging
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,19 @@ def test_mistrals_own_words() -> None:
 def test_openrouter_asks_only_servers_that_know_all_that_is_asked() -> None:
     _, seen = send(VENDORS["openrouter"], ok("{}"), STRICT)
     assert seen.body["provider"] == {"require_parameters": True}
+    assert seen.body["messages"][1]["content"] == DOCUMENT + SUMMARY
+
+
+def test_openrouter_passes_anthropics_marks_on() -> None:
+    claude = dataclasses.replace(VENDORS["openrouter"], model="openrouter/anthropic/claude-sonnet-5")
+    _, seen = send(claude, ok("{}"))
+    assert seen.body["messages"] == [
+        {"role": "system", "content": "You judge."},
+        {"role": "user", "content": [
+            {"type": "text", "text": DOCUMENT, "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": SUMMARY},
+        ]},
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -439,6 +453,20 @@ def test_bedrock_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve("bedrock/m", environ={"AWS_REGION": "r", "AWS_BEARER_TOKEN_BEDROCK": KEY}).id == "bedrock/m"
 
 
+def test_credentials_that_never_come_keep_no_call_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+    monkeypatch.setattr(room, "_credentials", lambda environ: never.wait(10) and None)
+
+    async def main() -> None:
+        llm = resolve("bedrock/m", base_url="http://127.0.0.1:9", environ={"AWS_REGION": "r"}, timeout=0.2)
+        with pytest.raises(TransientError, match=r"within 0\.2 s"):
+            await llm.complete(ask())
+        never.set()
+        await llm.close()
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("status", [424, 429])
 def test_a_model_that_broke_or_is_not_ready_is_asked_again(status: int) -> None:
     assert isinstance(error(BEDROCK, bedrock_error(status, "Model is not ready")), TransientError)
@@ -469,6 +497,15 @@ def test_a_prompt_is_cut_behind_its_document(before: str, document: str, after: 
     assert prefix + rest == fenced + after
     if f"of document {code}" not in before + document:
         assert prefix == (fenced if after.strip() else "")
+
+
+def test_an_empty_document_and_one_without_an_end() -> None:
+    assert split("<<<document 1f>>>\n<<<end of document 1f>>>\nx")[1] == "x"
+    assert split("<<<document 1f>>>\nA\n<<<end of document 1f>>>") == (
+        "",
+        "<<<document 1f>>>\nA\n<<<end of document 1f>>>",
+    )
+    assert split("<<<document 1f>>>\nA")[0] == ""
 
 
 def test_a_document_cannot_move_the_cut_with_another_code() -> None:

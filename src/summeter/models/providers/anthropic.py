@@ -13,7 +13,7 @@ from summeter.models.providers import replies
 from summeter.models.providers.endpoint import find, join, named
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.options import Options
-from summeter.models.providers.prefix import parted
+from summeter.models.providers.prefix import blocks, parted
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -48,7 +48,7 @@ class Anthropic(HttpLLM):
         body: dict[str, Any] = {
             "model": self._name,
             "max_tokens": request.max_tokens or MAX_TOKENS,
-            "messages": [{"role": turn.role, "content": _content(turn.content, prefix)} for turn, prefix in turns],
+            "messages": [{"role": turn.role, "content": blocks(turn.content, prefix)} for turn, prefix in turns],
         }
         if system:
             body["system"] = system
@@ -76,15 +76,6 @@ class Anthropic(HttpLLM):
             seconds=answer.seconds,
             format=request.format,
         )
-
-
-def _content(text: str, prefix: str) -> str | list[dict[str, Any]]:
-    if not prefix:
-        return text
-    return [
-        {"type": "text", "text": prefix, "cache_control": {"type": "ephemeral"}},
-        {"type": "text", "text": text[len(prefix) :]},
-    ]
 
 
 def _refusal(body: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from summeter.models.providers import replies
 from summeter.models.providers.endpoint import Endpoint, Variables, find, join, named
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.options import Options
+from summeter.models.providers.prefix import blocks, marked
 from summeter.records import ModelError, TransientError, UsageError
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNO
 @dataclass(frozen=True)
 class Dialect:
     """What an OpenAI-compatible server calls things: the limit on new tokens, the seed, the header of the key
-    (None: `Authorization: Bearer`); `extra` goes into every body."""
+    (None: `Authorization: Bearer`); `extra` goes into every body; `marks`: documents are marked for the prefix cache,
+    as Anthropic has it."""
 
     length: str = "max_tokens"
     seed: str = "seed"
     key_header: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    marks: bool = False
 
 
 class OpenAICompatible(HttpLLM):
@@ -58,7 +61,7 @@ class OpenAICompatible(HttpLLM):
     def _payload(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._name,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in request.messages],
+            "messages": _messages(request, marks=self._dialect.marks),
             **self._dialect.extra,
         }
         if request.temperature is not None:
@@ -81,6 +84,12 @@ class OpenAICompatible(HttpLLM):
 
     def _failed(self, answer: replies.Answer, request: Request) -> Completion:
         return failed(answer, request, self._endpoint.key_variable)
+
+
+def _messages(request: Request, *, marks: bool) -> list[dict[str, Any]]:
+    if not marks:
+        return [{"role": turn.role, "content": turn.content} for turn in request.messages]
+    return [{"role": turn.role, "content": blocks(turn.content, prefix)} for turn, prefix in marked(request.messages)]
 
 
 def completion(body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
@@ -217,7 +226,8 @@ def openrouter(name: str, options: Options) -> OpenAICompatible:
     """`openrouter/VENDOR/MODEL`: OPENROUTER_API_KEY. Only servers that know all that is asked may answer:
     the others would leave out the schema, the seed or the log-probabilities without a word."""
     found = find(named("OPENROUTER"), options, "https://openrouter.ai/api/v1")
-    dialect = Dialect(extra={"provider": {"require_parameters": True}})
+    # The other vendors' models behind it find shared prefixes themselves.
+    dialect = Dialect(extra={"provider": {"require_parameters": True}}, marks=name.startswith("anthropic/"))
     return OpenAICompatible(f"openrouter/{name}", name, found, options, dialect)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from summeter.models.base import Message
 
 # The fence around a document, as the prompts draw it; its code is a hash of the text, so the text cannot hold it.
-_FENCED = re.compile(r"<<<document (?P<code>\w+)>>>\n.*?^<<<end of document (?P=code)>>>\n", re.DOTALL | re.MULTILINE)
+_OPENED = re.compile(r"<<<document (\w+)>>>\n")
 
 
 def split(text: str) -> tuple[str, str]:
@@ -19,17 +20,33 @@ def split(text: str) -> tuple[str, str]:
     >>> split("Who are you?")
     ('', 'Who are you?')
     """
-    found = _FENCED.search(text)
-    if found is None or not text[found.end() :].strip():
+    opened = _OPENED.search(text)
+    if opened is None:
         return "", text
-    return text[: found.end()], text[found.end() :]
+    closing = f"\n<<<end of document {opened[1]}>>>\n"
+    # The opening's own line break may be the closing's: an empty document.
+    at = text.find(closing, opened.end() - 1)
+    end = at + len(closing)
+    return (text[:end], text[end:]) if at >= 0 and text[end:].strip() else ("", text)
+
+
+def marked(messages: Sequence[Message]) -> list[tuple[Message, str]]:
+    """Every turn with its prefix; only the first user's turn can have one."""
+    first = next((place for place, turn in enumerate(messages) if turn.role == "user"), None)
+    return [(turn, split(turn.content)[0] if place == first else "") for place, turn in enumerate(messages)]
 
 
 def parted(messages: Sequence[Message]) -> tuple[str, list[tuple[Message, str]]]:
-    """The system text, and the other turns, each with its prefix (only the first user turn can have one)."""
+    """The system's text, and the other turns, each with its prefix."""
     system = "\n\n".join(turn.content for turn in messages if turn.role == "system")
-    turns: list[tuple[Message, str]] = []
-    for turn in (turn for turn in messages if turn.role != "system"):
-        first = turn.role == "user" and not any(before.role == "user" for before, _ in turns)
-        turns.append((turn, split(turn.content)[0] if first else ""))
-    return system, turns
+    return system, [(turn, prefix) for turn, prefix in marked(messages) if turn.role != "system"]
+
+
+def blocks(text: str, prefix: str) -> str | list[dict[str, Any]]:
+    """A turn's content as Anthropic's API takes it: the prefix a block of its own that is to be cached."""
+    if not prefix:
+        return text
+    return [
+        {"type": "text", "text": prefix, "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": text[len(prefix) :]},
+    ]
