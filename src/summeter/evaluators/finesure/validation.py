@@ -98,12 +98,13 @@ async def validate(
     )
     models = [tools.llm(role) for role in asked]
     answers = await asyncio.gather(*(model.ask(prompt, form) for model in models), return_exceptions=True)
-    found = []
-    for role, model, answer in zip(asked, models, answers, strict=True):
-        if isinstance(answer, BaseException):
-            raise answer
-        found.append(Validator(role, model.id, answer))
-    return Validation(tuple(found))
+    errors = [one for one in answers if isinstance(one, BaseException)]
+    if errors:
+        raise errors[0] if len(errors) == 1 else BaseExceptionGroup("validators", errors)
+    heard = [one for one in answers if not isinstance(one, BaseException)]
+    return Validation(
+        tuple(Validator(role, model.id, one) for role, model, one in zip(asked, models, heard, strict=True))
+    )
 
 
 def ballot(document: Document, facts: Sequence[str], prompts: Path | None = None) -> Prompt:
