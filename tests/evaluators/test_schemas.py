@@ -34,6 +34,10 @@ ROWS = [
 ]
 
 ASKING = [name for name in CATALOG if any(part.asks for part in build(name).parts())]
+SET = [  # settings that send another form
+    *(f"finesure.fact_check[strategy={one}]" for one in ("basic", "instruction", "categorization", "evidence")),
+    "finesure.fact_check[taxonomy=unisumeval]", "finesure.key_facts[validators=2]", "geval[key_facts=document]",
+]  # fmt: skip
 KNOWN = {
     "type", "properties", "required", "additionalProperties", "enum", "items", "minItems", "maxItems", "minLength",
     "maxLength", "minimum", "maximum", "anyOf", "$defs", "$ref", "title", "description",
@@ -80,8 +84,8 @@ def _breaches(schema: dict[str, Any], kind: str, at: str) -> Iterator[str]:
         yield f"{at}: a number, whose bounds are not kept; take an enum of integers"
 
 
-@pytest.mark.parametrize("name", ASKING)
-def test_what_is_sent_is_what_every_server_enforces(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("spec", [*ASKING, *SET])
+def test_what_is_sent_is_what_every_server_enforces(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: dict[str, dict[str, Any]] = {}
     answer = DryLLM.complete
 
@@ -91,8 +95,8 @@ def test_what_is_sent_is_what_every_server_enforces(name: str, monkeypatch: pyte
         return await answer(self, request)
 
     monkeypatch.setattr(DryLLM, "complete", keep)
-    roles = {role for part in build(name).parts() for role in part.asks}
-    estimate(ROWS, [name], models=dict.fromkeys(roles, "scripted/none.jsonl"))
+    roles = {role for part in build(spec).parts() for role in part.asks}
+    estimate(ROWS, [spec], models=dict.fromkeys(roles, "scripted/none.jsonl"))
     assert sent
     assert {form: found for form, schema in sent.items() if (found := list(breaches(schema)))} == {}
 
