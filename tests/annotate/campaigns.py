@@ -112,7 +112,7 @@ def right(desk: Desk, annotator: str, task: dict[str, Any]) -> dict[str, Any]:
     if found.kind == "rating":
         odd = "ABCDEFGH"[letters.index(expected["worst"])]
         for one, cells in given["ratings"].items():
-            given["ratings"][one] = {name: 1 if one == odd else 4 for name in cells}
+            given["ratings"][one] = dict.fromkeys(cells, 1 if one == odd else 4)
         given["best"] = next((one for one in given["ratings"] if one != odd), None) if given["best"] else None
     if found.kind == "span_highlighting":
         given["spans"][0] |= {"start": expected["touch"][0], "end": expected["touch"][1]}

@@ -80,7 +80,10 @@ class Desk:
         def decide(turn: Turn[State]) -> Json:
             if not self.log.readonly:
                 end_overdue(turn, self.campaign)
-            return command(Hand(self, turn, visitor), given)
+            hand = Hand(self, turn, visitor)
+            if method != "session":
+                hand.writable()
+            return command(hand, given)
 
         return self.log.submit(decide)
 
@@ -200,8 +203,7 @@ class Hand:
         return stage_of(self.campaign, len(self.desk.tasks.training), self.person)
 
     def join(self) -> Person:
-        """The person, who joins now if not before. Refuses a preview."""
-        self.writable()
+        """The person, who joins now if not before."""
         person = self.person
         if person is None:
             seen = self.visitor
@@ -218,13 +220,11 @@ class Hand:
 
     def at(self, stage: str) -> None:
         """Refuse what belongs to another stage."""
-        self.writable()
         if self.stage != stage:
             raise Refusal(409, "wrong_stage", f"this belongs to the stage {stage}; you are at {self.stage}")
 
     def member(self) -> Person:
-        """The person, who must have joined. Refuses a preview."""
-        self.writable()
+        """The person, who must have joined."""
         person = self.person
         if person is None:
             raise Refusal(409, "wrong_stage", "you have not begun")

@@ -85,7 +85,6 @@ def training(hand: Hand, body: Json) -> Json:
     given = body.get("task")
     task = tasks.get(given) if isinstance(given, str) else None
     if task is None:
-        hand.writable()
         raise Refusal(403, "not_yours", "this is no training task of yours")
     person = hand.person
     stored = _read(hand, task, body.get("answer"))
@@ -114,7 +113,6 @@ def _end_training(hand: Hand, person: Person) -> None:
 
 def batch(hand: Hand, _: Json) -> Json:
     """The batch held, else a new one, else the end."""
-    hand.writable()
     stage = hand.stage
     if stage not in {"work", "done"}:
         raise Refusal(409, "wrong_stage", f"you are at the stage {stage}")

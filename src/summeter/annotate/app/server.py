@@ -68,7 +68,7 @@ class _Pages:
 
     def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
         """A page as a response; `more` is what only this template gets."""
-        given = {"campaign": self._campaign, "static": "/static", **(more or {})}
+        given = {"campaign": self._campaign, "static": "/static", "framed": False, **(more or {})}
         text = self._environment.get_template(name).render(given)
         return web.Response(text=text, content_type="text/html", status=status)
 

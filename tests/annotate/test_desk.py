@@ -1,0 +1,254 @@
+"""The desk: stages, idempotency, every kind of task from the data to a judgment set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotate import campaigns as made
+
+import summeter as sm
+from summeter.annotate.judgments import judgments_of
+from summeter.annotate.pay import pay_of
+from summeter.annotate.people import PREVIEW, Visitor
+from summeter.annotate.refusal import Refusal
+from summeter.annotate.store.files import export_events, import_events
+from summeter.records import InputError
+from summeter.store.dataset import load, save
+
+STEPS: dict[str, Any] = {
+    "consent": "Do you agree?", "instructions": "Read.",
+    "qualification": {"questions": [{"question": "?", "choices": ["no", "yes"], "answer": 1}] * 2, "attempts": 2},
+    "training": {"made": 2},
+}  # fmt: skip
+
+
+def refused(code: str, call: Any, *arguments: Any) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        call(*arguments)
+    assert caught.value.code == code
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_each_kind_becomes_a_judgment_set_that_meta_reads(kind: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path, kind=kind, answers_per_item=2, attention={"rate": 0.3, "judge_after": 1})
+    with folder.open() as desk:
+        for name in ("anna", "ben"):
+            while made.do_batch(desk, name):
+                pass
+            assert desk.state.people[name].checks_seen > 0
+            assert desk.state.people[name].checks_passed == desk.state.people[name].checks_seen
+        assert all(len(one.counted) == 2 for one in desk.state.items.values())
+        data = folder.dataset(desk)
+        save(data, tmp_path / "out")
+        assert load(tmp_path / "out").judgments("human.raw") == tuple(judgments_of(desk))
+    judges = {one.judge for one in data.judgments("human.raw")}
+    assert judges == {"anna", "ben"}
+    aspect = data.judgments("human.raw")[0].aspect
+    if kind not in {"pairwise", "key_fact_validation"}:
+        assert list(sm.meta.agree(data, aspect=aspect))
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_checks_look_like_work_and_trust_does_not_pass_them(kind: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path, kind=kind, attention={"rate": 0.5, "judge_after": 1000})
+    with folder.open() as desk:
+        batch = desk.batch(made.who("anna"))["batch"]
+        person = desk.state.people["anna"]
+        roles = {desk.tasks.by_key[desk.key_of(person, one["id"]) or ""].role for one in batch["tasks"]}
+        assert roles == {"work", "check"}
+        assert len({tuple(sorted(one)) for one in batch["tasks"]}) == 1
+        assert len({tuple(sorted(one["body"])) for one in batch["tasks"]}) == 1
+        text = json.dumps(batch)
+        assert not any(word in text for word in ("expected", "feedback", '"role"', '"check"', '"system"'))
+        for task in desk.tasks.checks:
+            seen = {"kind": kind, "body": desk.kind.shown(task.body, task.systems), "assistance": task.assistance}
+            for good in (True, False):
+                answer = desk.kind.read(desk.kind.unlettered(made.plain(seen, good=good), task.systems), task)
+                assert not good or kind in {"key_fact_alignment", "pairwise"} or not desk.kind.passed(task, answer)
+
+
+def test_the_steps_come_in_order_and_each_may_be_retried(tmp_path: Path) -> None:
+    with made.make(tmp_path, **STEPS).open() as desk:
+        anna = made.who("anna")
+        assert desk.session(anna)["stages"] == ["consent", "instructions", "qualification", "training", "work"]
+        refused("wrong_stage", desk.batch, anna)
+        refused("wrong_stage", desk.instructions, anna)
+        assert desk.log.last_seq == 0
+        for _ in range(2):
+            assert desk.consent(anna, {"agreed": True})["stage"] == "instructions"
+            assert desk.state.people["anna"].agreed
+        for _ in range(2):
+            assert desk.instructions(anna)["stage"] == "qualification"
+        wrong = {"answers": {"q0": 1, "q1": 0}, "answer_id": made.answer_id()}
+        for _ in range(2):  # the retry uses up no attempt
+            assert desk.qualification(anna, wrong)["attempts_left"] == 1
+        assert desk.qualification(anna, {"answers": {"q0": 1, "q1": 1}})["stage"] == "training"
+        for task in desk.session(anna)["training"]["tasks"]:
+            body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
+            first = desk.training(anna, body)
+            assert first["passed"] is False
+            assert "another text" in first["feedback"]
+            assert desk.training(anna, body)["feedback"] == first["feedback"]
+        assert desk.session(anna)["stage"] == "work"
+
+
+def test_who_does_not_agree_or_qualify_is_screened_out(tmp_path: Path) -> None:
+    with made.make(tmp_path, **STEPS).open() as desk:
+        assert desk.consent(made.who("anna"), {"agreed": False})["stage"] == "done"
+        desk.consent(made.who("ben"), {"agreed": True})
+        desk.instructions(made.who("ben"))
+        for _ in range(2):
+            desk.qualification(made.who("ben"), {"answers": {"q0": 0, "q1": 1}})
+        for name in ("anna", "ben"):
+            assert desk.session(made.who(name))["done"]["outcome"] == "screened_out"
+            assert desk.batch(made.who(name))["batch"] is None
+
+
+def test_a_preview_sees_a_sample_and_writes_nothing(tmp_path: Path) -> None:
+    with made.make(tmp_path, **STEPS).open() as desk:
+        nobody = Visitor("local", PREVIEW)
+        seen = desk.session(nobody)
+        assert seen["preview"]
+        assert seen["sample"]["task"]["body"]
+        body = {"answer_id": made.answer_id(), "task": seen["sample"]["task"]["id"], "answer": {}, "seconds": 1}
+        refused("preview", desk.consent, nobody, {"agreed": True})
+        refused("preview", desk.instructions, nobody)
+        refused("preview", desk.training, nobody, body)
+        refused("preview", desk.batch, nobody)
+        refused("preview", desk.answers, nobody, body)
+        assert desk.log.last_seq == 0
+
+
+def test_an_answer_is_stored_once_whatever_the_network_does(tmp_path: Path) -> None:
+    with made.make(tmp_path, minimum_seconds=3).open() as desk:
+        anna, ben = made.who("anna"), made.who("ben")
+        first, second, *_ = desk.batch(anna)["batch"]["tasks"]
+        body = {"answer_id": "answer-one", "task": first["id"], "answer": made.plain(first), "seconds": 5, "at": 17}
+        reply = desk.answers(anna, body)
+        assert desk.answers(anna, {**body, "seconds": 9}) == reply
+        refused("answer_id_reused", desk.answers, anna, {**body, "answer": made.plain(first, good=False)})
+        refused("answer_id_reused", desk.answers, anna, {**body, "task": second["id"], "answer": made.plain(second)})
+        refused("too_fast", desk.answers, anna, {**body, "answer_id": "answer-two", "seconds": 2.9})
+        desk.batch(ben)
+        refused("not_yours", desk.answers, ben, {**body, "answer_id": "answer-ben"})
+        assert refused("invalid", desk.answers, anna, {**body, "answer_id": "x"}).field == "answer_id"
+        changed = {**body, "answer_id": "answer-new", "answer": made.plain(first, good=False)}
+        assert desk.answers(anna, changed)["seq"] > reply["seq"]
+        shown = desk.session(anna)["batch"]["tasks"][0]["answer"]
+        assert shown["label"] == "not_supported"
+        assert [one.kind for one in desk.log.events()].count("answered") == 2
+        refused("unfinished", desk.finish, anna)
+
+
+def test_bad_answers_are_refused_by_field(tmp_path: Path) -> None:
+    cases: list[tuple[str, dict[str, Any], str]] = [
+        ("fact_verification", {"label": "supported", "error_types": ["entity error"]}, "answer.error_types"),
+        ("fact_verification", {"label": "not_supported", "error_types": []}, "answer.error_types"),
+        ("fact_verification", {"label": "not_supported", "error_types": ["made up"]}, "answer.error_types"),
+        ("fact_verification", {"label": "perhaps"}, "answer.label"),
+        ("fact_verification", {"label": "supported", "machine": "agree"}, "answer.machine"),
+        ("fact_verification", {"label": "supported", "comment": "x" * 2001}, "answer.comment"),
+        ("key_fact_validation", {"significant": 1, "correct": True, "relevant": True}, "answer.significant"),
+        ("key_fact_alignment", {"sentences": [7], "none": False}, "answer.sentences"),
+        ("key_fact_alignment", {"sentences": [], "none": False}, "answer.none"),
+        ("rating", {"ratings": {"A": {"coherence": 4}}, "best": "A"}, "answer.ratings"),
+        ("span_highlighting", {"spans": [], "none": False}, "answer.none"),
+        ("pairwise", {"choices": {"overall": "C"}}, "answer.choices.overall"),
+    ]  # fmt: skip
+    desks = {kind: made.make(tmp_path / kind, kind=kind).open() for kind in made.KINDS}
+    for kind, answer, field in cases:
+        task = desks[kind].batch(made.who("anna"))["batch"]["tasks"][0]
+        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 1}
+        assert refused("invalid", desks[kind].answers, made.who("anna"), body).field == field
+    for one in desks.values():
+        one.close()
+
+
+def test_the_arm_without_help_sees_none(tmp_path: Path) -> None:
+    names = [f"p{index}" for index in range(12)]
+    platform = {"name": "local", "accounts": names}
+    folder = made.make(tmp_path, assistance={"hide_for": 0.5}, answers_per_item=12, platform=platform)
+    with folder.open() as desk:
+        shown = {}
+        for name in names:
+            tasks = desk.batch(made.who(name))["batch"]["tasks"]
+            arm = desk.state.people[name].arm
+            shown[arm] = {one["assistance"] is None for one in tasks}
+            joined = next(one for one in desk.log.events() if one.annotator == name)
+            assert joined.data["arm"] == arm
+    assert shown == {"assisted": {False}, "unassisted": {True}}
+
+
+def test_letters_are_shuffled_a_person_and_turned_back(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, made.rows(8, 4, 1), kind="rating", attention={"rate": 0})
+    with folder.open() as desk:
+        orders = {desk.letters(name, task) for name in ("anna", "ben") for task in desk.tasks.work}
+        assert len(orders) > 4
+        task = desk.batch(made.who("anna"))["batch"]["tasks"][0]
+        given = made.plain(task)
+        given["ratings"]["B"] = dict.fromkeys(given["ratings"]["B"], 1)
+        given["best"] = "C"
+        desk.answers(
+            made.who("anna"), {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 1}
+        )
+        assert desk.session(made.who("anna"))["batch"]["tasks"][0]["answer"]["ratings"] == given["ratings"]
+        stored = next(iter(desk.state.people["anna"].answers.values()))
+        letters = desk.letters("anna", desk.tasks.by_key[stored.task])
+        assert stored.answer["best"] == letters[2]
+        assert set(stored.answer["ratings"][letters[1]].values()) == {1}
+
+
+def test_pay_and_bonus(tmp_path: Path) -> None:
+    pay = {"per_batch": 2.0, "bonus": {"amount": 0.5, "checks_at_least": 0.9}}
+    folder = made.make(tmp_path, made.rows(10, 2, 4), pay=pay, batch={"size": 4}, attention={"judge_after": 99})
+    with folder.open() as desk:
+        made.do_batch(desk, "anna")
+        made.do_batch(desk, "anna", passing=False)
+        task = desk.batch(made.who("anna"))["batch"]["tasks"][0]
+        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
+        desk.answers(made.who("anna"), body)
+        desk.return_(made.who("anna"))
+        earned = pay_of(desk.campaign, desk.state.people["anna"])
+    # Batches of 4 and one check: 4 * .2 / .8 = 1. Two whole ones (2 + 2) and one task of five (2 * 1/5).
+    assert earned.base == pytest.approx(4.4)
+    # The bonus is for the first batch alone: the second fails its check, the third is not whole.
+    assert earned.bonus == pytest.approx(0.5)
+
+
+def test_export_import_export_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    folder = made.make(tmp_path / "a", **STEPS)
+    other = made.make(tmp_path / "b", **STEPS)
+    with folder.open() as desk, other.open() as second:
+        desk.consent(made.who("anna"), {"agreed": True})
+        desk.log.append(
+            "adjudicated", task=desk.tasks.work[0].key, data={"answer": {"comment": "\x00\ud800é</script>"}}
+        )
+        count = export_events(desk, tmp_path / "one.jsonl")
+        assert import_events(second, tmp_path / "one.jsonl") == count == 3
+        assert second.state.digest() == desk.state.digest()
+        assert import_events(second, tmp_path / "one.jsonl") == 0
+        export_events(second, tmp_path / "two.jsonl")
+        assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+        second.consent(made.who("ben"), {"agreed": True})
+        desk.consent(made.who("cleo"), {"agreed": True})
+        export_events(desk, tmp_path / "three.jsonl")
+        with pytest.raises(InputError, match="another than the log's"):
+            import_events(second, tmp_path / "three.jsonl")
+        (tmp_path / "torn.jsonl").write_text((tmp_path / "one.jsonl").read_text()[:-20])
+        with pytest.raises(InputError, match=r"torn.jsonl:4: is not JSON"):
+            import_events(other.open(), tmp_path / "torn.jsonl")
+
+
+def test_two_processes_on_one_log_see_each_other(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, answers_per_item=1, batch={"size": 8})
+    with folder.open() as one, folder.open() as two:
+        made.do_batch(one, "anna")
+        made.do_batch(two, "ben")
+        one.refresh()
+        assert one.state.digest() == two.state.digest()
+        assert all(len(slots.counted) <= 1 for slots in one.state.items.values())
+        assert sum(len(slots.counted) for slots in one.state.items.values()) == 12

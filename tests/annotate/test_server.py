@@ -1,0 +1,290 @@
+"""The server over HTTP: who gets in, what a write must bring, what no response ever holds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import CookieJar
+from aiohttp.test_utils import TestClient, TestServer
+from annotate import campaigns as made
+from report import xss
+
+from summeter.annotate.app.security import CSRF
+from summeter.annotate.app.server import LARGEST, make_app
+from summeter.annotate.desk import Desk
+from summeter.annotate.folder import CampaignFolder
+
+Client = TestClient[Any, Any]
+
+
+@contextmanager
+def opened(
+    folder: CampaignFolder,
+) -> Iterator[Callable[[Callable[[Desk, Callable[[], Client]], Awaitable[None]]], None]]:
+    """Runs a coroutine with a desk and a maker of clients, each a browser of its own."""
+    with folder.open() as desk:
+
+        def run(body: Callable[[Desk, Callable[[], Client]], Awaitable[None]]) -> None:
+            async def inside() -> None:
+                server = TestServer(make_app(desk))
+                await server.start_server()
+                clients: list[Client] = []
+
+                def browser() -> Client:
+                    clients.append(TestClient(server, cookie_jar=CookieJar(unsafe=True)))
+                    return clients[-1]
+
+                try:
+                    await body(desk, browser)
+                finally:
+                    for one in clients:
+                        await one.close()
+                    await server.close()
+
+            asyncio.run(inside())
+
+        yield run
+
+
+async def enter(client: Client, folder: CampaignFolder, name: str) -> dict[str, str]:
+    """Come by the link; the headers of a write."""
+    reply = await client.get("/" + folder.links()[name], allow_redirects=False)
+    assert (reply.status, reply.headers["Location"]) == (303, "/work")
+    return {CSRF: (await (await client.get("/api/session")).json())["csrf"]}
+
+
+def test_a_link_gives_a_cookie_and_nothing_is_written(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with opened(folder) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            client = browser()
+            reply = await client.get("/" + folder.links()["anna"], allow_redirects=False)
+            cookie = reply.headers["Set-Cookie"]
+            assert "HttpOnly" in cookie
+            assert "SameSite=Lax" in cookie
+            session = await (await client.get("/api/session")).json()
+            assert (session["annotator"], session["stage"], session["batch"]) == ("anna", "work", None)
+            assert desk.log.last_seq == 0
+            for query in ("?token=anna.0000", "?token=eve." + "0" * 32, "?token=%00", "?PROLIFIC_PID=x", "?token="):
+                assert (await browser().get("/" + query)).status == 401
+            assert (await browser().get("/work")).status == 401
+            refused = await browser().get("/api/session")
+            assert (refused.status, (await refused.json())["error"]["code"]) == (401, "no_session")
+            forged = await browser().get("/api/session", headers={"Cookie": "summeter=" + "e30." + "0" * 64})
+            assert forged.status == 401
+
+        run(body)
+
+
+def test_every_write_needs_the_token_of_its_own_session(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with opened(folder) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            anna, ben = browser(), browser()
+            head = await enter(anna, folder, "anna")
+            other = await enter(ben, folder, "ben")
+            for path in ("consent", "instructions", "qualification", "training", "batch", "opened", "answers",
+                         "batch/finish", "return"):  # fmt: skip
+                for wrong in ({}, {CSRF: "0" * 40}, other, {**head, "Origin": "https://evil.example"},
+                              {**head, "Sec-Fetch-Site": "cross-site"}):  # fmt: skip
+                    reply = await anna.post(f"/api/{path}", json={}, headers=wrong)
+                    assert (reply.status, (await reply.json())["error"]["code"]) == (403, "csrf")
+                assert (await browser().post(f"/api/{path}", json={}, headers=head)).status == 401
+                assert (await anna.get(f"/api/{path}")).status == 405
+            assert desk.log.last_seq == 0
+            assert (await anna.post("/api/batch", json={}, headers=head)).status == 200
+
+        run(body)
+
+
+def test_the_whole_way_and_what_is_refused(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, answers_per_item=1, batch={"size": 4})
+    with opened(folder) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            anna, ben = browser(), browser()
+            head, bens = await enter(anna, folder, "anna"), await enter(ben, folder, "ben")
+            batch = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]
+            await ben.post("/api/batch", json={}, headers=bens)
+            task = batch["tasks"][0]
+            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+            foreign = await ben.post("/api/answers", json=given, headers=bens)
+            assert (foreign.status, (await foreign.json())["error"]["code"]) == (403, "not_yours")
+            for name in ("fv/doc0/s0/0", "", None, 7, ["x"], "../../keys.json"):
+                assert (await anna.post("/api/opened", json={"task": name}, headers=head)).status == 403
+            for data, status in ((b"{", 400), (b"[]", 400), (b'{"a": NaN}', 400), (b"[" * 60_000, 400),
+                                 (b" " * (LARGEST + 1), 413)):  # fmt: skip
+                assert (await anna.post("/api/answers", data=data, headers=head)).status == status
+            replies = [await (await anna.post("/api/answers", json=given, headers=head)).json() for _ in range(3)]
+            assert replies[0] == replies[1] == replies[2]
+            early = await anna.post("/api/batch/finish", json={}, headers=head)
+            assert (early.status, (await early.json())["error"]["code"]) == (409, "unfinished")
+            assert (await (await anna.post("/api/return", json={}, headers=head)).json())["returned"] > 0
+
+        run(body)
+
+
+def test_no_path_leads_out_and_every_response_is_armoured(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with opened(folder) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            client = browser()
+            for path in ("/", "/nothing", "/api/nothing", "/api/session", "/static/", "/static/none.js", "/admin",
+                         "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2f..%2fdesk.py",
+                         "/static//etc/passwd", "/static/%00", "/static/....//server.py",
+                         "/static/../../../../keys.json"):  # fmt: skip
+                reply = await client.get(path)
+                text = await reply.text(errors="replace")
+                assert reply.status in {200, 401, 403, 404}, path
+                assert "aiohttp import" not in text
+                assert folder.keys.secret not in text
+                policy = reply.headers["Content-Security-Policy"]
+                assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+                assert "unsafe" not in policy
+                assert "frame-ancestors 'none'" in policy
+                assert reply.headers["X-Content-Type-Options"] == "nosniff"
+
+        run(body)
+
+
+def test_hostile_texts_travel_as_json_only(tmp_path: Path) -> None:
+    data = [
+        {"doc_id": f"d{index} {text}", "document": f"{text} One. Two.", "system": text, "summary": f"{text} Three."}
+        for index, text in enumerate(xss.CORPUS) if text.strip()
+    ]  # fmt: skip
+    folder = made.make(tmp_path, data, consent=xss.CORPUS[0], instructions="\n\n".join(xss.CORPUS), title=xss.CORPUS[0])
+    with opened(folder) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            client = browser()
+            head = await enter(client, folder, "anna")
+            page = await (await client.get("/work")).text()
+            assert "<script>alert" not in page
+            assert "onerror=" not in page.replace("&quot;", '"').split("<body", 1)[0]
+            assert "javascript:" not in page or 'href="javascript:' not in page
+            await client.post("/api/consent", json={"agreed": True}, headers=head)
+            await client.post("/api/instructions", json={}, headers=head)
+            reply = await client.post("/api/batch", json={}, headers=head)
+            assert reply.content_type == "application/json"
+            batch = (await reply.json())["batch"]
+            assert any(text in json.dumps(batch, ensure_ascii=False) for text in ("<script", "<img"))
+            task = batch["tasks"][0]
+            answer = {**made.plain(task), "comment": xss.CORPUS[0]}
+            given = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 4}
+            assert (await client.post("/api/answers", json=given, headers=head)).status == 200
+            shown = await client.get("/api/session")
+            assert shown.content_type == "application/json"
+
+        run(body)
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_what_is_expected_is_in_no_response(kind: str, tmp_path: Path) -> None:
+    folder = made.make(
+        tmp_path, kind=kind, attention={"rate": 0.5}, training={"made": 2},
+        qualification={"questions": [{"question": "?", "choices": ["a", "b"], "answer": 1}]},
+    )  # fmt: skip
+    with opened(folder) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            client = browser()
+            head = await enter(client, folder, "anna")
+            seen = [await (await client.get("/api/session")).text(), await (await client.get("/work")).text()]
+            await client.post("/api/qualification", json={"answers": {"q0": 1}}, headers=head)
+            session = await (await client.get("/api/session")).json()
+            seen.append(json.dumps(session))
+            for task in session["training"]["tasks"]:
+                given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+                assert (await client.post("/api/training", json=given, headers=head)).status == 200
+            reply = await (await client.post("/api/batch", json={}, headers=head)).json()
+            seen.append(json.dumps(reply))
+            for task in reply["batch"]["tasks"]:
+                given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 4}
+                answered = await (await client.post("/api/answers", json=given, headers=head)).json()
+                assert set(answered) == {"ok", "answer_id", "task", "seq"}
+            seen.append(await (await client.get("/api/session")).text())
+            for text in seen:
+                assert not any(word in text for word in ('"expected"', '"role"', '"passed"', '"check"', '"feedback"'))
+                assert not any(task.key in text for task in desk.tasks.by_key.values())
+
+        run(body)
+
+
+def test_the_researcher_needs_the_token(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with opened(folder) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            anna, admin = browser(), browser()
+            head = await enter(anna, folder, "anna")
+            await anna.post("/api/batch", json={}, headers=head)
+            for path in ("session", "status", "people"):
+                assert (await anna.get(f"/api/admin/{path}")).status == 401
+            assert (await anna.get("/admin?token=" + "x" * 32)).status == 401
+            reply = await admin.get(f"/admin?token={folder.keys.admin}", allow_redirects=False)
+            assert reply.headers["Location"] == "/admin"
+            assert (await admin.get("/admin")).status == 200
+            csrf = {CSRF: (await (await admin.get("/api/admin/session")).json())["csrf"]}
+            status = await (await admin.get("/api/admin/status")).json()
+            assert (status["people"], status["items"], status["needed"]) == (1, 12, 36)
+            assert (await (await admin.get("/api/admin/people")).json())["people"][0]["annotator"] == "anna"
+            order = {"annotator": "anna", "reason": "a test"}
+            assert (await admin.post("/api/admin/exclude", json=order)).status == 403
+            assert (await anna.post("/api/admin/exclude", json=order, headers=csrf)).status == 401
+            assert (await admin.post("/api/admin/exclude", json=order, headers=csrf)).status == 200
+            assert desk.state.people["anna"].excluded
+            assert (await admin.post("/api/admin/exclude", json=order, headers=csrf)).status == 422
+            assert (await admin.post("/api/admin/reinstate", json=order, headers=csrf)).status == 200
+
+        run(body)
+
+
+def test_crowds_come_by_their_platforms_links(tmp_path: Path) -> None:
+    turk = made.make(tmp_path / "t", platform={"name": "mturk"})
+    with opened(turk) as run:
+
+        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+            client = browser()
+            await client.get("/?workerId=W1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H1")
+            session = await (await client.get("/api/session")).json()
+            assert session["preview"]
+            assert session["sample"] is not None
+            blocked = await client.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
+            assert (blocked.status, (await blocked.json())["error"]["code"]) == (403, "preview")
+            assert desk.log.last_seq == 0
+            worker = browser()
+            entered = await worker.get("/?workerId=W1&assignmentId=A1&hitId=H1&turkSubmitTo=https://evil.example")
+            assert "frame-ancestors https://www.mturk.com" in entered.headers["Content-Security-Policy"]
+            session = await (await worker.get("/api/session")).json()
+            await worker.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
+            name = session["annotator"]
+            assert "W1" not in name
+            assert desk.state.people[name].visitor == {"platform": "mturk", "id": "W1", "study": "H1", "session": "A1"}
+            await asyncio.to_thread(desk.log.append, "ended", name, data={"outcome": "completed"})
+            await worker.post("/api/return", json={}, headers={CSRF: session["csrf"]})
+            done = (await (await worker.get("/api/session")).json())["done"]
+            assert done["form"]["action"] == "https://www.mturk.com/mturk/externalSubmit"
+            assert done["form"]["fields"]["assignmentId"] == "A1"
+
+        run(body)
+    prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
+    with opened(prolific) as run:
+
+        async def other(desk: Desk, browser: Callable[[], Client]) -> None:
+            client = browser()
+            await client.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=x")
+            session = await (await client.get("/api/session")).json()
+            second = browser()  # another device, another session of the same person
+            await second.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=y")
+            assert (await (await second.get("/api/session")).json())["annotator"] == session["annotator"]
+
+        run(other)
