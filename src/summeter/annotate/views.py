@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from summeter.annotate.assign import choose
 from summeter.annotate.checks import outcome_of, stages
+from summeter.annotate.pay import pay_of
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.state import Batch, Person
 from summeter.annotate.tasks.base import Task
@@ -32,8 +33,16 @@ def session_json(hand: Hand) -> Json:
         "qualification": _questions(hand, person) if stage == "qualification" else None,
         "training": _training(hand, person) if stage == "training" else None,
         "batch": held, "sample": _sample(hand) if hand.visitor.preview else None,
-        "done": done_json(hand),
+        "done": done_json(hand), "pay": _pay(hand, person),
     }  # fmt: skip
+
+
+def _pay(hand: Hand, person: Person | None) -> Json | None:
+    plan = hand.campaign.pay
+    if plan is None:
+        return None
+    base, bonus = (0.0, 0.0) if person is None else pay_of(hand.campaign, person)
+    return {"currency": plan.currency, "earned": round(base, 2), "bonus": round(bonus, 2)}
 
 
 def about(desk: Desk) -> Json:
@@ -86,7 +95,10 @@ def batch_json(hand: Hand, person: Person, batch: Batch) -> Json:
     shelf = _Shelf(hand)
     tasks = [shelf.task(hand.desk.tasks.by_key[key], person) for key in batch.tasks]
     ends = batch.seen + hand.turn.state.lease
-    return {"number": batch.number, "expires_at": ends, "documents": shelf.documents, "tasks": tasks}
+    return {
+        "number": batch.number, "expires_at": ends, "lease_seconds": hand.turn.state.lease / 1000,
+        "seconds_left": max(0, ends - hand.turn.now) / 1000, "documents": shelf.documents, "tasks": tasks,
+    }  # fmt: skip
 
 
 def done_json(hand: Hand) -> Json | None:

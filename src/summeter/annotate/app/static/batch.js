@@ -1,6 +1,7 @@
 // The work itself: a batch of tasks under a lease, answers by way of the outbox, the end of a batch, pausing and giving back.
 import { button, el, key, many, minutes } from "./dom.js";
 import { Refusal } from "./api.js";
+import { canonical } from "./keep.js";
 import { show } from "./keys.js";
 import { capital } from "./shell.js";
 import { Work } from "./work.js";
@@ -90,7 +91,7 @@ export class Batch {
   // The same person answered a task of this batch elsewhere in this browser.
   elsewhere(id, answer) {
     const task = this.find(id);
-    if (!task || JSON.stringify(task.answer) === JSON.stringify(answer)) return;
+    if (!task || canonical(task.answer) === canonical(answer)) return;
     task.answer = answer;
     if (this.work.task === task && this.work.form?.isConnected) {
       this.shell.notice("elsewhere", "You answered this task in another tab or window. Sending it here replaces that answer.");

@@ -3,7 +3,7 @@ import { el, fresh, key, reveal, words } from "./dom.js";
 
 const quick = new WeakMap();
 
-// options: [{value, label, meaning?, keys?}]. One choice, or several where `many`. `pick` gets the value, or the list of values.
+// options: [{value, label, meaning?, number?, keys?}]. One choice, or several where `many`. `pick` gets the value, or the list of values.
 export class Question {
   constructor({ legend, hint, options, many = false, value, pick, wide = false, data = false }) {
     Object.assign(this, { many, pick, options });
@@ -32,7 +32,7 @@ export class Question {
     const name = option.keys?.[0] ?? (at < 9 ? String(at + 1) : null);
     const meaning = option.meaning ? el("span", { class: "meaning", id: `${input.id}-meaning` }, words(option.meaning)) : null;
     if (meaning) input.setAttribute("aria-describedby", meaning.id);
-    return el("div", { class: "option" }, el("label", { for: input.id }, input, label, name && key(name)), meaning);
+    return el("div", { class: "option" }, el("label", { for: input.id }, input, option.number ? el("span", { class: "num", text: String(option.number) }) : null, label, name && key(name)), meaning);
   }
 
   definitions() {

@@ -3,6 +3,14 @@
 
 const memory = new Map();
 
+// One text for equal answers, whatever the order of their fields and whether an empty one is named.
+export function canonical(value) {
+  return JSON.stringify(value, (_, part) => {
+    if (part === null || typeof part !== "object" || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).filter(([, one]) => one !== null).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
 export class Keep {
   constructor(campaign, annotator, store = globalThis.localStorage) {
     this.prefix = `summeter:${campaign}:${annotator}:`;
@@ -74,13 +82,13 @@ export class Drafts {
   read(task) {
     const draft = this.keep.get(`draft:${task.id}`);
     if (draft === null) return null;
-    if (draft.base === JSON.stringify(task.answer)) return draft;
+    if (draft.base === canonical(task.answer)) return draft;
     this.forget(task);
     return null;
   }
 
   write(task, state, seconds) {
-    return this.keep.set(`draft:${task.id}`, { base: JSON.stringify(task.answer), state, seconds });
+    return this.keep.set(`draft:${task.id}`, { base: canonical(task.answer), state, seconds });
   }
 
   forget(task) {

@@ -123,6 +123,7 @@ class App {
     const { shell, session } = this;
     this.part?.leave();
     this.part = null;
+    for (const name of ["score", "returned", "elsewhere", "lease"]) shell.quiet(name);
     this.keys.use("stage", []);
     this.keys.use("task", []);
     shell.steps(session.stages ?? [], session.stage);

@@ -18,7 +18,7 @@ export default {
       legend: "Sentences of the summary",
       hint: "A sentence is aligned when it speaks of the same matter, even where a detail contradicts.",
       many: true,
-      options: summary.sentences.map(([start, end], at) => ({ value: at, label: points.slice(start, end), data: true })),
+      options: summary.sentences.map(([start, end], at) => ({ value: at, label: points.slice(start, end), number: at + 1, data: true })),
       value: state.sentences,
       pick: (values) => settle({ sentences: values, none: values.length ? false : state.none }, true),
     });

@@ -81,7 +81,7 @@ export default {
       const said = el("p", { class: "quoted" }, words(quote(span)));
       const head = el("div", { class: "span-head" }, said, el("div", { class: "what" }, ...what(span)), el(
         "div", { class: "row" },
-        open ? null : button("Edit", () => edit(at), { class: "plain", "aria-label": `Edit: ${quote(span)}` }),
+        open ? null : button("Edit", () => edit(at), { class: "plain edit", "aria-label": `Edit: ${quote(span)}` }),
         button("Delete", () => remove(at), { class: "plain", "aria-label": `Delete: ${quote(span)}` }),
       ));
       return el("li", { class: open ? "span-item open" : "span-item" }, head, open ? editor(span, at) : null);
@@ -129,7 +129,7 @@ export default {
     const at = state.spans.findIndex((span) => !span.kind || (several && !span.category));
     if (at >= 0) {
       const item = root.querySelector("ol.spans").children[at];
-      return { message: `Say how the ${ordinal(at)} marked passage is wrong${several ? ", and its category" : ""}.`, node: item, act: () => item.querySelector(".row button")?.click() };
+      return { message: `Say how the ${ordinal(at)} marked passage is wrong${several ? ", and its category" : ""}.`, node: item, act: () => item.querySelector("button.edit")?.click() };
     }
     if (!state.spans.length && !state.none) return { message: "Mark what is wrong, or say that nothing is.", node: root.querySelector(".marking") };
     return null;

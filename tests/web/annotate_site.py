@@ -1,0 +1,79 @@
+"""Serves a campaign to the browser tests: the real application on a loopback port, its loop in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from aiohttp import web
+
+from summeter.annotate.app.server import make_app
+from summeter.annotate.desk import Desk
+from summeter.annotate.folder import CampaignFolder
+
+
+class Site(NamedTuple):
+    """A served campaign."""
+
+    desk: Desk
+    url: str
+
+    def link(self, account: str = "anna") -> str:
+        """The link of a local account."""
+        return f"{self.url}/{self.desk.folder.links()[account]}"
+
+    @property
+    def preview(self) -> str:
+        """The link of nobody."""
+        return f"{self.url}/?preview=1"
+
+    @property
+    def admin(self) -> str:
+        """The researcher's link."""
+        return f"{self.url}/admin?token={self.desk.folder.keys.admin}"
+
+    def answers(self, account: str = "anna") -> list[dict[str, Any]]:
+        """What a person's stored answers say, in the order in which the tasks were first answered."""
+        person = self.desk.state.people.get(account)
+        return [] if person is None else [one.answer for one in person.answers.values()]
+
+    def events(self, kind: str) -> list[Any]:
+        """The log's events of one kind."""
+        return [one for one in self.desk.log.events() if one.kind == kind]
+
+
+@contextmanager
+def serving(folder: CampaignFolder) -> Iterator[Site]:
+    """The campaign, served until the block ends."""
+    with folder.open() as desk, Served(desk) as port:
+        yield Site(desk, f"http://127.0.0.1:{port}")
+
+
+class Served:
+    """The server's thread; entering gives its port."""
+
+    def __init__(self, desk: Desk, port: int = 0) -> None:
+        self._desk = desk
+        self._wanted = port
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> int:
+        self._thread.start()
+        self._runner, port = asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(30)
+        return port
+
+    async def _open(self) -> tuple[web.AppRunner, int]:
+        runner = web.AppRunner(make_app(self._desk), handle_signals=False, access_log=None, shutdown_timeout=1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", self._wanted).start()
+        return runner, int(runner.addresses[0][1])
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(30)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(30)
+        self._loop.close()

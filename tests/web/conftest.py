@@ -1,0 +1,113 @@
+"""A browser, and annotation pages served to it by the real server on a loopback port."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web import annotate_campaigns as made
+from web.annotate_site import serving
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="session")
+def chrome() -> Iterator[Any]:
+    """A Chromium; the test skips, visibly, where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package, which is not here")
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"needs a browser ({', '.join(BROWSERS)}), and none is on the PATH")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def site(tmp_path: Path, example: Path) -> Iterator[Callable[..., Any]]:
+    """`site(kind, rows=None, **fields of the YAML)` makes a campaign and serves it."""
+    with ExitStack() as stack:
+
+        def make(kind: str, given: list[dict[str, Any]] | None = None, **changes: Any) -> Any:
+            folder = tmp_path / f"{kind}-{len(list(tmp_path.iterdir()))}"
+            campaign = made.campaign(folder, kind, made.rows(example) if given is None else given, **changes)
+            return stack.enter_context(serving(campaign))
+
+        yield make
+
+
+@pytest.fixture
+def visit(chrome: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Any]]:
+    """`visit(address)` opens a page in a browser of its own; `context` reuses one.
+
+    Afterwards no page may have asked another host, opened a dialog, or complained but for what `page.forgiven` matches.
+    """
+    contexts: list[Any] = []
+    pages: list[Any] = []
+    heard: list[tuple[Any, str]] = []
+
+    def go(address: str, *, phone: bool = False, scheme: str = "light", context: Any = None, **options: Any) -> Any:
+        if context is None:
+            context = chrome.new_context(
+                viewport=PHONE if phone else DESKTOP, has_touch=phone, color_scheme=scheme, reduced_motion="reduce",
+                **options,
+            )  # fmt: skip
+            contexts.append(context)
+        page = context.new_page()
+        page.forgiven = "(?!)"
+        pages.append(page)
+        origin = "/".join(address.split("/")[:3])
+
+        def asked(call: Any) -> None:
+            if not call.url.startswith((f"{origin}/", "data:image/svg+xml")):
+                heard.append((page, f"request: {call.url}"))
+
+        def dialog(one: Any) -> None:
+            heard.append((page, f"dialog: {one.message}"))
+            one.dismiss()
+
+        page.on("dialog", dialog)
+        page.on("console", lambda message: heard.append((page, f"console: {message.text}")))
+        page.on("pageerror", lambda error: heard.append((page, f"error: {error}")))
+        page.on("request", asked)
+        page.goto(address)
+        return page
+
+    yield go
+    shots = os.environ.get("SUMMETER_SHOTS")
+    for at, page in enumerate(pages):
+        if shots and not page.is_closed():
+            shoot(page, Path(shots), f"{request.node.name}-{at}")
+    for context in contexts:
+        context.close()
+    assert [text for page, text in heard if not re.search(page.forgiven, text)] == []
+
+
+def shoot(page: Any, folder: Path, name: str) -> None:
+    """A picture of what is in view."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / (re.sub(r"[^\w-]+", "_", name) + ".png"))
+
+
+@pytest.fixture
+def shot(request: pytest.FixtureRequest) -> Callable[[Any, str], None]:
+    """`shot(page, name)` writes a picture where SUMMETER_SHOTS names a folder."""
+
+    def take(page: Any, name: str) -> None:
+        if folder := os.environ.get("SUMMETER_SHOTS"):
+            shoot(page, Path(folder), f"{request.node.name}-{name}")
+
+    return take
