@@ -217,7 +217,7 @@ def test_entries_in_three_forms() -> None:
         ({"1": {}, "2": {}, "3": {}}, "an entry for sentence 3, but they run from 1 to 2"),
         ({"1": {}, "01": {}, "2": {}}, "two entries for sentence 1"),
         ({"1": {}, "two": {}}, "'two' is not the number of a sentence"),
-        ([{}], "1 entries for 2 sentences"),
+        ([{}], "1 entry for 2 sentences"),
         ([{"id": 1}, {}], "None is not the number"),
         ([{}, "x"], "something other than one object"),
         (7, "expected one entry per sentence, got 7"),

@@ -59,8 +59,10 @@ def show_scores(run: Run) -> None:
         console.print()
     pairs(compared, console)
     trust(reliabilities([run]), console)
-    for count in run.replies():
-        typer.echo(count)
+    replies = run.replies()
+    names = [count.judge for count in replies]
+    for count in replies:
+        typer.echo(count.line(count.signature if names.count(count.judge) > 1 else count.judge))
 
 
 def _seed(run: Run) -> int:

@@ -195,7 +195,10 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
 
 def _in_order(found: list[Any], count: int, noun: str) -> list[Any]:
     if len(found) != count:
-        raise ReplyError(f"{len(found)} entries for {count} {noun}{'' if count == 1 else 's'}", fault="wrong_count")
+        ending = "y" if len(found) == 1 else "ies"
+        raise ReplyError(
+            f"{len(found)} entr{ending} for {count} {noun}{'' if count == 1 else 's'}", fault="wrong_count"
+        )
     return found
 
 

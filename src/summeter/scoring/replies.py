@@ -28,10 +28,14 @@ class ReplyCount(Record):
         return self.usable / self.replies
 
     def __str__(self) -> str:
-        """As printed: `finesure.align: 97 of 100 replies usable (97.0 %); wrong count 2, no JSON 1`."""
+        """As printed, by the judge's name."""
+        return self.line(self.judge)
+
+    def line(self, name: str) -> str:
+        """As printed: `finesure.align: 97 of 100 replies usable (97.0%); wrong count 2, no JSON 1`."""
         unusable = ", ".join(f"{_words(fault)} {n}" for fault, n in self.faults.items())
         tail = f"; {unusable}" if unusable else ""
-        return f"{self.judge}: {self.usable} of {self.replies} replies usable ({self.success:.1%}){tail}"
+        return f"{name}: {self.usable} of {self.replies} replies usable ({self.success:.1%}){tail}"
 
 
 def reply_counts(judgments: Iterable[Judgment]) -> list[ReplyCount]:

@@ -152,6 +152,9 @@ def test_each_validator_is_asked_once_about_the_whole_list_with_the_document_fir
     prepare(KeyFactExtraction(validators=2), llms)
     first, second = llms["validator"].asked[0], llms["validator2"].asked[0]
     assert first.messages == second.messages
+    # Both roles have one model here: two samples, not one reply that votes twice.
+    assert (first.draw, second.draw) == (0, 1)
+    assert first.key != second.key
     text = first.messages[1].content
     assert text.startswith("<<<document ")
     assert text.index("It burnt down.") < text.index("(1) Ana sold a boat.")

@@ -15,7 +15,7 @@ from summeter.evaluators.finesure.answers import REASON, YES_NO, field, keyed, r
 from summeter.evaluators.finesure.blocks import fence_code, lines, template
 from summeter.evaluators.replies import entries, read_reply, show
 from summeter.models.prompts import Prompt
-from summeter.models.structured import Answer, Form
+from summeter.models.structured import Answer, Asked, Form
 from summeter.records import Document, ReplyError, Status
 
 TEMPLATE = "key_facts_validate"
@@ -87,8 +87,10 @@ async def validate(
 ) -> Validation:
     """Ask the models in the roles `asked`, each once, side by side. `facts` must hold one at least.
 
-    A reply that cannot be used is that validator's failure alone. A model that gives no reply at all (ModelError)
-    ends the validation, once the others have answered: the run tries such a document again, and their replies are kept.
+    Roles bound to one model ask it for samples of their own, so that one reply does not vote twice (at temperature 0
+    they will mostly agree all the same). A reply that cannot be used is that validator's failure alone. A model that
+    gives no reply at all (ModelError) ends the validation, once the others have answered: the run tries such a
+    document again, and their replies are kept.
     """
     prompt = ballot(document, facts, prompts)
     form = Form(
@@ -97,7 +99,9 @@ async def validate(
         lambda reply: read_votes(reply, len(facts), (document.text, *facts)),
     )
     models = [tools.llm(role) for role in asked]
-    answers = await asyncio.gather(*(model.ask(prompt, form) for model in models), return_exceptions=True)
+    earlier = [sum(one.id == model.id for one in models[:place]) for place, model in enumerate(models)]
+    asking = (model.ask(prompt, form, Asked(draw=draw)) for model, draw in zip(models, earlier, strict=True))
+    answers = await asyncio.gather(*asking, return_exceptions=True)
     errors = [one for one in answers if isinstance(one, BaseException)]
     if errors:
         raise errors[0] if len(errors) == 1 else BaseExceptionGroup("validators", errors)
