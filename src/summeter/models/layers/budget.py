@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
@@ -43,19 +44,22 @@ class Budget:
         self._under_way = Spent()
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def reserve(self, wanted: Spent) -> None:
-        """Set `wanted` aside for a call about to be made, or raise BudgetError."""
-        while self.reached is None and not self._fits(self.spent.plus(self._under_way).plus(wanted)):
-            if not self._fits(self.spent.plus(wanted)):
+    async def reserve(self, thought: Callable[[], Spent]) -> Spent:
+        """Set aside what a call about to be made is thought to take, or raise BudgetError. `thought` is asked again
+        after a wait, in which more may have become known."""
+        while self.reached is None:
+            wanted = thought()
+            if self._fits(self.spent.plus(self._under_way).plus(wanted)):
+                self._under_way = self._under_way.plus(wanted)
+                return wanted
+            if not self._under_way.tokens:
                 self.reached = self._words()
                 self._wake()
                 break
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
             await waiter
-        if self.reached is not None:
-            raise BudgetError(self.reached)
-        self._under_way = self._under_way.plus(wanted)
+        raise BudgetError(self.reached or "")
 
     def settle(self, wanted: Spent, took: Spent) -> None:
         """The call for which `wanted` was set aside is over, and took `took`."""
@@ -100,17 +104,18 @@ class Spending:
     async def complete(self, request: Request) -> Completion:
         """The reply of the layer below, if the budget allows."""
         thought = expected(request)
-        if self._replies:
+
+        def now() -> Expected:
             # This model's own replies so far are a better guide.
-            thought = Expected(thought.tokens_in, self._reply_tokens // self._replies)
-        wanted = self._spent(*thought)
-        await self._budget.reserve(wanted)
+            return thought._replace(tokens_out=self._reply_tokens // self._replies) if self._replies else thought
+
+        wanted = await self._budget.reserve(lambda: self._spent(*now()))
         took = Spent()
         try:
             completion = await self.llm.complete(request)
             # An endpoint that tells no tokens is taken at the estimate.
             tokens_in = thought.tokens_in if completion.tokens_in is None else completion.tokens_in
-            tokens_out = thought.tokens_out if completion.tokens_out is None else completion.tokens_out
+            tokens_out = now().tokens_out if completion.tokens_out is None else completion.tokens_out
             took = self._spent(tokens_in, tokens_out, completion.tokens_cached or 0)
             self._replies += 1
             self._reply_tokens += tokens_out

@@ -2,7 +2,8 @@
 
 A gate stands before every endpoint, and all models there pass through it. A server that turns many calls away
 (429, 503) closes it for everybody until the time it names, and halves the calls at a time; each round of answers
-then adds a little again (AIMD: Chiu and Jain, 1989). One refusal among many answers concerns that call alone.
+then adds to them again (AIMD: Chiu and Jain, 1989), the more the longer no call is turned away. One refusal among
+many answers concerns that call alone.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from summeter.records import TransientError, UsageError
 
 MEMORY = 16.0  # outcomes that the share of refusals looks back on
 MANY = 1 / 3  # the share of refusals from which the endpoint, not a call, is what is too much
-STEPS = 16  # rounds of answers that lead from nothing back to all connections
-FIRST, LONGEST = 0.5, 30.0  # seconds the gate stays closed where the server names no time
+# Seconds the gate stays closed where the server names no time: doubled as long as no answer comes in between.
+FIRST, LONGEST = 0.5, 30.0
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -68,10 +69,12 @@ class Queue:
         now = clock()
         self._requests = None if limits.requests is None else Bucket(limits.requests, now)
         self._tokens = None if limits.tokens is None else Bucket(limits.tokens, now)
-        self._waiting: deque[tuple[asyncio.Future[None], float]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[int], float]] = deque()
         self._porter: asyncio.Task[None] | None = None
         self._refused = self._heard = 0.0
-        self._answers = self._closings = 0
+        self._closings = 0
+        self._round, self._step = 0.0, 1.0
+        self._due = now
         self.allowed = self._size
         self.inside = 0
         self.opens = now
@@ -87,17 +90,16 @@ class Queue:
         if not self._waiting and self._pause(tokens) == 0.0 and self._room():
             self._take(tokens)
             return self.epoch
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((place, tokens))
         self._admit()
         try:
             with waiting():
-                await place
+                return await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self.leave()
             raise
-        return self.epoch
 
     def leave(self) -> None:
         """Give the place back."""
@@ -110,11 +112,12 @@ class Queue:
             self._tokens.take(surplus, self._clock())
         self._refused -= self._refused / MEMORY
         self._heard += 1 - self._heard / MEMORY
-        if self.allowed < self._size or self._closings:
-            self.allowed = min(self._size, self.allowed + max(1.0, self._size / STEPS) / self.allowed)
-            self._answers += 1
-            if self._answers >= self.allowed:
-                self._closings = 0
+        self._closings = 0
+        if self.allowed < self._size:
+            self._round += 1 / self.allowed
+            self.allowed = min(self._size, self.allowed + self._step / self.allowed)
+            if self._round >= 1:
+                self._round, self._step = 0.0, self._step * 2
 
     def refused(self, epoch: int, asked: float | None) -> None:
         """The server turned a call away that entered in `epoch`, and wishes a wait of `asked` seconds."""
@@ -131,7 +134,7 @@ class Queue:
                 self.opens = now + asked
             self.epoch += 1
             self._closings += 1
-            self._answers = 0
+            self._round, self._step = 0.0, 1.0
         elif asked is not None:
             self.opens = max(self.opens, now + asked)
 
@@ -160,20 +163,26 @@ class Queue:
         while self._waiting and self._room():
             place, tokens = self._waiting[0]
             if not place.done():
-                if self._pause(tokens) > 0.0:
-                    if self._porter is None:
-                        self._porter = asyncio.create_task(self._wait())
+                if (pause := self._pause(tokens)) > 0.0:
+                    self._send_porter(pause)
                     return
                 self._take(tokens)
-                place.set_result(None)
+                place.set_result(self.epoch)
             self._waiting.popleft()
 
-    async def _wait(self) -> None:
-        try:
-            while self._waiting and (pause := self._pause(self._waiting[0][1])) > 0.0:
-                await self._sleep(pause)
-        finally:
-            self._porter = None
+    def _send_porter(self, pause: float) -> None:
+        """Have somebody come back after `pause`, unless somebody comes as soon."""
+        due = self._clock() + pause
+        if self._porter is not None:
+            if self._due <= due:
+                return
+            self._porter.cancel()  # tokens were given back: it is shorter now
+        self._due = due
+        self._porter = asyncio.create_task(self._come_back(pause))
+
+    async def _come_back(self, pause: float) -> None:
+        await self._sleep(pause)
+        self._porter = None
         self._admit()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MINUTE = 60.0
+ROUNDING = 1e-9
 
 
 class Bucket:
@@ -27,7 +28,9 @@ class Bucket:
     def wait(self, amount: float, now: float) -> float:
         """Seconds until `amount` may pass; more than the bucket holds passes when it is full."""
         self._fill(now)
-        return max(0.0, (min(amount, self._most) - self._level) / self._flow)
+        short = min(amount, self._most) - self._level
+        # What only rounding has left short would be waited for in steps too small for the clock.
+        return short / self._flow if short > ROUNDING else 0.0
 
     def take(self, amount: float, now: float) -> None:
         """Let `amount` pass; a negative one gives back what turned out not to be needed."""

@@ -1,0 +1,95 @@
+"""Budgets: nothing is sent that would pass them, and what fits is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.models.base import Completion, Message, Request
+from summeter.models.layers.budget import Budget, Spending, Spent
+from summeter.models.layers.meter import Meter
+from summeter.models.prices import Price
+from summeter.models.providers.scripted import Scripted
+from summeter.models.tokens import expected
+from summeter.records import BudgetError, ModelError
+
+PRICE = Price(input=10.0, output=20.0, date=date(2026, 1, 1))
+
+
+def ask(number: int) -> Request:
+    return Request(model="m", messages=(Message(role="user", content=f"number {number}"),))
+
+
+def reply(request: Request) -> Completion:
+    return Completion(text="x", tokens_in=expected(request).tokens_in, tokens_out=50)
+
+
+def spend(budget: Budget, count: int, price: Price | None = None) -> tuple[list[object], Scripted]:
+    llm = Scripted(reply, latency=0.0)
+    layer = Spending(llm, budget, price)
+
+    async def main() -> list[object]:
+        return await asyncio.gather(*(layer.complete(ask(n)) for n in range(count)), return_exceptions=True)
+
+    return asyncio.run(main()), llm
+
+
+@given(st.integers(1, 3000), st.integers(1, 30))
+def test_tokens_never_pass_the_budget(limit: int, count: int) -> None:
+    budget = Budget(limit, None)
+    results, llm = spend(budget, count)
+    # The first reply is thought to take 200 tokens and takes 50: what is spent stays within the limit.
+    assert budget.spent.tokens <= limit
+    sent = [one for one in results if isinstance(one, Completion)]
+    assert len(sent) == llm.calls
+    assert all(isinstance(one, BudgetError) for one in results if not isinstance(one, Completion))
+    assert (budget.reached is not None) == (len(sent) < count)
+
+
+def test_it_is_used_to_the_full() -> None:
+    # "number 7" has 2 tokens or so; with 50 for the reply, 40 calls take about 2,100 tokens. What is under way is
+    # thought dearer at first (200 a reply), but it is waited for rather than given up.
+    results, _ = spend(Budget(2200, None), 40)
+    assert sum(isinstance(one, Completion) for one in results) == 40
+
+
+def test_money() -> None:
+    budget = Budget(None, 0.01)
+    results, llm = spend(budget, 100, PRICE)
+    # A reply of 50 tokens at $20 the million is $0.001; the prompt's 2 or 3 tokens add 2 %: nine calls of ten fit.
+    assert llm.calls == 9
+    assert budget.spent.cost == pytest.approx(0.0093, abs=0.0002)
+    error = next(one for one in results if isinstance(one, BudgetError))
+    assert "$0.0092 of $0.01" in str(error)
+    assert error.exit_code == 130
+
+
+def test_what_was_spent_before_counts() -> None:
+    results, llm = spend(Budget(1000, None, Spent(tokens=1000)), 3)
+    assert llm.calls == 0
+    assert all(isinstance(one, BudgetError) for one in results)
+
+
+def test_a_call_that_fails_gives_its_share_back() -> None:
+    async def main() -> Budget:
+        budget = Budget(10_000, None)
+        layer = Spending(Scripted({}), budget, None)
+        for number in range(100):
+            with pytest.raises(ModelError):
+                await layer.complete(ask(number))
+        return budget
+
+    budget = asyncio.run(main())
+    assert budget.spent == Spent()
+    assert budget.reached is None
+
+
+def test_the_meter_calls_it_no_failure() -> None:
+    meter = Meter(Spending(Scripted(reply), Budget(1, None), None))
+    with pytest.raises(BudgetError):
+        asyncio.run(meter.complete(ask(0)))
+    assert meter.usage.failures == 0

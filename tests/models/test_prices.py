@@ -1,0 +1,100 @@
+"""Prices: the table that comes along, a user's own, and what nobody knows."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from summeter.models.prices import Price, default_file, prices
+from summeter.models.resolve import PROVIDERS
+from summeter.records import InputError
+
+
+@pytest.fixture(autouse=True)
+def _no_file_of_my_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def test_cached_tokens_have_their_own_price() -> None:
+    price = Price(input=3.0, cached=0.3, output=15.0, date=date(2026, 1, 1))
+    # (1,000 - 600) * 3 + 600 * 0.3 + 100 * 15 = 1,200 + 180 + 1,500 = 2,880 millionths of a dollar
+    assert price.cost(1000, 100, 600) == pytest.approx(0.00288)
+    assert price.cost(1000, 100, 5000) == price.cost(1000, 100, 1000)  # no more can be cached than was sent
+    assert Price(input=3.0, output=15.0, date=date(2026, 1, 1)).cost(1000, 0, 600) == pytest.approx(0.003)
+
+
+@pytest.mark.parametrize(
+    ("model", "same"),
+    [("openai/gpt-4o-2024-08-06", "openai/gpt-4o"),
+     ("anthropic/claude-haiku-4-5-20251001", "anthropic/claude-haiku-4-5"),
+     ("google/gemini-2.0-flash-001", "google/gemini-2.0-flash"), ("ollama/a/b:7b", "ollama/c")],
+)  # fmt: skip
+def test_a_snapshot_costs_what_its_model_costs(model: str, same: str) -> None:
+    assert prices().of(model) == prices().of(same) is not None
+
+
+def test_a_snapshot_with_a_price_of_its_own_keeps_it() -> None:
+    assert prices().of("openai/gpt-4o-2024-05-13") != prices().of("openai/gpt-4o")
+
+
+@pytest.mark.parametrize("model", ["openai-api/lab/gpt-4o", "openai/gpt-4o-next", "openrouter/openai/gpt-4o"])
+def test_an_unknown_model_has_no_price_and_is_never_free(model: str) -> None:
+    assert prices().of(model) is None
+    assert prices().why(model) == f"no price for {model}; add it with --prices FILE"
+
+
+@pytest.mark.parametrize("provider", ["ollama", "vllm", "llamacpp", "scripted"])
+def test_what_one_runs_oneself_is_free_by_declaration(provider: str) -> None:
+    price = prices().of(f"{provider}/any")
+    assert price is not None
+    assert price.free
+
+
+def test_every_row_is_of_a_provider_there_is_and_dated() -> None:
+    for model, price in prices()._models.items():
+        assert model.split("/")[0] in PROVIDERS
+        assert price.date >= date(2026, 1, 1)
+        assert price.cached is None or price.cached <= price.input
+
+
+def test_a_file_of_ones_own_goes_first(tmp_path: Path) -> None:
+    file = tmp_path / "prices.yaml"
+    file.write_text(
+        "date: 2026-02-03\nmodels:\n  openai/gpt-4o: {input: 1, output: 2}\n"
+        "  openai-api/lab/*: {input: 0, output: 0, date: 2026-05-06}\n"
+    )
+    table = prices(file)
+    assert table.of("openai/gpt-4o") == Price(input=1, output=2, date=date(2026, 2, 3))
+    assert table.of("openai-api/lab/big") == Price(input=0, output=0, date=date(2026, 5, 6))
+    assert table.of("openai/gpt-4o-mini") == prices().of("openai/gpt-4o-mini")
+
+
+def test_the_default_place_is_read(tmp_path: Path) -> None:
+    file = default_file()
+    assert file == tmp_path / "config" / "summeter" / "prices.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text("date: 2026-02-03\nmodels:\n  x/y: {input: 1, output: 2}\n")
+    assert prices().of("x/y") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("models: [", "is no YAML"), ("a: 1", "write `models:`"), ("models: {x/y: 3}", "per million tokens"),
+     ("models: {x/y: {input: 1, output: 2}}", "give the day it was so"),
+     ("date: 2026-01-01\nmodels: {x/y: {input: -1, output: 2}}", "x/y: input"),
+     ("date: 2026-01-01\nmodels: {x/y: {input: 1}}", "x/y: output"),
+     ("date: 2026-01-01\nmodels: {x/y: {input: 1, output: 2, prise: 3}}", "prise")],
+)  # fmt: skip
+def test_a_faulty_file_is_named_with_the_fault(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=r"p\.yaml") as caught:
+        prices(file)
+    assert words in str(caught.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file of prices"):
+        prices(tmp_path / "none.yaml")
