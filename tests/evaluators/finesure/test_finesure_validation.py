@@ -161,7 +161,25 @@ def test_each_validator_is_asked_once_about_the_whole_list_with_the_document_fir
     assert text.endswith('There are 3 key facts. The keys of your answer: "1" to "3", every one of them once.')
     assert first.schema_ is not None
     assert list(first.schema_["$defs"]["vote"]["properties"]) == ["reason", "useful"]
-    assert 'The keys of your answer: "1".' in ballot(BARE.document, ["One."]).messages[1].content
+    assert 'The keys of your answer: "1".' in ballot(BARE.document.text, ["One."]).messages[1].content
+
+
+def test_a_document_too_long_for_a_validator_is_shown_in_passages_near_the_facts() -> None:
+    one = item(key_facts=(), document=" ".join(f"Filler sentence {place} is about nothing." for place in range(900))
+               + " Ana sold her boat. " + "And more of it follows. " * 300)  # fmt: skip
+    llms = models(votes("y", "y", "y"), votes("y", "y", "y"))
+    settings = {"validator2": Settings(repair=False, context=3000)}
+    tools = Tools(
+        "sig", {role: BoundLLM(llm, settings.get(role, Settings(repair=False))) for role, llm in llms.items()}
+    )
+    found = asyncio.run(KeyFactExtraction(validators=2).prepare(one.document, tools))
+    rows = found.data["validation"]
+    assert "truncated_tokens" not in rows[0]
+    assert rows[1]["truncated_tokens"] > 1000
+    assert one.document.text in llms["validator"].asked[0].prompt
+    short = llms["validator2"].asked[0].prompt
+    assert len(short) < 3000 * 4
+    assert "Ana sold her boat." in short
 
 
 def test_given_key_facts_are_not_put_to_the_vote() -> None:
@@ -219,7 +237,7 @@ def test_what_is_no_ballot(value: Any, says: str) -> None:
 
 
 def _replies() -> Replies:
-    prompt = "\n\n".join(message.content for message in ballot(BARE.document, FACTS).messages)
+    prompt = "\n\n".join(message.content for message in ballot(BARE.document.text, FACTS).messages)
     return Replies(votes("y", "n", "y"), votes("y", "y", "y"), prompt)
 
 

@@ -14,12 +14,15 @@ from summeter.evaluators.base import Tools
 from summeter.evaluators.finesure.answers import REASON, YES_NO, field, keyed, reason, text, yes
 from summeter.evaluators.finesure.blocks import fence_code, lines, template
 from summeter.evaluators.replies import entries, read_reply, show
+from summeter.evaluators.windows import shown
 from summeter.models.prompts import Prompt
-from summeter.models.structured import Answer, Asked, Form
+from summeter.models.structured import Answer, Asked, BoundLLM, Form
 from summeter.records import Document, ReplyError, Status
 
 TEMPLATE = "key_facts_validate"
 ROLE = "validator"
+REPLY_TOKENS = 60
+"""Tokens that a vote takes, reason included."""
 
 
 class Vote(NamedTuple):
@@ -30,18 +33,21 @@ class Vote(NamedTuple):
 
 
 class Validator(NamedTuple):
-    """One validator's part: its votes in the order of the facts, or why there are none."""
+    """One validator's part: its votes in the order of the facts, or why there are none; and how many tokens of a
+    document that is longer than it reads it was not shown."""
 
     role: str
     model: str
     answer: Answer[tuple[Vote, ...]]
+    truncated_tokens: int | None = None
 
     def row(self) -> dict[str, Any]:
         """As it is stored."""
         votes = None if self.answer.data is None else [vote._asdict() for vote in self.answer.data]
+        cut = {} if self.truncated_tokens is None else {"truncated_tokens": self.truncated_tokens}
         return {
             "role": self.role, "model": self.model, "status": self.answer.status, "reason": self.answer.reason,
-            "votes": votes,
+            "votes": votes, **cut,
         }  # fmt: skip
 
 
@@ -92,30 +98,39 @@ async def validate(
     gives no reply at all (ModelError) ends the validation, once the others have answered: the run tries such a
     document again, and their replies are kept.
     """
-    prompt = ballot(document, facts, prompts)
-    form = Form(
-        "key_fact_votes",
-        keyed(len(facts), "vote", {"reason": text(REASON), "useful": YES_NO}),
-        lambda reply: read_votes(reply, len(facts), (document.text, *facts)),
-    )
     models = [tools.llm(role) for role in asked]
     earlier = [sum(one.id == model.id for one in models[:place]) for place, model in enumerate(models)]
-    asking = (model.ask(prompt, form, Asked(draw=draw)) for model, draw in zip(models, earlier, strict=True))
+    asking = (
+        _ask(role, model, document, facts, Asked(draw=draw), prompts)
+        for role, model, draw in zip(asked, models, earlier, strict=True)
+    )
     answers = await asyncio.gather(*asking, return_exceptions=True)
     errors = [one for one in answers if isinstance(one, BaseException)]
     if errors:
         raise errors[0] if len(errors) == 1 else BaseExceptionGroup("validators", errors)
-    heard = [one for one in answers if not isinstance(one, BaseException)]
-    return Validation(
-        tuple(Validator(role, model.id, one) for role, model, one in zip(asked, models, heard, strict=True))
+    return Validation(tuple(one for one in answers if not isinstance(one, BaseException)))
+
+
+async def _ask(
+    role: str, model: BoundLLM, document: Document, facts: Sequence[str], asked: Asked, prompts: Path | None
+) -> Validator:
+    """One validator's answer. Of a document that is too long for it, it is shown the passages nearest to the facts."""
+    found = shown(document, model, ballot("", facts, prompts), REPLY_TOKENS * len(facts), near=facts)
+    source = found.views[0].text
+    form = Form(
+        "key_fact_votes",
+        keyed(len(facts), "vote", {"reason": text(REASON), "useful": YES_NO}),
+        lambda reply: read_votes(reply, len(facts), (source, *facts)),
     )
+    answer = await model.ask(ballot(source, facts, prompts), form, asked)
+    return Validator(role, model.id, answer, found.truncated_tokens)
 
 
-def ballot(document: Document, facts: Sequence[str], prompts: Path | None = None) -> Prompt:
-    """The question: the document, then the numbered facts."""
+def ballot(document: str, facts: Sequence[str], prompts: Path | None = None) -> Prompt:
+    """The question: the document's text, then the numbered facts."""
     return template(TEMPLATE, prompts).fill(
-        document=document.text, document_code=fence_code(document.text),
-        key_facts=lines(facts), facts_code=fence_code(document.text, *facts),
+        document=document, document_code=fence_code(document),
+        key_facts=lines(facts), facts_code=fence_code(document, *facts),
     )  # fmt: skip
 
 
