@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from evaluators.long_items import PLANTED, TOLD, Reader, document, filler, item
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.evaluators.base import Tools
+from summeter.engine.api import evaluate
+from summeter.engine.estimate import estimate
+from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.claims.factscore import FactScore
+from summeter.evaluators.finesure.by_window import joined
+from summeter.evaluators.finesure.fact_check import FactCheck
+from summeter.evaluators.finesure.key_facts import Found, KeyFactExtraction, _merged
+from summeter.evaluators.finesure.verdicts import Verdict
+from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.windows import GAP, LEAST, Shown, View, closest, shown
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
-from summeter.models.structured import BoundLLM, Overflow, Settings
+from summeter.models.structured import Answer, BoundLLM, Overflow, Settings
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Document, Judgment, Span
 from summeter.text.split import split
@@ -159,3 +169,100 @@ class TestAFactAtTheEnd:
         first, last = run(FactScore(), llm, begin, PLANTED)
         assert (first.label, last.label) == (1, 1)
         assert (len(first.calls), len(last.calls)) == (2, 10)
+
+
+def finesure(evaluator: Any, llm: BoundLLM, *sentences: str) -> tuple[Prepared, list[Judgment]]:
+    one, tools = item(LONG, *sentences), Tools("sig", {"judge": llm})
+
+    async def both() -> tuple[Prepared, list[Judgment]]:
+        prepared = await evaluator.prepare(LONG, tools)
+        return prepared, await evaluator.judge(one, prepared, tools)
+
+    return asyncio.run(both())
+
+
+class TestFineSurE:
+    def test_the_fact_check_finds_it(self) -> None:
+        _, (true, false) = finesure(FactCheck(), bound(8192), PLANTED, "The bell was sold in 1801.")
+        assert (true.label, true.error_type) == (1, "no error")
+        assert (false.label, false.error_type) == (0, "out-of-context error")
+        assert len(true.calls) == 9
+        _, (cut, _) = finesure(FactCheck(), bound(8192, "truncate"), PLANTED, "The bell was sold in 1801.")
+        assert (cut.label, cut.truncated_tokens is not None) == (0, True)
+
+    def test_the_key_facts_hold_it(self) -> None:
+        prepared, _ = finesure(KeyFactExtraction(source="document"), bound(8192), PLANTED)
+        assert prepared.status == "ok"
+        # Every window but the last gives the same two facts; they count once.
+        assert prepared.data["key_facts"] == ["People looked at things.", "They went on.", PLANTED]
+        assert (prepared.data["windows"], prepared.data["repeated"]) == (10, 17)
+        assert "truncated_tokens" not in prepared.data
+
+    def test_too_many_key_facts_are_cut_from_each_window_alike(self) -> None:
+        found = [Found(("A1.", "A2.", "A3."), 0), Found(("B1.", "a1", "B2."), 1), Found(("C1.",), 0)]
+        got = _merged(found, 4)
+        # Firsts of A, B, C, then the seconds of A (B's second repeats A1).
+        assert got == {"key_facts": ["A1.", "A2.", "B1.", "C1."], "repeated": 2, "cut": 2}
+
+    def test_an_error_that_some_window_names_goes_before_not_being_mentioned(self) -> None:
+        absent, wrong = Verdict(False, "out-of-context error"), Verdict(False, "entity error")
+        answers = [Answer((one,), "ok", None, (), None, None) for one in (absent, wrong, absent)]
+        views = [View("The bell.", 0), View("Nothing.", 9), View("The bell rang.", 18)]
+        assert joined(answers, 0, "The bell rang.", views) == wrong
+        assert joined([answers[0], answers[2]], 0, "The bell rang.", views[:2]) == absent
+
+    def test_a_window_without_a_reply_leaves_a_sentence_open_that_no_other_supports(self) -> None:
+        failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None, None)
+        good = Answer((Verdict(True), Verdict(False)), "ok", None, (), None, None)
+        views = [View("a", 0), View("b", 1)]
+        assert joined([failed, good], 0, "a", views) == Verdict(True)
+        assert joined([failed, good], 1, "b", views) == ("unparsed", "window 1 of 2: no JSON")
+
+
+def test_a_rating_is_of_the_opening_and_the_passages_nearest_to_the_summary() -> None:
+    llm = bound(8192)
+    _, (found,) = finesure(ReasonThenScore(aspect="consistency"), llm, PLANTED)
+    # The judge gives 5 where it is shown the planted fact.
+    assert found.value == 5.0
+    assert found.truncated_tokens is not None
+    assert len(found.calls) == 1
+    _, (cut,) = finesure(ReasonThenScore(aspect="consistency"), bound(8192, "truncate"), PLANTED)
+    assert cut.value == 1.0
+
+
+def test_a_run_finds_it_and_says_what_it_did_not_show(tmp_path: Path) -> None:
+    row = {"doc_id": "d", "document": LONG.text, "summary": PLANTED, "system": "s"}
+    rules = tmp_path / "rules.jsonl"
+    claims, yes, no = (
+        json.dumps(one)
+        for one in (
+            {"claims": [PLANTED]},
+            *({"1": {"quote": "", "reason": "so", "supported": said}} for said in ("yes", "no")),
+        )
+    )
+    lines = [
+        {"match": "<<<summary", "reply": claims},
+        # The document, not the claim, ends with it.
+        {"regex": r"1743\.\n<<<end of document", "reply": yes},
+        {"match": "<<<claims", "reply": no},
+    ]
+    rules.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    model = f"scripted/{rules}"
+    chosen: dict[str, Any] = {"models": model, "context": 8192}
+    run = evaluate([row], ["factscore[extractor=judge]"], out=tmp_path / "run", **chosen)
+    (found,) = run.judgments()
+    assert found.label == 1
+    assert "|ctx:8192|" in found.signature
+    cut = evaluate([row], ["factscore[extractor=judge]"], out=tmp_path / "cut", on_overflow="truncate", **chosen)
+    (found,) = cut.judgments()
+    assert found.label == 0
+    assert "|overflow:truncate|" in found.signature
+    summary = json.loads((tmp_path / "cut" / "summary.json").read_text("utf-8"))
+    assert summary["truncated_tokens"] == {"judgments": 1, "tokens": found.truncated_tokens}
+    error = evaluate([row], ["factscore[extractor=judge]"], out=tmp_path / "error", on_overflow="error", **chosen)
+    (failed,) = error.judgments()
+    assert (failed.status, failed.value) == ("error", None)
+    assert "--on-overflow window" in (failed.reason or "")
+    (planned,) = estimate([row], ["factscore[extractor=judge]"], **chosen)
+    # The claims, and the first window, which supports whatever the dry model is asked.
+    assert planned.calls >= 2

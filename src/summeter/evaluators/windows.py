@@ -22,7 +22,7 @@ from typing import NamedTuple
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM
 from summeter.models.tokens import tokens
-from summeter.records import ContextError, Document
+from summeter.records import ContextError, Document, Item
 from summeter.text.ngrams import words
 from summeter.text.windows import tiles, token_windows
 
@@ -84,6 +84,12 @@ def shown(
     windows = token_windows(costs, room, room // OVERLAP)
     spans = [(cut[first][0], cut[last - 1][1]) for first, last in windows]
     return Shown(tuple(View(document.text[start:end], start) for start, end in spans))
+
+
+def seen(item: Item, text: str) -> Item:
+    """The item with this text for its document's: what a question on one view is asked about."""
+    document = item.document.model_copy(update={"text": text, "sentences": ()})
+    return item.model_copy(update={"document": document})
 
 
 def closest(text: str, views: Sequence[View], among: Sequence[int] | None = None) -> int:

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
@@ -147,6 +147,30 @@ class RunFolder:
 def counts(judgments: list[Judgment]) -> dict[str, int]:
     """Judgments by status."""
     return dict(Counter(judgment.status for judgment in judgments))
+
+
+class LeftOut(NamedTuple):
+    """How many judgments go by a document that was not shown whole, and the tokens not shown (estimated).
+
+    `tokens` adds up one figure a judge and summary: its judgments speak of one reading.
+    """
+
+    judgments: int
+    tokens: int
+
+    def __str__(self) -> str:
+        many = f"{self.judgments:,} judgment{' goes' if self.judgments == 1 else 's go'}"
+        return f"{many} by a document that the judge was not shown whole (about {self.tokens:,} tokens left out in all)"
+
+
+def left_out(judgments: Iterable[Judgment]) -> LeftOut:
+    """What of documents the judges of a run were not shown; nothing, mostly."""
+    cut = [one for one in judgments if one.truncated_tokens]
+    readings: dict[tuple[object, ...], int] = {}
+    for one in cut:
+        key = (one.signature, one.target.item)
+        readings[key] = max(readings.get(key, 0), one.truncated_tokens or 0)
+    return LeftOut(len(cut), sum(readings.values()))
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -20,7 +20,7 @@ from summeter.scoring import (
     system_scores,
 )
 from summeter.store.atomic import write_lines, write_text
-from summeter.store.run import RunFolder, counts
+from summeter.store.run import RunFolder, counts, left_out
 
 SCORE_COLUMNS = (
     "doc_id", "system", "judge", "signature", "model", "aspect", "value", "n", "missing", "status", "reason",
@@ -68,5 +68,6 @@ def _summary(
         "ranking": table.ranking(),
         "rows": table.to_dicts(),
         "pairs": [one.model_dump() for one in pairs],
+        "truncated_tokens": left_out(judgments)._asdict(),
         "replies": [{**one.model_dump(), "success": one.success} for one in reply_counts(judgments)],
     }

@@ -6,7 +6,7 @@ EMNLP 2024). One call a summary. faithfulness = share of sentences without error
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -15,15 +15,19 @@ from pydantic import model_validator
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.blocks import fence_code, lines, prompt_hash, template
+from summeter.evaluators.finesure.by_window import joined, settled
 from summeter.evaluators.finesure.taxonomy import Taxonomy
 from summeter.evaluators.finesure.verdicts import WANTED, Strategy, Verdict, VerdictForm
 from summeter.evaluators.replies import read_reply, show
+from summeter.evaluators.windows import seen, shown
 from summeter.models.prompts import Prompt
-from summeter.models.structured import Form
+from summeter.models.structured import Answer, Form
 from summeter.records import Item, Judgment, ReplyError, Span, Status
 from summeter.text.match import QuoteFinder
 
 FAITHFULNESS = "faithfulness"
+REPLY_TOKENS = 80
+"""Tokens that the verdict on a sentence takes, reason and quote included."""
 
 
 class FactCheck(Evaluator):
@@ -70,18 +74,24 @@ class FactCheck(Evaluator):
         return super().unfit(item) or (None if item.sentences else "the summary has no sentences")
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One call; one judgment per sentence."""
+        """One call, or one a window of a document that is longer than the judge reads (see `by_window`); one judgment
+        per sentence."""
         del prepared
         pen = Pen(self, item, tools.signature)
         if why := self.unfit(item):
             return [pen.failed(FAITHFULNESS, "skipped", why)]
         llm = tools.llm("judge")
-        answer = await llm.ask(self.prompt(item), self.form(item))
-        pen = Pen(self, item, tools.signature, model=llm.id, calls=answer.calls)
-        if answer.data is None:
-            return _failed(pen, answer.status, answer.reason)
+        count = len(item.sentences)
+        found = shown(item.document, llm, self.prompt(seen(item, "")), REPLY_TOKENS * count)
+        answers: list[Answer[tuple[Verdict, ...]]] = []
+        while len(answers) < len(found.views) and not (answers and settled(answers, count)):
+            one = item if found.whole else seen(item, found.views[len(answers)].text)
+            answers.append(await llm.ask(self.prompt(one), self.form(one)))
+        calls = tuple(key for answer in answers for key in answer.calls)
+        pen = Pen(self, item, tools.signature, model=llm.id, calls=calls)
         finder: QuoteFinder = tools.scratch.setdefault("quotes", QuoteFinder(item.document.text))
-        return self._written(pen, answer.data, finder)
+        verdicts = [joined(answers, place, text, found.views) for place, text in enumerate(item.sentences)]
+        return self._written(pen, verdicts, finder, found.truncated_tokens)
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a stored reply: of this evaluator's form, or of the released code's."""
@@ -118,14 +128,19 @@ class FactCheck(Evaluator):
             material=(item.document.text, item.summary.text),
         )
 
-    def _written(self, pen: Pen, found: tuple[Verdict, ...], finder: QuoteFinder) -> list[Judgment]:
+    def _written(
+        self, pen: Pen, found: Sequence[Verdict | tuple[Status, str]], finder: QuoteFinder, cut: int | None = None
+    ) -> list[Judgment]:  # fmt: skip
         judgments = []
         for index, verdict in enumerate(found):
+            if not isinstance(verdict, Verdict):
+                judgments.append(pen.failed(FAITHFULNESS, *verdict, "sentence", index, truncated_tokens=cut))
+                continue
             evidence, reason = _evidence(verdict, finder) if self._form.wanted.quote else ((), verdict.reason)
             judgments.append(
                 pen.ok(
                     FAITHFULNESS, "sentence", index, value=float(verdict.supported), label=int(verdict.supported),
-                    error_type=verdict.category, evidence=evidence, reason=reason,
+                    error_type=verdict.category, evidence=evidence, reason=reason, truncated_tokens=cut,
                 )
             )  # fmt: skip
         return judgments

@@ -7,7 +7,9 @@ several other LLMs, the majority deciding (UniSumEval again).
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
@@ -18,7 +20,9 @@ from summeter.evaluators.finesure import validation
 from summeter.evaluators.finesure.answers import text
 from summeter.evaluators.finesure.blocks import fence_code, prompt_hash, template
 from summeter.evaluators.replies import choice, clean, read_reply, show, unwrap
-from summeter.models.structured import Form
+from summeter.evaluators.windows import Shown, View, shown
+from summeter.models.prompts import Prompt
+from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import Document, Item, Judgment, KeyFacts, Origin, ReplyError, Status
 
 Source = Literal["auto", "given", "reference", "document"]
@@ -28,6 +32,8 @@ TEMPLATES: dict[Origin, str] = {"reference": "key_facts_reference", "document": 
 
 FACT: Final = 300
 """Longest key fact a server is told to let through, in characters; the prompts ask for 30 words."""
+REPLY_TOKENS: Final = 50
+"""Tokens that a key fact takes in a reply."""
 MOST: Final = 100
 """No list longer than this can be asked for: servers' schemas end here."""
 
@@ -79,8 +85,8 @@ class KeyFactExtraction(Evaluator):
         return {**super().traits(), "prompt": prompt_hash(templates(self.validators), self.prompts)}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """The document's key facts; at most one question to the judge, and one to each validator. A failure is a
-        status, never a guess."""
+        """The document's key facts; at most one question to the judge (one a window of a document that is longer than
+        it reads), and one to each validator. A failure is a status, never a guess."""
         origin = self.origin(document)
         if origin is None:
             return Prepared(document_id=document.id, status="skipped", reason=self._absence())
@@ -118,22 +124,38 @@ class KeyFactExtraction(Evaluator):
         return missing[self.source]
 
     async def _extract(self, document: Document, origin: Origin, tools: Tools) -> Prepared:
-        source = (_reference(document) if origin == "reference" else None) or document.text
+        llm = tools.llm("judge")
         limit = self.at_most or AT_MOST[origin]
+        source = _reference(document) if origin == "reference" else None
+        found = Shown((View(source, 0),)) if source is not None else self._shown(document, llm, limit)
+        # A share each, so that a long document's later windows have a place in the list.
+        share = limit if len(found.views) == 1 else max(2, ceil(limit / len(found.views)))
+        answers = await asyncio.gather(*(self._ask(view.text, origin, share, llm) for view in found.views))
+        calls = tuple(key for answer in answers for key in answer.calls)
+        for at, answer in enumerate(answers, 1):
+            if answer.data is None:
+                told = answer.reason if len(answers) == 1 else f"window {at} of {len(answers)}: {answer.reason}"
+                reason = f"key facts from the {origin}: {told}"
+                return Prepared(document_id=document.id, status=answer.status, reason=reason, calls=calls)
+        data = _merged([answer.data for answer in answers if answer.data is not None], limit)
+        data["origin"] = origin
+        if len(answers) > 1:
+            data["windows"] = len(answers)
+        if found.truncated_tokens is not None:
+            data["truncated_tokens"] = found.truncated_tokens
+        return Prepared(document_id=document.id, data=data, calls=calls)
+
+    def _shown(self, document: Document, llm: BoundLLM, limit: int) -> Shown:
+        return shown(document, llm, self._prompt("", "document", limit), REPLY_TOKENS * limit)
+
+    async def _ask(self, source: str, origin: Origin, limit: int, llm: BoundLLM) -> Answer[Found]:
+        form = Form("key_facts", schema(limit), lambda reply: read_key_facts(reply, (source,)))
+        return await llm.ask(self._prompt(source, origin, limit), form)
+
+    def _prompt(self, source: str, origin: Origin, limit: int) -> Prompt:
         noun = "reference" if origin == "reference" else "document"
         holes: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
-        prompt = template(TEMPLATES[origin], self.prompts).fill(**holes)
-        form = Form("key_facts", schema(limit), lambda reply: read_key_facts(reply, (source,)))
-        answer = await tools.llm("judge").ask(prompt, form)
-        if answer.data is None:
-            reason = f"key facts from the {origin}: {answer.reason}"
-            return Prepared(document_id=document.id, status=answer.status, reason=reason, calls=answer.calls)
-        found = answer.data
-        data = {
-            "key_facts": list(found.texts[:limit]), "origin": origin,
-            "repeated": found.repeated, "cut": max(0, len(found.texts) - limit),
-        }  # fmt: skip
-        return Prepared(document_id=document.id, data=data, calls=answer.calls)
+        return template(TEMPLATES[origin], self.prompts).fill(**holes)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
         if not document.text.strip():
@@ -158,6 +180,21 @@ class KeyFactExtraction(Evaluator):
         return Prepared(
             document_id=document.id, data=told, calls=(*extracted.calls, *found.calls), status=status, reason=reason
         )
+
+
+def _merged(found: Sequence[Found], limit: int) -> dict[str, Any]:
+    """The lists of all windows as one, in order. Where that is too long, each window's first facts go before any
+    window's later ones."""
+    kept: dict[str, tuple[int, int, str]] = {}
+    repeated = 0
+    for window, one in enumerate(found):
+        for place, fact in enumerate(one.texts):
+            key = choice(fact) or fact
+            repeated += key in kept
+            kept.setdefault(key, (place, window, fact))
+    chosen = sorted(sorted(kept.values())[:limit], key=lambda one: (one[1], one[0]))
+    repeated += sum(one.repeated for one in found)
+    return {"key_facts": [fact for *_, fact in chosen], "repeated": repeated, "cut": len(kept) - len(chosen)}
 
 
 def templates(validators: int) -> list[str]:
