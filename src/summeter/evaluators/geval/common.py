@@ -120,7 +120,7 @@ class ScoreForm(AspectJudge):
         try:
             return Verdict(float(found[1] if found else ""))
         except ValueError:
-            raise ReplyError(f"the reply does not begin with a number: {show(text)}") from None
+            raise ReplyError(f"the reply does not begin with a number: {show(text)}", fault="no_json") from None
 
     async def _rate(self, llm: BoundLLM, prompt: Prompt, item: Item) -> Rating:
         if self.variant == "sample":

@@ -17,9 +17,9 @@ from summeter.models.base import TokenLogprobs
 from summeter.records import ReplyError
 
 SCORES = (1, 2, 3, 4, 5)
-# The score in an object, whatever its quotes; else a digit that is all of the reply.
+# The score in an object, whatever its quotes; else a digit that is all of the reply (but for an end mark).
 _IN_JSON = re.compile(r"""["'“”]?score["'“”]?\s*[:=]\s*["'“”]?\s*([1-5])(?!\d)(?!\.[0-9]*[1-9])""", re.IGNORECASE)
-_ALONE = re.compile(r"""[\s"'*_`]*([1-5])(?:\.0*)?[\s"'*_`.]*""")
+_ALONE = re.compile(r"""[\s"'*_`]*([1-5])(?:\.0*)?[\s"'*_`.]*(?:<[^<>]{1,40}>\s*)?""")
 _THOUGHTS_END = re.compile(r"</(?:think|thinking|reasoning)>", re.IGNORECASE)
 # What else a token may hold before and after the digit.
 _DIGIT = re.compile(r"""[\s:="'“”*_`▁Ġ]*([1-5])[\s"'“”*_`}\],]*""")
@@ -78,7 +78,7 @@ def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
     ends = list(accumulate(len(token.token) for token in tokens))
     body = max((found.end() for found in _THOUGHTS_END.finditer(text)), default=0)
     spots = [found.start(1) for found in _IN_JSON.finditer(text, body) if int(found[1]) == score]
-    if not spots and (alone := _ALONE.match(text, body)) and int(alone[1]) == score:
+    if not spots and (alone := _ALONE.fullmatch(text, body)) and int(alone[1]) == score:
         spots = [alone.start(1)]
     if not spots:
         raise ReplyError(f"no token of the reply holds its score, {score}, so it has no probabilities")

@@ -70,8 +70,9 @@ def _named(body: str, material: Sequence[str]) -> float:
     found = [one for one in _NAMED.finditer(body) if not any(one.group().casefold() in text for text in known)]
     values = {_whole(one) for one in found}
     if len(values) != 1:
-        what = "more than one score" if values else f"no score; it ends {show(body[-50:])}"
-        raise ReplyError(f"the reply names {what}")
+        if values:
+            raise ReplyError("the reply names more than one score", fault="ambiguous")
+        raise ReplyError(f"the reply names no score; it ends {show(body[-50:])}", fault="no_json")
     return values.pop()
 
 

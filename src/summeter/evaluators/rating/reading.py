@@ -88,7 +88,7 @@ def verdict(
             material=material,
         )  # fmt: skip
     if not body:
-        raise ReplyError("the reply is empty")
+        raise ReplyError("the reply is empty", fault="no_json")
     try:
         return from_text(unicodedata.normalize("NFKC", body))
     except ReplyError:
@@ -166,7 +166,7 @@ def alone(text: str, noun: str = "score") -> float:
     """
     if bare := _BARE.fullmatch(text):
         return _value(bare, noun)
-    raise ReplyError(f"the reply is not a {noun} alone; it ends {show(text[-50:])}")
+    raise ReplyError(f"the reply is not a {noun} alone; it ends {show(text[-50:])}", fault="no_json")
 
 
 def _unquoted(found: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
@@ -176,11 +176,11 @@ def _unquoted(found: Iterable[re.Match[str]], material: Sequence[str]) -> list[r
 
 def _only(text: str, found: list[re.Match[str]], noun: str) -> float:
     if not found:
-        raise ReplyError(f"the reply names no {noun}; it ends {show(text[-50:])}")
+        raise ReplyError(f"the reply names no {noun}; it ends {show(text[-50:])}", fault="no_json")
     values = {_value(one, noun) for one in found}
     if len(values) > 1:
         named = ", ".join(f"{value:g}" for value in sorted(values))
-        raise ReplyError(f"the reply names more than one {noun} ({named})")
+        raise ReplyError(f"the reply names more than one {noun} ({named})", fault="ambiguous")
     return values.pop()
 
 
@@ -227,13 +227,14 @@ def letter_in(text: str, letters: str) -> Letter:
     rest = text[found.end() :].strip() if found else ""
     # In running text a small letter is a word ("a - in short - poor summary"), so it must stand alone.
     if found is None or (rest and found["letter"].islower()):
-        raise ReplyError(f"the reply does not begin with a letter from {letters[0]} to {letters[-1]}: {show(text)}")
+        what = f"the reply does not begin with a letter from {letters[0]} to {letters[-1]}: {show(text)}"
+        raise ReplyError(what, fault="no_json")
     chosen = found["letter"].upper()
     if chosen not in letters:
         raise ReplyError(f"the answer is {chosen}, not a letter from {letters[0]} to {letters[-1]}")
     others = sorted(set(_others(rest)) - {chosen})
     if others:
-        raise ReplyError(f"the reply names more than one letter ({', '.join([chosen, *others])})")
+        raise ReplyError(f"the reply names more than one letter ({', '.join([chosen, *others])})", fault="ambiguous")
     return Letter(chosen, rest)
 
 

@@ -30,7 +30,7 @@ SUMMEVAL = ("coherence", "consistency", "fluency", "relevance")
 class Lack(NamedTuple):
     """An aspect without a usable verdict, and why."""
 
-    reason: str
+    error: ReplyError
 
 
 Found = dict[str, Verdict | Lack]
@@ -157,7 +157,7 @@ class RatedTogether(Evaluator):
 
     def _written(self, pen: Pen, found: Found, cut: int | None = None) -> list[Judgment]:
         return [
-            pen.failed(aspect, "unparsed", one.reason, truncated_tokens=cut)
+            pen.failed(aspect, "unparsed", str(one.error), truncated_tokens=cut)
             if isinstance(one, Lack)
             else pen.ok(aspect, value=one.value, reason=one.reason, truncated_tokens=cut)
             for aspect, one in found.items()
@@ -203,26 +203,26 @@ def _verdicts(value: Any, aspects: tuple[str, ...]) -> Found:
         entries[choice(key)] = entry
     found = {name: _verdict(name, entries, key) for name, key in keys.items()}
     if all(isinstance(one, Lack) for one in found.values()):
-        raise ReplyError("; ".join(one.reason for one in found.values() if isinstance(one, Lack)))
+        _whole(found)
     return found
 
 
 def _verdict(name: str, entries: Mapping[str | None, Any], key: str | None) -> Verdict | Lack:
     if key not in entries:
-        return Lack(f"no entry for {name}")
+        return Lack(ReplyError(f"no entry for {name}", fault="wrong_count"))
     entry = entries[key]
     if not isinstance(entry, dict):
-        return Lack(f"{name}: expected a reason and a score, got {show(entry)}")
+        return Lack(ReplyError(f"{name}: expected a reason and a score, got {show(entry)}"))
     try:
         return Verdict(reading.point(reading.field(entry, "score")), reading.reason(entry))
     except ReplyError as error:
-        return Lack(f"{name}: {error}")
+        return Lack(error.within(name))
 
 
 def _whole(found: Found) -> Found:
-    lacking = [one.reason for one in found.values() if isinstance(one, Lack)]
+    lacking = [one.error for one in found.values() if isinstance(one, Lack)]
     if lacking:
-        raise ReplyError("; ".join(lacking))
+        raise ReplyError("; ".join(error.detail for error in lacking), fault=lacking[0].fault)
     return found
 
 

@@ -27,7 +27,7 @@ _REASONING: dict[str, Any] = {"type": "string", "maxLength": 1500}
 _END = r"(?=[\s*_\"'`”)\]]*(?:[.,;:!]|\s[–—-]\s|\n|$))"
 _AT_FIRST = re.compile(rf"[\s*_\"'`“(]*(yes|no)\b{_END}", re.IGNORECASE)
 _NAMED = re.compile(rf"\banswer\b(?:\s+is\b)?[\s:=*_\"'`“()]*(yes|no)\b{_END}", re.IGNORECASE)
-_AT_LAST = re.compile(r"(?:[.!?]\s|\n)[\s*_\"'`“(]*(yes|no)[\s*_\"'`”).!]*$", re.IGNORECASE)
+_AT_LAST = re.compile(r"(?:[.!?,;]\s|\n)[\s*_\"'`“(]*(yes|no)[\s*_\"'`”).!]*$", re.IGNORECASE)
 _CHOICE = re.compile(r"\byes\s*(?:or|/)\s*no\b", re.IGNORECASE)  # the question repeated
 
 
@@ -124,8 +124,9 @@ class YesNo(Evaluator):
         found = [one for one in (first, last, *_NAMED.finditer(text)) if one is not None]
         said = {one[1].lower() for one in found}
         if len(said) != 1:
-            what = "both yes and no" if said else f"neither yes nor no; it ends {show(body[-50:])}"
-            raise ReplyError(f"the reply answers {what}")
+            if said:
+                raise ReplyError("the reply answers both yes and no", fault="ambiguous")
+            raise ReplyError(f"the reply answers neither yes nor no; it ends {show(body[-50:])}", fault="no_json")
         return Verdict(VALUES[said.pop()], clean(body) if self.cot else None)
 
 

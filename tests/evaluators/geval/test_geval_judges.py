@@ -1,0 +1,335 @@
+"""G-Eval, its variants, its steps and key facts; G-Eval+ and its parts."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import json
+import math
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from summeter.evaluators.aspects import AspectDef
+from summeter.evaluators.base import Prepared, Tools
+from summeter.evaluators.catalog import build, rebuild
+from summeter.evaluators.geval.common import ScoreForm
+from summeter.evaluators.geval.geval import GEval
+from summeter.evaluators.geval.plus import GEvalPlus
+from summeter.evaluators.geval.rating import GEvalPlusRating
+from summeter.evaluators.geval.steps import TUNED, read_steps
+from summeter.evaluators.geval.support import GEvalPlusFaithfulness
+from summeter.models.base import Completion, Request, TokenLogprobs
+from summeter.models.providers.scripted import Scripted
+from summeter.models.structured import BoundLLM, Settings
+from summeter.records import CapabilityError, Document, Item, Judgment, ReplyError, Span, Summary, UsageError
+from summeter.scoring import summary_scores
+
+STEPS = {"steps": ["1. Read the document.", "Step 2: Give the score."]}
+SENTENCES = ("Ana sold the boat.", "She bought a mill.")
+
+
+def item(document_id: str = "d1", document: str = "Ana sold her boat and bought a mill.") -> Item:
+    text = " ".join(SENTENCES)
+    spans = tuple(Span(of="summary", start=text.index(s), end=text.index(s) + len(s)) for s in SENTENCES)
+    return Item(
+        document=Document(id=document_id, text=document, key_facts=("Ana sold a boat.",)),
+        summary=Summary(document_id=document_id, system="s1", text=text, sentences=spans, splitter="given"),
+    )
+
+
+def weighed(request: Request) -> Completion:
+    """Steps where they are asked for; else a score of 4, with probabilities 4: .5 and 2: .25."""
+    if request.schema_name == "geval_steps":
+        return Completion(text=json.dumps(STEPS), finish_reason="stop")
+    if request.top_logprobs is None:
+        return Completion(text='{"score": 4}', finish_reason="stop")
+    top = (("4", math.log(0.5)), ("2", math.log(0.25)), ("no", math.log(0.1)))
+    tokens = (
+        TokenLogprobs(token='{"score": ', logprob=0.0), TokenLogprobs(token="4", logprob=math.log(0.5), top=top),
+        TokenLogprobs(token="}", logprob=0.0),
+    )  # fmt: skip
+    return Completion(text='{"score": 4}', finish_reason="stop", logprobs=tokens)
+
+
+def ask(
+    judge: ScoreForm | GEvalPlusFaithfulness, llm: Scripted, one: Item | None = None, settings: Settings | None = None
+) -> tuple[Prepared, list[Judgment]]:
+    one = one or item()
+    tools = Tools(signature=judge.sign({"judge": llm.id}), llms={"judge": BoundLLM(llm, settings)})
+
+    async def both() -> tuple[Prepared, list[Judgment]]:
+        prepared = await judge.prepare(one.document, tools)
+        return prepared, await judge.judge(one, prepared, tools)
+
+    return asyncio.run(both())
+
+
+class TestLogprob:
+    def test_the_score_is_weighted_by_probability(self) -> None:
+        """(4 x .5 + 2 x .25) / .75 = 2.5 / .75 = 3.333..., and .25 lies outside the scale."""
+        llm = Scripted(weighed)
+        prepared, (found,) = ask(GEval(), llm)
+        assert found.value == pytest.approx(2.5 / 0.75, abs=1e-12)
+        assert found.reason is not None
+        assert found.reason.endswith("outside the scale: 0.250")
+        assert found.prepared == prepared.id
+        assert llm.requests[1].top_logprobs == 20
+        assert llm.requests[1].temperature == 0
+
+    def test_a_server_without_log_probabilities_is_an_error_that_names_the_variant(self) -> None:
+        silent = Scripted({"Fill in the form": {"score": 4}})
+        with pytest.raises(CapabilityError, match=r"without log-probabilities.*geval\[sample:20\]"):
+            ask(GEval(steps="tuned", aspect="completeness"), silent)
+
+        def refuses(request: Request) -> Completion:
+            raise CapabilityError("no such thing", lacks="logprobs")
+
+        with pytest.raises(CapabilityError, match=r"no such thing; .*geval\[sample:20\]") as caught:
+            ask(GEval(steps=("Score it.",)), Scripted(refuses))
+        assert caught.value.lacks == "logprobs"
+        assert len(silent.requests) == 1  # and nothing else was tried
+
+    def test_other_lacks_pass_through(self) -> None:
+        def refuses(request: Request) -> Completion:
+            raise CapabilityError("no temperature", lacks="temperature")
+
+        with pytest.raises(CapabilityError, match=r"^no temperature$"):
+            ask(GEval(steps=("Score it.",)), Scripted(refuses))
+
+    def test_log_probabilities_of_another_text_are_no_number(self) -> None:
+        def elsewhere(request: Request) -> Completion:
+            return Completion(text='{"score": 4}', finish_reason="stop",
+                              logprobs=(TokenLogprobs(token='{"score": 3}', logprob=0.0),))  # fmt: skip
+
+        _, (found,) = ask(GEval(steps=("Score it.",)), Scripted(elsewhere))
+        assert (found.status, found.value) == ("unparsed", None)
+        assert found.calls
+
+
+class TestSample:
+    @staticmethod
+    def drawn(*replies: str) -> Scripted:
+        return Scripted(lambda request: Completion(text=replies[request.draw - 1], finish_reason="stop"))
+
+    def test_the_mean_of_independent_samples(self) -> None:
+        """4, 5, 4, 2: 15 / 4 = 3.75."""
+        llm = self.drawn(*(json.dumps({"score": score}) for score in (4, 5, 4, 2)))
+        _, (found,) = ask(GEval(variant="sample", n=4, steps=("Score it.",)), llm)
+        assert found.value == 3.75
+        assert found.reason == "4 of 4 samples, 2: 1, 4: 2, 5: 1"
+        assert sorted(request.draw for request in llm.requests) == [1, 2, 3, 4]
+        assert {request.temperature for request in llm.requests} == {1.0}
+        assert {request.top_logprobs for request in llm.requests} == {None}
+        assert len(found.calls) == len(set(found.calls)) == 4
+
+    def test_with_a_seed_each_draw_has_its_own(self) -> None:
+        llm = self.drawn('{"score": 4}', '{"score": 4}')
+        ask(GEval(variant="sample", n=2, steps=("Score it.",)), llm, settings=Settings(seed=40))
+        assert sorted(request.seed or 0 for request in llm.requests) == [41, 42]
+
+    def test_unusable_samples_are_left_out_and_counted(self) -> None:
+        """4 and 5 of four samples: 4.5."""
+        llm = self.drawn('{"score": 4}', "no idea", '{"score": 5}', '{"score": 9}')
+        _, (found,) = ask(GEval(variant="sample", n=4, steps=("Score it.",)), llm, settings=Settings(repair=False))
+        assert found.value == 4.5
+        assert found.reason is not None
+        assert found.reason.startswith("2 of 4 samples, 4: 1, 5: 1; 2 unusable, the first: ")
+
+    def test_none_usable_is_a_failure(self) -> None:
+        llm = self.drawn("I'm sorry, but I can't.", "no idea")
+        _, (found,) = ask(GEval(variant="sample", n=2, steps=("Score it.",)), llm)
+        assert (found.status, found.value) == ("refused", None)
+        assert found.reason is not None
+        assert found.reason.startswith("no sample of 2 is usable; the first: ")
+
+    def test_a_sample_without_an_answer_is_an_error_and_the_others_are_asked_all_the_same(self) -> None:
+        llm = Scripted([{"reply": {"score": 4}, "times": 1}, {"error": "model", "times": 1}, {"reply": {"score": 4}}])
+        with pytest.raises(Exception, match="a scripted failure"):
+            ask(GEval(variant="sample", n=4, steps=("Score it.",)), llm)
+        assert llm.calls == 4
+
+    def test_single_takes_one_reply_as_it_stands(self) -> None:
+        llm = Scripted(weighed)
+        _, (found,) = ask(GEval(variant="single", steps=("Score it.",)), llm)
+        assert (found.value, found.reason, llm.calls) == (4.0, None, 1)
+
+
+class TestSteps:
+    def test_the_model_writes_them_in_one_question_for_all_documents(self) -> None:
+        llm = Scripted(weighed)
+        judge = GEval(aspect="fluency")
+        one, _ = ask(judge, llm, item("d1"))
+        two, _ = ask(judge, llm, item("d2", "Something else."))
+        steps = [request for request in llm.requests if request.schema_name == "geval_steps"]
+        assert len({request.key for request in steps}) == 1  # so the cache makes it one call
+        assert one.calls == two.calls == (steps[0].key,)
+        assert one.data == two.data == {"steps": ["Read the document.", "Give the score."]}
+        assert "1. Read the document.\n2. Give the score." in llm.requests[-1].prompt
+
+    def test_without_steps_there_is_no_rating(self) -> None:
+        llm = Scripted([{"reply": "no idea"}])
+        prepared, (found,) = ask(GEval(), llm, settings=Settings(repair=False))
+        assert (prepared.status, found.status, found.value) == ("unparsed", "unparsed", None)
+        assert found.reason is not None
+        assert found.reason.startswith("evaluation steps: ")
+        assert llm.calls == 1
+
+    def test_given_steps_need_no_question(self) -> None:
+        for judge in (
+            GEval(variant="single", steps="Read it; Give the score."),  # type: ignore[arg-type]
+            GEval(variant="single", aspect="completeness", steps="tuned"),
+            GEval(variant="single", aspect="tone", definition=AspectDef(
+                name="tone", definition="its tone", lowest="bad", highest="good", steps=("Listen.",))),
+        ):  # fmt: skip
+            llm = Scripted(weighed)
+            prepared, (found,) = ask(judge, llm)
+            assert (prepared.data, found.value, llm.calls) == ({}, 4.0, 1)
+            assert judge.given is not None
+            assert f"1. {judge.given[0]}" in llm.requests[0].prompt
+
+    def test_steps_are_signed(self) -> None:
+        signed = {
+            GEval(aspect="completeness", **more).sign({"judge": "p/m"})
+            for more in ({}, {"steps": "tuned"}, {"steps": ("a",)}, {"steps": ("b",)}, {"key_facts": "given"})
+        }
+        assert len(signed) == 5
+
+    @pytest.mark.parametrize("steps", ["", " ; ", [], [" "]])
+    def test_empty_steps_are_a_usage_error(self, steps: object) -> None:
+        with pytest.raises(UsageError, match="steps"):
+            rebuild("geval", {"steps": steps})
+
+    @pytest.mark.parametrize(
+        "text", ['{"steps": []}', '{"steps": [1]}', '{"steps": ["..."]}', '{"steps": "read"}', '{"a": 1, "b": 2}',
+                 json.dumps({"steps": ["step"] * 11})],
+    )  # fmt: skip
+    def test_what_is_no_list_of_steps_is_refused(self, text: str) -> None:
+        with pytest.raises(ReplyError):
+            read_steps(text)
+
+
+class TestKeyFacts:
+    def test_they_are_shown_where_asked_for(self) -> None:
+        llm = Scripted(weighed)
+        prepared, _ = ask(GEval(aspect="completeness", steps="tuned", key_facts="given"), llm)
+        assert prepared.data == {"key_facts": ["Ana sold a boat."], "origin": "given"}
+        assert "(1) Ana sold a boat." in llm.requests[0].prompt
+        ask(GEval(aspect="completeness", steps="tuned"), llm)
+        assert "key facts" not in llm.requests[1].prompt.split("<<<summary")[0].split("Criterion")[0]
+
+    def test_without_any_there_is_no_rating(self) -> None:
+        one = Item(document=Document(id="d", text="Rain."), summary=item().summary)
+        prepared, (found,) = ask(GEval(aspect="completeness", steps="tuned", key_facts="given"), Scripted(weighed), one)
+        assert (prepared.status, found.status) == ("skipped", "skipped")
+        assert found.reason == "no key facts are given"
+
+
+class TestSettings:
+    def test_the_variant_is_signed(self) -> None:
+        signed = [build(name).sign({"judge": "p/m"}, None, {"t": 0.2}) for name in
+                  ("geval", "geval[logprob]", "geval[sample]", "geval[sample:5]", "geval[single]")]  # fmt: skip
+        assert signed[0] == signed[1]
+        assert [one.split("|")[2:5] for one in signed[1:]] == [
+            ["t:0.2", "aspect:coherence", "variant:logprob"], ["t:1", "aspect:coherence", "variant:sample:20"],
+            ["t:1", "aspect:coherence", "variant:sample:5"], ["t:0.2", "aspect:coherence", "variant:single"],
+        ]  # fmt: skip
+
+    @pytest.mark.parametrize(
+        "text", ["geval[sample:0]", "geval[sample:x]", "geval[sampel]", "geval[sample:5,n=6]", "geval[steps=tuned]",
+                 "geval_plus.rating[aspect=faithfulness]", "geval_plus[aspect=coherence]", "geval[aspect=tone]"],
+    )  # fmt: skip
+    def test_what_makes_no_sense_is_a_usage_error(self, text: str) -> None:
+        with pytest.raises(UsageError):
+            build(text)
+
+    def test_stored_replies(self) -> None:
+        judge = GEval()
+        for text, value in (('{"score": 4}', 4.0), ("4", 4.0), ('{"score": "5"}', 5.0), ('{"score": 4.5}', None),
+                            ("4 or 5", None)):  # fmt: skip
+            assert judge.read(text, item(), "strict", "sig")[0].value == value
+        for text, value in (("4", 4.0), (" 3.5 out of 5", 3.5), ("Score: 4", None), ("...", None)):
+            assert judge.read(text, item(), "legacy", "sig")[0].value == value
+
+
+class TestPlus:
+    def test_each_sentence_gets_yes_or_no(self) -> None:
+        llm = Scripted({"For each sentence": {"1": {"response": "Yes."}, "2": {"response": "no"}}})
+        _, found = ask(GEvalPlusFaithfulness(), llm)
+        assert [(one.label, one.value, one.target.index) for one in found] == [(1, 1.0, 0), (0, 0.0, 1)]
+        (score,) = summary_scores(found, {})
+        assert (score.value, score.n) == (0.5, 2)
+
+    def test_the_published_form_is_read(self) -> None:
+        reply = json.dumps([{"sentence": one, "response": "Yes"} for one in SENTENCES])
+        found = GEvalPlusFaithfulness().read(reply, item(), "strict", "sig")
+        assert [one.label for one in found] == [1, 1]
+        bad = GEvalPlusFaithfulness().read(
+            '{"1": {"response": "maybe"}, "2": {"response": "no"}}', item(), "strict", "s"
+        )
+        assert {one.status for one in bad} == {"unparsed"}
+
+    def test_a_sentence_that_one_window_supports_is_supported(self) -> None:
+        """Three windows: one that says no is outvoted by one that says yes, and one that
+        could not be read leaves open what no other supports."""
+        one = item("d1", " ".join(f"Sentence {place} tells nothing of it." for place in range(150)))
+        seen: list[Request] = []
+
+        def answer(request: Request) -> Completion:
+            seen.append(request)
+            said = {"1": {"response": "yes" if len(seen) == 2 else "no"}, "2": {"response": "no"}}
+            return Completion(text="?" if len(seen) == 3 else json.dumps(said), finish_reason="stop")
+
+        _, found = ask(GEvalPlusFaithfulness(), Scripted(answer), one, Settings(context=900, repair=False))
+        assert len(seen) == 3
+        assert [one.status for one in found] == ["ok", "unparsed"]
+        assert found[0].label == 1
+
+    def test_the_bundle_is_its_parts(self) -> None:
+        parts = [(type(part), part.measured) for part in GEvalPlus(variant="single").parts()]
+        assert parts == [
+            (GEvalPlusFaithfulness, ("faithfulness",)), (GEvalPlusRating, ("completeness",)),
+            (GEvalPlusRating, ("conciseness",)),
+        ]  # fmt: skip
+        assert GEvalPlus(aspect="conciseness", variant="sample", n=3).parts() == (
+            GEvalPlusRating(aspect="conciseness", variant="sample", n=3),
+        )
+
+    def test_a_share_and_ratings_make_no_composite(self) -> None:
+        llm = Scripted({"Fill in the form": {"score": 4},
+                        "For each sentence": {"1": {"response": "yes"}, "2": {"response": "no"}}})  # fmt: skip
+        found: list[Judgment] = []
+        for part in GEvalPlus(variant="single").parts():
+            assert isinstance(part, ScoreForm | GEvalPlusFaithfulness)
+            found += ask(part, llm)[1]
+        scores = {(score.aspect, score.value) for score in summary_scores(found, {})}
+        assert scores == {("faithfulness", 0.5), ("completeness", 4.0), ("conciseness", 4.0)}
+
+
+def test_tuned_steps_are_of_finesures_aspects() -> None:
+    assert set(TUNED) == {"faithfulness", "completeness", "conciseness"}
+
+
+def test_a_long_document_is_shown_in_passages_and_what_is_left_out_is_counted() -> None:
+    one = item("d1", " ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat.")
+    llm = Scripted(weighed)
+    _, (found,) = ask(GEval(variant="single", steps=("Score it.",)), llm, one, Settings(context=1000))
+    assert found.value == 4.0
+    assert found.truncated_tokens
+    assert "Ana sold the boat." in llm.requests[0].prompt.split("<<<end of document")[0]
+
+
+def test_a_template_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "geval.txt").write_text("{{ aspect.name }}: {{ steps|join(' ') }}")
+    judge = GEval(steps=("Score it.",), prompts=tmp_path)
+    assert judge.prompt(item()).messages[0].content == "coherence: Score it."
+    with pytest.raises(UsageError, match="does not exist"):
+        GEval(prompts=tmp_path / "none").sign({})
+
+
+@pytest.mark.parametrize("name", ["geval", "plus", "steps"])
+def test_examples_in_docstrings(name: str) -> None:
+    failed, tried = doctest.testmod(import_module(f"summeter.evaluators.geval.{name}"))
+    assert tried
+    assert failed == 0

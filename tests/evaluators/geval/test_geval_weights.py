@@ -1,0 +1,144 @@
+"""The probability-weighted score: which token holds it, and what its alternatives are worth."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.evaluators.geval import weights
+from summeter.evaluators.geval.weights import SCORES, locate, read_digit, weigh
+from summeter.models.base import TokenLogprobs
+from summeter.records import ReplyError
+
+
+def token(text: str, *top: tuple[str, float]) -> TokenLogprobs:
+    """A token with alternatives and their probabilities, its own among them."""
+    logs = {name: math.log(p) for name, p in top}
+    return TokenLogprobs(token=text, logprob=logs.get(text, 0.0), top=tuple(logs.items()))
+
+
+def plain(*texts: str) -> list[TokenLogprobs]:
+    return [TokenLogprobs(token=text, logprob=0.0) for text in texts]
+
+
+def test_the_mean_by_hand() -> None:
+    """P(4) = .6, P(5) = .2, P(3) = .1 and .1 elsewhere: (2.4 + 1 + .3) / .9 = 3.7 / .9 = 4.1111..."""
+    score = token("4", ("4", 0.6), ("5", 0.2), ("3", 0.1), ("7", 0.05), ("null", 0.05))
+    found = weigh([*plain('{"', "score", '":'), score, *plain("}")], 4)
+    assert found.value == pytest.approx(3.7 / 0.9, abs=1e-12)
+    assert found.shares == pytest.approx((0, 0, 0.1 / 0.9, 0.6 / 0.9, 0.2 / 0.9), abs=1e-12)
+    assert found.outside == pytest.approx(0.1, abs=1e-12)
+    assert str(found) == "probabilities 1: 0.000, 2: 0.000, 3: 0.111, 4: 0.667, 5: 0.222; outside the scale: 0.100"
+
+
+def test_spellings_of_one_score_add_up() -> None:
+    """ " 4" .3, "4" .2, "4}" .1 are one score: .6; "5" .4: 4 x .6 + 5 x .4 = 4.4."""
+    score = token(" 4", (" 4", 0.3), ("4", 0.2), ("4}", 0.1), ("5", 0.4))
+    found = weigh([*plain('{"score":'), score, *plain("}")], 4)
+    assert found.value == pytest.approx(4.4, abs=1e-12)
+    assert found.outside == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_token_drawn_counts_though_it_is_not_among_the_likeliest() -> None:
+    """Servers that forbid by grammar may draw what was unlikely: P(2) = .1 drawn, P(4) = .3, the rest prose.
+    (2 x .1 + 4 x .3) / .4 = 3.5, and .6 is outside."""
+    top = tuple((text, math.log(p)) for text, p in (("The", 0.5), ("4", 0.3)))
+    tokens = [*plain('{"score": '), TokenLogprobs(token="2", logprob=math.log(0.1), top=top), *plain("}")]
+    found = weigh(tokens, 2)
+    assert found.value == pytest.approx(3.5, abs=1e-12)
+    assert found.outside == pytest.approx(0.6, abs=1e-12)
+
+
+def test_a_token_that_holds_more_than_the_digit_counts_as_what_it_says() -> None:
+    """One token for `": 4}`: nothing else could be read in it, so its alternatives are read as they stand."""
+    score = token('": 4}', ('": 4}', 0.5), ('": 5}', 0.5))
+    assert weigh([*plain('{"score'), score], 4).value == pytest.approx(4.5, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [("4", 4), (" 4", 4), ("\n4", 4), ('"4', 4), ('"4"', 4), ("4}", 4), ('4"}', 4), (": 4", 4), ("▁3", 3), ("Ġ3", 3),
+     ("0", None), ("6", None), ("45", None), ("4.5", None), ("4.", None), ("-4", None), ("four", None), ("", None),
+     (" ", None), ("4 or", None), ("٤", None)],
+)  # fmt: skip
+def test_what_an_alternative_would_have_written(text: str, score: int | None) -> None:
+    assert read_digit(text) == score
+
+
+@pytest.mark.parametrize(
+    ("texts", "place"),
+    [
+        (['{"score": ', "4", "}"], 1),
+        (["{", '"', "score", '"', ":", ' "', "4", '"', "}"], 6),
+        (['{"score": 4}'], 0),
+        (["4"], 0),
+        (["**", "4", "**"], 1),
+        (["```json\n", '{"score"', ":4", "}\n```"], 2),
+        (["<think>", '"score": 4', "</think>", '{"score": ', "4", "}"], 4),
+        (["4", "<|im_end|>"], 0),
+        (['{"score": 5} no: {"score": ', "4", "}"], 1),  # the other score's place is not this one's
+        (['{"SCORE" : ', "4.0", "}"], 1),
+        (["{'score': ", "4", "}"], 1),
+        (["", "", '{"score": ', "", "4", "", "}"], 4),
+    ],
+)
+def test_where_the_score_stands(texts: list[str], place: int) -> None:
+    assert locate(plain(*texts), 4) == place
+
+
+@pytest.mark.parametrize("texts", [[], ["{}"], ['{"score": 3}'], ['{"score": 44}'], ['{"score": "four"}'], ["4 or 5"]])
+def test_a_reply_without_its_score_has_no_weights(texts: list[str]) -> None:
+    with pytest.raises(ReplyError, match="no token of the reply holds its score, 4"):
+        weigh(plain(*texts), 4)
+
+
+around = st.text(st.characters(codec="utf-8", exclude_characters="<"), max_size=20).filter(
+    lambda text: "score" not in text.lower()
+)
+
+
+@given(st.sampled_from(SCORES), around, st.booleans(), st.lists(st.integers(0, 100), max_size=12))
+def test_any_split_into_tokens_gives_the_token_that_holds_the_digit(
+    score: int, before: str, quoted: bool, cuts: list[int]
+) -> None:
+    text = before + json.dumps({"score": str(score) if quoted else score})
+    edges = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
+    tokens = plain(*(text[start:end] for start, end in pairwise(edges)))
+    place = locate(tokens, score)
+    start = sum(len(one.token) for one in tokens[:place])
+    digit = text.rindex(str(score))
+    assert start <= digit < start + len(tokens[place].token)
+
+
+@given(
+    st.sampled_from(SCORES),
+    st.dictionaries(st.sampled_from(["1", "2", "3", "4", "5", " 4", "10", "x"]), st.floats(-30, 0), max_size=8),
+    st.floats(-30, 0),
+)
+def test_the_value_lies_on_the_scale_and_the_shares_sum_to_one(score: int, top: dict[str, float], drawn: float) -> None:
+    tokens = [
+        *plain('{"score": '),
+        TokenLogprobs(token=str(score), logprob=top.get(str(score), drawn), top=tuple(top.items())),
+        *plain("}"),
+    ]
+    found = weigh(tokens, score)
+    assert 1 <= found.value <= 5
+    assert math.fsum(found.shares) == pytest.approx(1)
+    assert 0 <= found.outside <= 1
+
+
+def test_a_score_without_any_weight_is_no_number() -> None:
+    tokens = [*plain('{"score": '), TokenLogprobs(token="4", logprob=-1e9), *plain("}")]
+    with pytest.raises(ReplyError, match="any weight"):
+        weigh(tokens, 4)
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(weights).attempted > 2
+    assert doctest.testmod(weights).failed == 0

@@ -1,0 +1,223 @@
+"""Several aspects in one call, yes or no, direct assessment; and what all templates share."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import json
+from importlib import import_module, resources
+from pathlib import Path
+
+import pytest
+
+from summeter.evaluators.aspects import RATED
+from summeter.evaluators.base import Evaluator, Tools
+from summeter.evaluators.catalog import build, rebuild
+from summeter.evaluators.rating.direct import DirectAssessment
+from summeter.evaluators.rating.rts import ReasonThenScore
+from summeter.evaluators.rating.together import RatedTogether, schema
+from summeter.evaluators.rating.yesno import YesNo
+from summeter.models.base import Completion, Request
+from summeter.models.providers.scripted import Scripted
+from summeter.models.structured import BoundLLM, Settings
+from summeter.records import Document, InputError, Item, Judgment, ReplyError, Summary, UsageError
+from summeter.scoring import COMPOSED, composites, summary_scores
+
+ITEM = Item(
+    document=Document(id="d1", text="Ana sold her boat and bought a mill."),
+    summary=Summary(document_id="d1", system="s1", text="Ana sold the boat.", splitter="given"),
+)
+GOOD = {"coherence": {"reason": "It leaps.", "score": 2}, "fluency": {"reason": "It reads well.", "score": 5}}
+OPENING = "\n".join(
+    (resources.files("summeter.evaluators.rating") / "prompts" / "rts.txt").read_text("utf-8").splitlines()[:8]
+)
+
+
+def ask(judge: Evaluator, llm: Scripted, settings: Settings | None = None) -> list[Judgment]:
+    tools = Tools(signature=judge.sign({"judge": llm.id}), llms={"judge": BoundLLM(llm, settings)})
+
+    async def both() -> list[Judgment]:
+        return await judge.judge(ITEM, await judge.prepare(ITEM.document, tools), tools)
+
+    return asyncio.run(both())
+
+
+@pytest.mark.parametrize("family", ["rating", "geval"])
+def test_every_template_that_shows_a_document_opens_alike(family: str) -> None:
+    assert OPENING.endswith("<<<end of document {{ document_code }}>>>")
+    for file in (resources.files(f"summeter.evaluators.{family}") / "prompts").iterdir():
+        text = file.read_text("utf-8")
+        if "{{ document }}" in text:
+            assert text.startswith(OPENING + "\n"), file.name
+        else:
+            assert text.startswith(OPENING.split("--- user ---")[0]), file.name
+
+
+class TestTogether:
+    judge = RatedTogether(rated=("coherence", "fluency"))
+
+    def test_one_call_gives_a_judgment_an_aspect(self) -> None:
+        llm = Scripted([{"reply": GOOD}])
+        found = ask(self.judge, llm)
+        assert [(one.aspect, one.value, one.reason) for one in found] == [
+            ("coherence", 2.0, "It leaps."), ("fluency", 5.0, "It reads well."),
+        ]  # fmt: skip
+        assert llm.calls == 1
+        assert found[0].calls == found[1].calls
+
+    def test_the_company_is_signed(self) -> None:
+        signed = self.judge.sign({"judge": "p/m"})
+        assert signed.startswith("rts.together|judge:p/m|aspects:coherence,fluency|prompt:")
+        assert RatedTogether(rated=("fluency", "coherence")).sign({"judge": "p/m"}) != signed
+        assert build("rts.together[rated=coherence;fluency]") == self.judge
+
+    def test_the_prompt_tells_of_each_aspect(self) -> None:
+        user = self.judge.prompt(ITEM).messages[1].content
+        for name in self.judge.rated:
+            assert RATED[name].definition in user
+        assert user.index(RATED["coherence"].definition) < user.index(RATED["fluency"].definition)
+        form = user.splitlines()[-1]
+        assert form.startswith('{"coherence": {"reason": "...", "score": a whole number from 1 to 5}, "fluency": {')
+        assert form.endswith("}}")
+        assert list(schema(self.judge.rated)["properties"]) == ["coherence", "fluency"]
+
+    @pytest.mark.parametrize(
+        ("lacking", "says"),
+        [
+            ({}, "no entry for fluency"),
+            ({"fluency": None}, "fluency: expected a reason and a score, got None"),
+            ({"fluency": {"reason": "Fine."}}, "fluency: the answer has no score"),
+            ({"fluency": {"reason": "Fine.", "score": 6}}, "fluency: the score is 6, which is not from 1 to 5"),
+            ({"fluency": {"reason": "", "score": 3}}, "fluency: the reason is '', not a text"),
+        ],
+    )
+    def test_a_missing_aspect_fails_alone(self, lacking: dict[str, object], says: str) -> None:
+        reply = {"coherence": GOOD["coherence"], **lacking}
+        llm = Scripted([{"reply": reply}])
+        one, two = ask(self.judge, llm)
+        assert llm.calls == 2  # it was asked to mend it
+        assert (one.value, one.status) == (2.0, "ok")
+        assert (two.value, two.status) == (None, "unparsed")
+        assert (two.reason or "").partition(": ")[2] == says
+        stored = self.judge.read(json.dumps(reply), ITEM, "strict", "sig")
+        assert [judgment.status for judgment in stored] == ["ok", "unparsed"]
+
+    def test_the_repair_turn_may_bring_it(self) -> None:
+        llm = Scripted([{"reply": {"coherence": GOOD["coherence"]}, "times": 1}, {"reply": GOOD}])
+        assert [one.value for one in ask(self.judge, llm)] == [2.0, 5.0]
+
+    def test_a_cut_reply_fails_for_all(self) -> None:
+        whole = json.dumps(GOOD)
+        llm = Scripted(lambda request: Completion(text=whole[:-3], finish_reason="length"))
+        assert {one.status for one in ask(self.judge, llm)} == {"unparsed"}
+
+    def test_aspects_of_ones_own(self, tmp_path: Path) -> None:
+        file = tmp_path / "own.yaml"
+        file.write_text(
+            "- {name: tone, definition: its tone, lowest: bad, highest: good}\n"
+            "- {name: wit, definition: its wit, lowest: none, highest: much}\n"
+        )
+        assert RatedTogether(aspect_file=file).rated == ("tone", "wit")
+        mixed = RatedTogether(aspect_file=file, rated="fluency;tone")  # type: ignore[arg-type]
+        assert [one.name for one in mixed.about] == ["fluency", "tone"]
+        assert "its tone" in mixed.prompt(ITEM).messages[1].content
+        again = rebuild("rts.together", mixed.model_dump(mode="json", exclude_defaults=True))
+        assert again.sign({}) == mixed.sign({})
+        with pytest.raises(InputError):
+            RatedTogether(aspect_file=tmp_path / "none.yaml")
+
+    @pytest.mark.parametrize("rated", ["fluency", "fluency;fluency", "fluency;tone", ""])
+    def test_aspects_that_make_no_sense(self, rated: str) -> None:
+        with pytest.raises(UsageError, match=r"rated|tone"):
+            rebuild("rts.together", {"rated": rated})
+
+
+class TestYesNo:
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ('{"answer": "yes"}', 1.0), ('{"answer": "No."}', 0.0), ("Yes", 1.0), ("no.", 0.0), ("**No**", 0.0),
+            ("Yes, it is.", 1.0), ("Answer: no", 0.0), ("The answer is yes.", 1.0), ("Answer (yes or no): no", 0.0),
+            ("It says so.\nYes", 1.0), ("It differs in the date. No.", 0.0),
+            ("Yes. Well, no.", None), ("No errors were found.", None), ("yes or no", None), ("Maybe.", None),
+            ("Yes: all is there. Answer: no", None), ("My answer is no longer certain", None),
+            ('{"answer": true}', None), ("consistent: yes", None), ("It knows.", None), ("", None),
+        ],
+    )  # fmt: skip
+    def test_what_counts_as_an_answer(self, text: str, value: float | None) -> None:
+        (found,) = YesNo().read(text, ITEM, "strict", "sig")
+        assert found.value == value
+        assert found.label == (None if value is None else int(value))
+
+    def test_a_chain_of_thought_needs_its_thoughts(self) -> None:
+        judge = YesNo(cot=True)
+        (found,) = ask(judge, Scripted([{"reply": {"reasoning": "All is there.", "answer": "yes"}}]))
+        assert (found.value, found.label, found.reason) == (1.0, 1, "All is there.")
+        with pytest.raises(ReplyError, match="no reasoning"):
+            judge.strict('{"answer": "yes"}')
+        text = "It was sold. The document says so. The answer is yes."
+        assert judge.strict(text).reason == text
+        assert list(judge.form(ITEM).schema["properties"]) == ["reasoning", "answer"]
+
+    def test_the_two_are_signed_apart(self) -> None:
+        assert "variant:zero-shot" in YesNo().sign({})
+        assert "variant:cot" in YesNo(cot=True).sign({})
+
+
+class TestDirect:
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ('{"score": 85}', 85), ('{"score": "85/100"}', 85), ('{"score": 0}', 0), ("100", 100), ("Score: 70", 70),
+            ("I give it a score of 70 out of 100.", 70), ("Score (0-100): 70.", 70), ("85/100", 85),
+            ('{"score": 101}', None), ('{"score": -1}', None), ('{"score": 85.5}', None), ('{"score": true}', None),
+            ("0.87", None), ("Score: 8/10", None), ("Score: 70-80", None), ("Score: 70. Score: 80", None),
+            ("Score: 150", None), ("85%", None), ("It is good.", None), ("9" * 5000, None), ("Score: 0.5", None),
+        ],
+    )  # fmt: skip
+    def test_what_counts_as_a_score(self, text: str, value: float | None) -> None:
+        (found,) = DirectAssessment().read(text, ITEM, "strict", "sig")
+        assert found.value == value
+
+    def test_any_aspect_can_be_assessed(self) -> None:
+        assert DirectAssessment().aspect == "faithfulness"
+        assert RATED["fluency"].definition in DirectAssessment(aspect="fluency").prompt(ITEM).messages[1].content
+
+
+def test_ratings_of_the_three_aspects_make_no_composite() -> None:
+    """A mark from 1 to 5 for faithfulness is no share of sentences, whoever gives it."""
+    llm = Scripted([{"reply": {"reason": "So.", "score": 4}}])
+    found = [one for aspect in COMPOSED for one in ask(ReasonThenScore(aspect=aspect), llm)]
+    scores = summary_scores(found, {})
+    assert [score.aspect for score in scores] == list(COMPOSED)
+    assert composites(scores) == []
+
+
+def test_a_long_document_is_shown_in_passages() -> None:
+    text = " ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat."
+    long = ITEM.model_copy(update={"document": Document(id="d1", text=text)})
+    seen: list[Request] = []
+
+    def answer(request: Request) -> Completion:
+        seen.append(request)
+        return Completion(text='{"reason": "So.", "score": 4}', finish_reason="stop")
+
+    judge, llm = ReasonThenScore(), Scripted(answer)
+    tools = Tools("sig", {"judge": BoundLLM(llm, Settings(context=1200))})
+
+    async def judged() -> list[Judgment]:
+        return await judge.judge(long, await judge.prepare(long.document, tools), tools)
+
+    (found,) = asyncio.run(judged())
+    assert (found.value, found.status) == (4.0, "ok")
+    assert found.truncated_tokens
+    shown = seen[0].prompt.split("<<<end of document")[0]
+    assert "Sentence 0 tells" in shown
+    assert "Ana sold the boat." in shown
+
+
+@pytest.mark.parametrize("name", ["together", "yesno", "direct"])
+def test_examples_in_docstrings(name: str) -> None:
+    failed, tried = doctest.testmod(import_module(f"summeter.evaluators.rating.{name}"))
+    assert tried
+    assert failed == 0
