@@ -1,0 +1,200 @@
+"""Twenty annotators on a network that drops requests and replies, while the server is killed five times.
+
+No acknowledged answer is lost, the overlap is exact, nobody holds a task twice, and the log survives export, import
+and export, on SQLite and on PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from annotate import campaigns as made
+from annotate import postgres
+
+from summeter.annotate.app.security import CSRF
+from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.store.files import export_events, import_events
+
+PEOPLE = tuple(f"p{index}" for index in range(20))
+OVERLAP, KILLS = 3, 5
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    with postgres.server() as url:
+        yield url
+
+
+class Server:
+    """The real process; it comes back after each kill."""
+
+    def __init__(self, folder: CampaignFolder, database: str | None) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        more = ["--database", database] if database else []
+        self.command = [sys.executable, "-u", "-m", "summeter", "annotate", "serve", str(folder.folder), "--port",
+                        str(self.port), *more]  # fmt: skip
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.kills = 0
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+        self.kills += 1
+        self.process = self._start()
+
+    def stop(self) -> tuple[int, str]:
+        self.process.send_signal(signal.SIGTERM)
+        _, said = self.process.communicate(timeout=60)
+        return self.process.returncode, said
+
+
+class Lost(Exception):
+    """The network ate a request or its reply."""
+
+
+class Annotator:
+    """Asks again and again, with the same answer id, until a reply comes through."""
+
+    def __init__(self, name: str, server: Server, crowd: Crowd) -> None:
+        self.name, self.server, self.crowd = name, server, crowd
+        self.rng = random.Random(name)
+        self.head: dict[str, str] = {}
+
+    async def run(self, query: str) -> None:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as self.http:
+            await self.until_heard("GET", f"/{query}", plain=True)
+            self.head = {CSRF: (await self.until_heard("GET", "/api/session"))["csrf"]}
+            while (batch := (await self.until_heard("POST", "/api/batch", {}))["batch"]) is not None:
+                for number, task in enumerate(batch["tasks"]):
+                    if task["answer"] is None:
+                        await self.answer(task, f"{self.name}-{batch['number']:03d}-{number:03d}")
+                await self.until_heard("POST", "/api/batch/finish", {})
+
+    async def answer(self, task: dict[str, Any], answer_id: str) -> None:
+        body = {"answer_id": answer_id, "task": task["id"], "answer": made.plain(task), "seconds": 5.0}
+        reply = await self.until_heard("POST", "/api/answers", body)
+        self.crowd.acknowledged[answer_id] = reply["seq"]
+        self.crowd.maybe_kill()
+
+    async def until_heard(self, method: str, path: str, body: Any = None, *, plain: bool = False) -> Any:
+        while True:
+            try:
+                return await self.once(method, path, body, plain)
+            except (Lost, aiohttp.ClientError, TimeoutError):
+                await asyncio.sleep(0.02)
+
+    async def once(self, method: str, path: str, body: Any, plain: bool) -> Any:
+        if self.rng.random() < 0.1:
+            raise Lost
+        more = {"json": body} if method == "POST" else {"allow_redirects": False}
+        async with self.http.request(method, self.server.address + path, headers=self.head, **more) as reply:
+            found = await (reply.text() if plain else reply.json())
+            if reply.status >= 500 or self.rng.random() < 0.1:
+                raise Lost
+            assert reply.status < 400, found
+            return found
+
+
+class Crowd:
+    """What was acknowledged, and when the server dies: by the count of answers, not by the clock."""
+
+    def __init__(self, server: Server, answers: int) -> None:
+        self.server = server
+        self.acknowledged: dict[str, int] = {}
+        self.step = answers // (KILLS + 1)
+
+    def maybe_kill(self) -> None:
+        if self.server.kills < KILLS and len(self.acknowledged) >= self.step * (self.server.kills + 1):
+            self.server.kill()
+
+
+async def traffic(folder: CampaignFolder, crowd: Crowd, server: Server) -> None:
+    links = folder.links()
+    await asyncio.wait_for(asyncio.gather(*(Annotator(one, server, crowd).run(links[one]) for one in PEOPLE)), 280)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_nothing_acknowledged_is_lost(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    url = postgres.fresh(request.getfixturevalue("database"), "crash") if kind == "postgresql" else None
+    plan: dict[str, Any] = {
+        "answers_per_item": OVERLAP, "batch": {"size": 3}, "attention": {"exclude": False, "judge_after": 1000},
+        "platform": {"name": "local", "accounts": list(PEOPLE)},
+    }  # fmt: skip
+    folder = made.make(tmp_path / "a", made.rows(12, 1, 4), **plan)
+    slots = 12 * 4 * OVERLAP
+    server = Server(folder, url)
+    crowd = Crowd(server, slots)
+    try:
+        asyncio.run(traffic(folder, crowd, server))
+        code, said = server.stop()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(server.process.pid, signal.SIGKILL)
+        server.process.communicate()
+    assert (code, server.kills) == (0, KILLS), said
+    with folder.open(url) as desk:
+        events = list(desk.log.events())
+        answered = [one for one in events if one.kind == "answered"]
+        stored = Counter((one.token, one.seq) for one in answered)
+        assert all(stored[token, seq] == 1 for token, seq in crowd.acknowledged.items())
+        assert len({one.token for one in answered}) == len(answered) == len(crowd.acknowledged)
+        assert [one.seq for one in events] == list(range(1, len(events) + 1))
+        assert all(len(one.counted) == OVERLAP and not one.held for one in desk.state.items.values())
+        assigned = Counter((one.annotator, one.task) for one in events if one.kind == "assigned")
+        assert set(assigned.values()) == {1}
+        rebuilt = desk.fresh()
+        for one in events:
+            rebuilt.apply(one)
+        assert rebuilt.digest() == desk.state.digest()
+        export_events(desk, tmp_path / "one.jsonl")
+    other = made.make(tmp_path / "b", made.rows(12, 1, 4), **plan)
+    with other.open() as second:
+        import_events(second, tmp_path / "one.jsonl")
+        export_events(second, tmp_path / "two.jsonl")
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+
+
+def test_export_and_import_between_databases(database: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path / "a")
+    with folder.open(postgres.fresh(database, "first")) as desk:
+        while made.do_batch(desk, "anna"):
+            pass
+        desk.log.append("adjudicated", task=desk.tasks.work[0].key, data={"answer": {"comment": "\x00 \ud800 é"}})
+        export_events(desk, tmp_path / "one.jsonl")
+        digest = desk.state.digest()
+    for name, place in (("sqlite", None), ("postgresql", postgres.fresh(database, "second"))):
+        with made.make(tmp_path / name).open(place) as desk:
+            import_events(desk, tmp_path / "one.jsonl")
+            assert desk.state.digest() == digest
+            export_events(desk, tmp_path / f"{name}.jsonl")
+        assert (tmp_path / f"{name}.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+
+
+def test_two_processes_share_one_postgresql_log(database: str, tmp_path: Path) -> None:
+    folder, url = made.make(tmp_path, answers_per_item=1), postgres.fresh(database, "shared")
+    with folder.open(url) as one, folder.open(url) as two:
+        while made.do_batch(one, "anna") + made.do_batch(two, "ben"):
+            pass
+        one.refresh()
+        two.refresh()
+        assert one.state.digest() == two.state.digest()
+        assert all(len(slots.counted) == 1 for slots in one.state.items.values())
