@@ -16,7 +16,8 @@ from summeter.models.tokens import tokens
 
 CHUNK = 256  # characters: the grain in which prompts are compared
 CACHEABLE = 1024  # tokens: what providers cache begins with a prefix of so many
-_WORDS = "a sentence of about the usual length that gives a reason"
+_VARIES = "usual length"
+_WORDS = f"a sentence of about the {_VARIES} that gives a reason"
 _LIST = 8  # entries where the schema leaves the number open
 
 
@@ -64,6 +65,8 @@ class DryLLM:
     async def complete(self, request: Request) -> Completion:
         """Count the request and make up a reply."""
         text = json.dumps(example(request.schema_ or {"type": "object"}))
+        # Different questions have different answers, and what is asked next with them in it is another question.
+        text = text.replace(_VARIES, f"{request.key[:5]} length")
         tokens_in, tokens_out = tokens(request.prompt), tokens(text)
         if self._seen.is_new(request.key):
             self._tally.update(calls=1, tokens_in=tokens_in, tokens_out=tokens_out)

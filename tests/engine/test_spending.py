@@ -1,0 +1,191 @@
+"""What runs take: counted for each model and judge, stopped at a budget, foreseen by a dry run; and repeats."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import rows
+from engine.llm import answer
+from engine.test_run import files
+from models.server import Call, Reply, StubServer, fail, ok
+
+from summeter.engine.api import evaluate
+from summeter.engine.estimate import estimate
+from summeter.engine.runs import Run
+from summeter.meta.consistency import repeated, self_consistency
+from summeter.records import BudgetError, UsageError
+
+MODEL = "openai-api/stub/judge-1"
+# A stub reply says 11 tokens in and 7 out: 11 * 100 + 7 * 200 = 2,500 millionths of a dollar.
+EACH = 0.0025
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    file = tmp_path / "prices.yaml"
+    file.write_text("date: 2026-01-02\nmodels:\n  openai-api/stub/*: {input: 100, output: 200}\n")
+    return str(file)
+
+
+def behave(call: Call) -> Reply:
+    return ok(answer(call.prompt))
+
+
+def run_on(server: StubServer, out: Path, **options: Any) -> Run:
+    return evaluate(rows(4), ["finesure"], models=MODEL, out=out, base_url=server.url, **options)
+
+
+class TestAccounts:
+    def test_by_model_and_by_judge(self, tmp_path: Path, prices: str) -> None:
+        with StubServer(lambda call: fail(500) if call.number == 3 else behave(call)) as server:
+            manifest = run_on(server, tmp_path / "run", prices=prices).manifest
+        # 4 extractions, 8 fact checks, 8 alignments, and one call tried twice.
+        used = manifest.usage[MODEL]
+        assert (used.calls, used.tokens_in, used.tokens_out, used.retries) == (20, 220, 140, 1)
+        assert used.cost == pytest.approx(20 * EACH)
+        assert (used.priced, used.reason) == ("2026-01-02", None)
+        by_judge = {judge.name: manifest.judge_usage[judge.signature] for judge in manifest.judges}
+        assert {name: (one.calls, one.items) for name, one in by_judge.items()} == {
+            "finesure.fact_check": (8, 8), "finesure.align": (12, 8),
+        }  # fmt: skip
+        assert by_judge["finesure.align"].cost == pytest.approx(12 * EACH)
+
+    def test_an_unknown_price_is_no_zero(self, tmp_path: Path) -> None:
+        with StubServer(behave) as server:
+            used = run_on(server, tmp_path / "run").manifest.usage[MODEL]
+        assert used.cost is None
+        assert used.reason == f"no price for {MODEL}; add it with --prices FILE"
+
+    def test_a_replay_says_what_was_recorded(self, tmp_path: Path, prices: str) -> None:
+        with StubServer(behave) as server:
+            run = run_on(server, tmp_path / "run", prices=prices)
+        again = evaluate(rows(4), run.specs, models=MODEL, replay=run.folder, out=tmp_path / "again", prices=prices)
+        assert again.manifest.usage == run.manifest.usage
+
+
+class TestBudget:
+    def test_it_stops_resumably_and_the_end_is_the_same(self, tmp_path: Path, prices: str) -> None:
+        with StubServer(behave) as server:
+            whole = run_on(server, tmp_path / "whole", prices=prices)
+            server.calls.clear()
+            out, limit = tmp_path / "run", 0.0
+            for _ in range(60):
+                limit += 0.006
+                with suppress(BudgetError):
+                    run_on(server, out, prices=prices, max_cost=limit)
+                found = Run(out).manifest
+                if found.status == "complete":
+                    break
+                assert (found.status, found.stopped) == ("interrupted", "budget")
+                assert (found.usage[MODEL].cost if found.usage else 0.0) <= limit + 1e-9
+                assert not list(Run(out).failures())
+            # Every call was made once, over all the sittings.
+            asked = [json.dumps(call.body["messages"]) for call in server.calls]
+        assert len(asked) == len(set(asked)) == 20
+        assert files(out) == files(whole.folder)
+        assert (found.status, found.stopped) == ("complete", None)
+
+    def test_tokens(self, tmp_path: Path) -> None:
+        with StubServer(behave) as server, pytest.raises(BudgetError, match=r"of 60 tokens.*carries on") as caught:
+            run_on(server, tmp_path / "run", max_tokens=60)
+        assert caught.value.exit_code == 130
+        assert len(server.calls) <= 3
+
+    def test_money_needs_a_price(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="--prices FILE, or set --max-tokens"):
+            evaluate(rows(1), ["stareval"], models=MODEL, out=tmp_path / "run", max_cost=1.0)
+        assert not (tmp_path / "run").exists()
+
+    def test_what_is_answered_already_costs_nothing(self, tmp_path: Path, prices: str) -> None:
+        with StubServer(behave) as server:
+            run = run_on(server, tmp_path / "run", prices=prices)
+            again = run_on(server, run.folder, prices=prices, max_cost=20 * EACH)
+        assert again.manifest.status == "complete"
+
+
+class TestDryRun:
+    def test_it_foresees_calls_and_money(self, tmp_path: Path, prices: str) -> None:
+        with StubServer(behave) as server:
+            found = estimate(rows(4), ["finesure"], models=MODEL, base_url=server.url, prices=prices)
+            assert server.calls == []
+        assert {row.judge: row.calls for row in found} == {"finesure.fact_check": 8, "finesure.align": 12}
+        for row in found:
+            assert row.cost == pytest.approx((row.tokens_in * 100 + row.tokens_out * 200) / 1e6)
+
+    def test_without_a_price_it_says_so(self) -> None:
+        (row,) = estimate(rows(1), ["stareval"], models=MODEL)
+        assert (row.cost, row.reason) == (None, f"no price for {MODEL}; add it with --prices FILE")
+
+    def test_a_call_two_evaluators_share_counts_once(self) -> None:
+        found = estimate(rows(4), ["finesure.key_facts", "finesure.align"], models=MODEL)
+        assert {row.judge: row.calls for row in found} == {"finesure.key_facts": 4, "finesure.align": 8}
+
+    def test_prompts_that_begin_alike(self) -> None:
+        data = [{"doc_id": "d", "system": s, "document": "It rained. " * 800, "summary": f"Rain {s}."} for s in "abc"]
+        (row,) = estimate(data, ["finesure.fact_check"], models=MODEL)
+        # 800 sentences of 3 tokens stand in three prompts, and can come from a cache in two of them.
+        assert 0.5 < row.tokens_shared / row.tokens_in < 0.67
+
+
+class TestRepeats:
+    def test_each_is_a_sample_of_its_own(self, tmp_path: Path) -> None:
+        turn: dict[str, int] = {}
+
+        def moody(call: Call) -> Reply:
+            turn[call.prompt] = turn.get(call.prompt, 0) + 1
+            return ok(json.dumps({"stars": turn[call.prompt]}))
+
+        with StubServer(moody) as server:
+            run = evaluate(rows(3), ["stareval", "support"], models=MODEL, out=tmp_path / "run", base_url=server.url,
+                           repeats=3)  # fmt: skip
+            assert len(server.calls) == 3 * 6
+            again = evaluate(rows(3), ["stareval", "support"], models=MODEL, out=run.folder, base_url=server.url,
+                             repeats=3)  # fmt: skip
+            assert len(server.calls) == 3 * 6
+        signatures = [judge.signature for judge in again.manifest.judges]
+        assert sum("|rep:" in one for one in signatures) == 3  # and support, which asks no model, once
+        assert len(signatures) == 4
+        assert len({repeated(one) for one in signatures}) == 2
+        values = {score.value for score in run.scores() if score.judge == "stareval"}
+        assert values == {1.0, 2.0, 3.0}
+
+    def test_one_run_says_how_far_they_agree(self, tmp_path: Path) -> None:
+        numbers = iter(range(10_000))
+
+        def moody(call: Call) -> Reply:
+            return ok(json.dumps({"stars": 1 + next(numbers) % 2 * 4 if "danced" in call.prompt else 3}))
+
+        with StubServer(moody) as server:
+            run = evaluate(rows(6), ["stareval"], models=MODEL, out=tmp_path / "run", base_url=server.url, repeats=2,
+                           concurrency=1)  # fmt: skip
+        found = {row.statistic: row for row in self_consistency([run]).rows}
+        assert found["identical"].n == 12
+        assert found["identical"].value is not None
+        assert 0.5 <= found["identical"].value <= 1
+        assert found["identical"].low is not None
+        assert "|rep:" not in (found["identical"].signature or "")
+
+    def test_one_run_without_repeats_is_told_how(self, tmp_path: Path) -> None:
+        run = evaluate(rows(2), ["support"], out=tmp_path / "run")
+        with pytest.raises(UsageError, match="--repeats"):
+            self_consistency([run])
+
+
+def test_an_item_that_takes_too_long_is_an_error_and_the_others_go_on(tmp_path: Path) -> None:
+    with StubServer(lambda call: Reply(hang=True) if "danced" in call.prompt else ok('{"stars": 3}')) as server:
+        run = evaluate(rows(3), ["stareval"], models=MODEL, out=tmp_path / "run", base_url=server.url,
+                       item_timeout=0.5)  # fmt: skip
+    assert run.manifest.counts == {"ok": 3, "error": 3}
+    assert {failure.reason for failure in run.failures()} == {
+        "took longer than the 0.5 s an item may, calls and retries together"
+    }
