@@ -139,7 +139,7 @@ def test_azures_name_for_the_limit(version: str, name: str) -> None:
 
 
 def test_azure_without_an_endpoint() -> None:
-    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT"):
+    with pytest.raises(UsageError, match=r"AZURE_OPENAI_ENDPOINT \(as in https://RESOURCE\.openai"):
         resolve("azure/mine", environ={"AZURE_OPENAI_API_KEY": KEY})
 
 

@@ -44,10 +44,12 @@ class Endpoint:
 
 
 class Variables(NamedTuple):
-    """The environment variables of an endpoint; of several `keys` the first that is set counts."""
+    """The environment variables of an endpoint; of several `keys` the first that is set counts. `example` is an
+    address as `url` should hold one."""
 
     keys: tuple[str, ...]
     url: str
+    example: str = "http://host:8000/v1"
 
 
 def named(prefix: str) -> Variables:
@@ -60,7 +62,7 @@ def find(variables: Variables, options: Options, default: str | None = None) -> 
 
     An https endpoint needs a key: one that checks none takes any word.
     """
-    base_url = address(variables.url, options, default)
+    base_url = address(variables.url, options, default, variables.example)
     variable = next((name for name in variables.keys if options.environ.get(name, "").strip()), variables.keys[0])
     key = secret(variable, options)
     if key is None and base_url.startswith("https://"):
@@ -71,11 +73,11 @@ def find(variables: Variables, options: Options, default: str | None = None) -> 
     return Endpoint(base_url, key, variable, variables.url)
 
 
-def address(variable: str, options: Options, default: str | None = None) -> str:
+def address(variable: str, options: Options, default: str | None = None, example: str = "") -> str:
     """The base URL, without a slash at its end, checked."""
     base_url = (options.base_url or options.environ.get(variable) or default or "").strip().rstrip("/")
     if not base_url:
-        raise UsageError(f"no address for this endpoint: set {variable} (as in http://host:8000/v1) or give --base-url")
+        raise UsageError(f"no address for this endpoint: set {variable} (as in {example}) or give --base-url")
     _check_url(base_url)
     return base_url
 

@@ -260,4 +260,5 @@ class Azure(OpenAICompatible):
 
 def azure(name: str, options: Options) -> Azure:
     """`azure/DEPLOYMENT`: AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_API_KEY, AZURE_OPENAI_API_VERSION (the dated API)."""
-    return Azure(name, find(Variables(("AZURE_OPENAI_API_KEY",), "AZURE_OPENAI_ENDPOINT"), options), options)
+    example = "https://RESOURCE.openai.azure.com"
+    return Azure(name, find(Variables(("AZURE_OPENAI_API_KEY",), "AZURE_OPENAI_ENDPOINT", example), options), options)
