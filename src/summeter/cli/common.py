@@ -50,6 +50,7 @@ def show_scores(run: Run) -> None:
     from rich.console import Console
 
     from summeter.report import pairs, ranking, reliabilities, trust
+    from summeter.store.run import left_out
 
     console, seed = Console(), _seed(run)
     table, compared = run.summary(seed=seed), run.pairs(seed=seed)
@@ -59,6 +60,8 @@ def show_scores(run: Run) -> None:
         console.print()
     pairs(compared, console)
     trust(reliabilities([run]), console)
+    if (cut := left_out(run.judgments())).judgments:
+        typer.echo(f"{cut}.")
     replies = run.replies()
     names = [count.judge for count in replies]
     for count in replies:

@@ -35,6 +35,7 @@ class RunHead(NamedTuple):
     wanted: int
     coverage: float | None
     verdict: str
+    left_out: str | None
 
 
 class Column(NamedTuple):

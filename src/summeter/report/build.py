@@ -23,7 +23,7 @@ from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import ALARM, gloss
 from summeter.store.manifest import JudgeEntry
-from summeter.store.run import RunFolder, counts
+from summeter.store.run import RunFolder, counts, left_out
 
 # Names that say nothing: the name of the file or folder around them says more.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
@@ -106,6 +106,7 @@ def _head(view: RunView) -> RunHead:
         ),
         wanted=total - by_status.get("skipped", 0), coverage=view.coverage,
         verdict=pair_verdict(view) if view.pairs and not len(view.table) else verdict(view),
+        left_out=str(cut) if (cut := left_out(view.judgments)).judgments else None,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from summeter.report.blocks import Card, CardScore, Deck, DeckColumn, DocumentCa
 from summeter.report.people import Votes
 from summeter.report.standing import Place, label_of
 from summeter.report.views import RunView, Source
-from summeter.report.words import gloss, kind, verdict
+from summeter.report.words import gloss, kind, told, verdict
 from summeter.scoring import COMPOSITE, Score
 from summeter.scoring.systems import FIRST
 
@@ -98,6 +98,7 @@ class DeckBuilder:
         found: list[list[tuple[int, Judgment]]] = [[] for _ in self.texts]
         for view in self.views:
             for one in view.judgments:
+                self._claim(one)
                 document, system, rival = one.target.item
                 source = self._places.get((view.place, one.judge, one.signature))
                 # A verdict on a pair stands on the cards of both.
@@ -106,6 +107,19 @@ class DeckBuilder:
                     if item is not None and source is not None:
                         found[item].append((source, one))
         return found
+
+    def _claim(self, one: Judgment) -> None:
+        """A summary's claims stand in the judgments on them; each list is put together here."""
+        name, at = one.target.list_id, one.target.index
+        if one.claim is None or name is None or at is None:
+            return
+        if name not in self.facts:
+            self.facts[name] = len(self.fact_lists)
+            self.fact_lists.append(FactList("summary", ()))
+        held = list(self.fact_lists[self.facts[name]].texts)
+        held += [""] * (at + 1 - len(held))
+        held[at] = one.claim.text
+        self.fact_lists[self.facts[name]] = FactList("summary", tuple(held))
 
     def _scores(self) -> list[list[CardScore]]:
         at = {place: number for number, place in enumerate(self.columns)}
@@ -156,7 +170,7 @@ class DeckBuilder:
             foreign = True
         return Verdict(
             source=source, aspect=one.aspect, unit=target.unit, at=target.index, facts=facts, foreign=foreign,
-            kind=kind(one), said=verdict(one, summary.system), reason=one.reason,
+            kind=kind(one), said=verdict(one, summary.system), reason=told(one),
             evidence=tuple(Evidence(span.of[0], span.start, span.end) for span in one.evidence),
         )  # fmt: skip
 

@@ -166,6 +166,14 @@ def verdict(judgment: Judgment, system: str | None = None) -> str:
     return said if value is None or value in (0, 1) else f"{said} {number(value)}"
 
 
+def told(judgment: Judgment) -> str | None:
+    """The reason, and how much of the document the judge was not shown."""
+    if not judgment.truncated_tokens:
+        return judgment.reason
+    note = f"about {judgment.truncated_tokens:,} tokens of the source were not shown to the judge"
+    return f"{judgment.reason} ({note})" if judgment.reason else note
+
+
 def _pair_verdict(judgment: Judgment, rival: str, system: str | None) -> str:
     first = system != rival
     other = rival if first else judgment.target.system

@@ -200,7 +200,7 @@ function summaryBox(card) {
 function factBoxes(card) {
   const lists = new Map();
   for (const one of card.verdicts) {
-    if (one.unit === "key_fact" && one.facts >= 0 && shown(card, one)) {
+    if ((one.unit === "key_fact" || one.unit === "claim") && one.facts >= 0 && shown(card, one)) {
       const key = `${one.source} ${one.facts}`;
       if (!lists.has(key)) lists.set(key, { facts: one.facts, source: one.source, found: [] });
       lists.get(key).found.push(one);
@@ -209,13 +209,14 @@ function factBoxes(card) {
   return [...lists.values()].map(({ facts, source, found }) => {
     const [origin, texts] = deck.facts[facts];
     const covered = found.filter((one) => one.kind === "good").length;
-    const origins = { given: "given with the data", reference: "drawn from the reference", document: "drawn from the source" };
+    const origins = { given: "given with the data", reference: "drawn from the reference", document: "drawn from the source", summary: "drawn from the summary" };
     const box = el("ul", { class: "keyfacts" });
     found.sort((a, b) => a.index - b.index).forEach((one) => box.append(fact(card, one, texts)));
     const voted = found.map((one) => voteOn(card, one)).filter(Boolean);
     const agreed = voted.filter((vote) => !differs(card, vote)).length;
     const people = voted.length ? `; people agree on ${agreed} of ${voted.length}` : "";
-    return el("div", {}, el("h4", { text: `Key facts: ${covered} of ${found.length} covered${people}` }),
+    const title = origin === "summary" ? `Claims: ${covered} of ${found.length} supported` : `Key facts: ${covered} of ${found.length} covered${people}`;
+    return el("div", {}, el("h4", { text: title }),
       el("p", { class: "small", text: `${origins[origin]}, judged by ${deck.sources[source]}` }), box);
   });
 }
@@ -249,7 +250,7 @@ function others(card) {
 function placed(card, one) {
   if (one.foreign) return false;
   if (one.unit === "pair") return true;
-  return one.unit === "sentence" || (one.unit === "key_fact" && one.facts >= 0);
+  return one.unit === "sentence" || ((one.unit === "key_fact" || one.unit === "claim") && one.facts >= 0);
 }
 
 // Verdicts on this summary beside another of the same document.

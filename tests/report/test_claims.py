@@ -1,0 +1,56 @@
+"""Claims stand on the cards with their texts; what a judge was not shown is said beside its verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from report import fake_runs as fake
+
+from summeter.records import Claim, Document, Judgment, Summary
+from summeter.report import html, page
+from summeter.store.manifest import JudgeEntry
+
+ROWS: list[fake.Row] = [
+    {"doc_id": "d", "system": system, "document": "It rained.", "summary": f"Rain, says {system}. So it is."}
+    for system in ("aster", "birch")
+]
+ENTRY = JudgeEntry(
+    name="factscore", signature="factscore|judge:a/b|v:1", model="a/b", aspects=("faithfulness",), reduce="mean",
+    file="factscore",
+)  # fmt: skip
+
+
+def check(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+    claims = [Claim(text=f"{summary.system} says rain.", span=summary.sentences[0]), Claim(text="It is so.")]
+    return [
+        fake.judgment(
+            document, summary, entry, "faithfulness", unit="claim", index=at, list_id=f"list {summary.system}",
+            value=float(at), label=at, reason="so", claim=claim, truncated_tokens=1200,
+        )
+        for at, claim in enumerate(claims)
+    ]  # fmt: skip
+
+
+def test_each_summary_has_its_claims_with_verdicts(tmp_path: Path) -> None:
+    made = page([fake.make(tmp_path / "run", ROWS, ((ENTRY, check),))])
+    assert {one.texts for one in made.deck.facts} == {
+        (f"{name} says rain.", "It is so.") for name in ("aster", "birch")
+    }
+    assert {one.origin for one in made.deck.facts} == {"summary"}
+    for card in made.deck.cards:
+        assert [(one.unit, one.at, one.said, one.foreign) for one in card.verdicts] == [
+            ("claim", 0, "unsupported", False), ("claim", 1, "supported", False),
+        ]  # fmt: skip
+        assert made.deck.facts[card.verdicts[0].facts or 0].texts[0] == f"{card.system} says rain."
+
+
+def test_what_was_not_shown_is_said(tmp_path: Path) -> None:
+    run = fake.make(tmp_path / "run", ROWS, ((ENTRY, check),))
+    made = page([run])
+    # Four judgments, of two readings of 1,200 tokens each.
+    assert made.heads[0].left_out == (
+        "4 judgments go by a document that the judge was not shown whole (about 2,400 tokens left out in all)"
+    )
+    told = made.deck.cards[0].verdicts[0].reason
+    assert told == "so (about 1,200 tokens of the source were not shown to the judge)"
+    assert "not shown whole" in html([run], tmp_path / "page.html").read_text("utf-8")
