@@ -27,7 +27,7 @@ def test_its_python_runs(page: str) -> None:
     assert len(test.examples) > 8
 
 
-@pytest.mark.parametrize("command", ["prefer", "stability", "reliability", "agree", "bias"])
+@pytest.mark.parametrize("command", ["prefer", "stability", "reliability", "agree", "bias", "reasons"])
 def test_its_options_are_those_of_the_commands(page: str, command: str) -> None:
     done = CliRunner().invoke(app, ["meta", command, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
     section = page.partition(f"## {command}\n")[2].partition("\n## ")[0]
@@ -44,7 +44,7 @@ def test_it_names_every_coefficient(page: str) -> None:
 
 @pytest.mark.parametrize(
     "name", ["agree", "agreement_draws", "ballots", "bias", "coefficients", "consistency", "grids", "overruled",
-             "prefer", "reliability", "spans", "stability", "verdicts", "wins"],
+             "prefer", "reasons", "reliability", "spans", "stability", "verdicts", "wins"],
 )  # fmt: skip
 def test_every_module_example_runs(name: str) -> None:
     assert doctest.testmod(importlib.import_module(f"summeter.meta.{name}")).failed == 0

@@ -3,7 +3,7 @@
 A judge that is asked for fluency and complains of missing facts has scored something else. Which aspects a reason
 speaks of is told by words, without a model: a list for each aspect, in our words, which a user can add to.
 Aspects that people, too, explain alike share one list (`KIN`). What such lists find and miss was measured on
-released reasons: docs/geval.md, "Reasons that speak of something else".
+released reasons: docs/meta-people.md, "reasons".
 """
 
 from __future__ import annotations
