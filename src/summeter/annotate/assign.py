@@ -57,7 +57,7 @@ def with_checks(work: Sequence[Task], checks: Checks, seen: Mapping[str, int], r
     fraction one more by lot. A check this person has `seen` never comes again.
     A check stands among the tasks of its own document where it can.
     """
-    wanted = len(work) * rate / (1 - rate)
+    wanted = round(len(work) * rate / (1 - rate), 9)
     count = int(wanted) + (rng.random() < wanted % 1)
     near_by = dict.fromkeys(task.document_id for task in work)
     pool = [one for name in near_by for one in checks.by_document.get(name, ()) if one.key not in seen]

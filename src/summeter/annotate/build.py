@@ -69,7 +69,7 @@ def made_tasks(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     work = [helper.help(one) for one in work]
     helper.learn(work)
     rate = campaign.attention.rate
-    wanted = math.ceil(len(work) * rate / (1 - rate))
+    wanted = math.ceil(round(len(work) * rate / (1 - rate), 9))  # 12 * .2 / .8 is 3, and a little more
     others = Others(tuple(sources), rng, campaign.attention.stranger)
     checks = _checks(kind, others, campaign, wanted + campaign.training.made)
     checks = [helper.help(one) for one in checks]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from summeter.annotate.folder import JUDGMENTS
 from summeter.annotate.judgments import judgments_of
@@ -12,6 +12,7 @@ from summeter.annotate.platforms.base import write_csv
 from summeter.store.atomic import write_lines, write_text
 
 if TYPE_CHECKING:
+    from summeter.annotate.campaign import Campaign
     from summeter.annotate.desk import Desk
     from summeter.annotate.platforms.base import Said
     from summeter.annotate.state import State
@@ -34,6 +35,16 @@ def write_csv_of(desk: Desk, file: Path) -> int:
     platform = platform_named(desk.campaign.platform.name)
     write_text(file, write_csv(platform.columns(), platform.rows(desk)))
     return len(desk.state.people)
+
+
+def study_of(campaign: Campaign) -> dict[str, Any]:
+    """What a platform must be told to set the study up: title, link, codes, pay, prerequisites in its own terms."""
+    platform, codes = platform_named(campaign.platform.name), campaign.codes.model_dump()
+    wanted = campaign.platform.prerequisites
+    asked = {} if wanted is None else platform.prerequisites(wanted)
+    pay = None if campaign.pay is None else campaign.pay.model_dump()
+    return {"title": campaign.title, "platform": platform.name, "link": f"/{platform.link}", "completion_codes": codes,
+            "pay": pay, **asked}  # fmt: skip
 
 
 def import_csv(desk: Desk, file: Path) -> tuple[int, int]:

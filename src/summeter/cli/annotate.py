@@ -107,15 +107,21 @@ def export(
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="People and outcomes, for the campaign's platform.")
     ] = None,
+    study: Annotated[
+        Path | None, typer.Option("--study", metavar="FILE", help="What the platform must be told, as JSON.")
+    ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="FOLDER", help="The data with the judgments, as a dataset folder.")
     ] = None,
     database: Database = None,
 ) -> None:
     """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
-    from summeter.annotate.export import write_csv_of, write_judgments
+    import json
+
+    from summeter.annotate.export import study_of, write_csv_of, write_judgments
     from summeter.annotate.folder import CampaignFolder
     from summeter.annotate.store.files import export_events
+    from summeter.store.atomic import write_text
     from summeter.store.dataset import save
 
     folder = CampaignFolder(campaign)
@@ -126,6 +132,9 @@ def export(
             typer.echo(f"{export_events(desk, events)} events written to {events}")
         if csv is not None:
             typer.echo(f"{write_csv_of(desk, csv)} people written to {csv}")
+        if study is not None:
+            write_text(study, json.dumps(study_of(folder.campaign), indent=2, ensure_ascii=False) + "\n")
+            typer.echo(f"study settings written to {study}")
         if data is not None:
             save(folder.dataset(desk), data)
             typer.echo(f"dataset written to {data}")

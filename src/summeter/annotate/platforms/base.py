@@ -13,7 +13,7 @@ from summeter.annotate.people import Names, Visitor
 from summeter.records import InputError
 
 if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
+    from summeter.annotate.campaign import Campaign, Prerequisites
     from summeter.annotate.desk import Desk
 
 Form = dict[str, Any]
@@ -46,6 +46,11 @@ class Platform(ABC):
         """Where a finished person goes: an address, or a form to send; neither where the code is all."""
         del visitor, outcome, code
         return None, None
+
+    def prerequisites(self, wanted: Prerequisites) -> Form:
+        """What the platform is told to ask of people, in its own terms."""
+        del wanted
+        return {}
 
     @abstractmethod
     def columns(self) -> Sequence[str]:

@@ -11,11 +11,13 @@ from summeter.annotate.people import PREVIEW, Names, Visitor
 from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv
 
 if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
+    from summeter.annotate.campaign import Campaign, Prerequisites
     from summeter.annotate.desk import Desk
 
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 LIVE, SANDBOX = "https://www.mturk.com", "https://workersandbox.mturk.com"
+APPROVAL, ACCEPTED, LOCALE = "000000000000000000L0", "00000000000000000040", "00000000000000000071"
+"""Mechanical Turk's own qualifications: share of assignments approved, HITs approved, locale."""
 _WORKER, _ASSIGNMENT, _STATUS = "WorkerId", "AssignmentId", "AssignmentStatus"
 
 
@@ -44,6 +46,19 @@ class MTurk(Platform):
         """The form that ends the assignment."""
         fields = {"assignmentId": visitor.session or "", "outcome": outcome, "code": code}
         return None, {"action": f"{visitor.back or LIVE}/mturk/externalSubmit", "fields": fields}
+
+    def prerequisites(self, wanted: Prerequisites) -> Form:
+        """Qualification requirements as `CreateHIT` takes them."""
+        rules: list[Form] = [
+            {"QualificationTypeId": APPROVAL, "Comparator": "GreaterThan",
+             "IntegerValues": [int(wanted.approval_above)]},
+            {"QualificationTypeId": ACCEPTED, "Comparator": "GreaterThanOrEqualTo",
+             "IntegerValues": [wanted.accepted_at_least]},
+        ]  # fmt: skip
+        if wanted.locales:
+            places = [{"Country": one} for one in wanted.locales]
+            rules.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
+        return {"qualification_requirements": rules}
 
     def columns(self) -> Sequence[str]:
         """What a batch file of results holds, with what is needed to approve or reject."""

@@ -12,7 +12,7 @@ from summeter.annotate.people import Names, Visitor
 from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv
 
 if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
+    from summeter.annotate.campaign import Campaign, Prerequisites
     from summeter.annotate.desk import Desk
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
@@ -37,6 +37,16 @@ class Prolific(Platform):
         """Back to Prolific with the outcome's code."""
         del visitor, outcome
         return f"{COMPLETE}{quote(code, safe='')}", None
+
+    def prerequisites(self, wanted: Prerequisites) -> Form:
+        """Filters as the API of studies takes them; Prolific counts approved submissions, and includes the bound."""
+        filters: list[Form] = [
+            {"filter_id": "approval_rate", "selected_range": {"lower": wanted.approval_above, "upper": 100}},
+            {"filter_id": "approval_numbers", "selected_range": {"lower": wanted.accepted_at_least}},
+        ]
+        if wanted.locales:
+            filters.append({"filter_id": "current-country-of-residence", "selected_values": list(wanted.locales)})
+        return {"filters": filters}
 
     def columns(self) -> Sequence[str]:
         """What is needed to approve, reject and pay by hand or by Prolific's bulk forms."""

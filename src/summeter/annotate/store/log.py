@@ -146,6 +146,7 @@ class EventLog(Generic[S]):
             if not self.readonly:
                 self._migrate()
             with self._engine.connect() as connection:
+                self._is_ours(connection)
                 self._catch_up(connection)
         except SQLAlchemyError as error:
             self._engine.dispose()
@@ -158,12 +159,16 @@ class EventLog(Generic[S]):
         with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
             schema.take_turn(connection)
             schema.migrate(connection)
-            table = schema.facts_table()
-            known = connection.execute(table.select().where(table.c.name == "owner")).first()
-            if known is None:
-                connection.execute(table.insert().values(name="owner", value=self._owner))
-            elif known.value != self._owner:
-                raise UsageError("this database holds the log of another campaign; give each campaign its own")
+            if not self._is_ours(connection):
+                connection.execute(schema.facts_table().insert().values(name="owner", value=self._owner))
+
+    def _is_ours(self, connection: Connection) -> bool:
+        """Whether the log is marked as this campaign's; False where nobody's mark is on it. Refuses another's."""
+        table = schema.facts_table()
+        known = connection.execute(table.select().where(table.c.name == "owner")).first()
+        if known is not None and known.value != self._owner:
+            raise UsageError("this database holds the log of another campaign; give each campaign its own")
+        return known is not None
 
     def _catch_up(self, connection: Connection) -> None:
         for event in _read(connection, self.last_seq):

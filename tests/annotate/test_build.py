@@ -1,0 +1,238 @@
+"""From a YAML to tasks: faults by field, similar sentences, machine verdicts, checks, files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from annotate import campaigns as made
+from report import fake_runs
+
+from summeter.annotate.assist import Similarity, decided, shown_verdict, top
+from summeter.annotate.build import build
+from summeter.annotate.campaign import read_campaign
+from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.people import Names, Visitor
+from summeter.annotate.platforms import PLATFORMS, platform_named
+from summeter.annotate.platforms.base import write_csv
+from summeter.records import InputError, Judgment, Span, Target, UsageError
+
+
+def faults(folder: Path, **plan: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        made.make(folder, **plan)
+    assert not (folder / "campaign").exists()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        ({"kind": "guessing"}, "plan.yaml: kind: "),
+        ({"answers_per_item": 0}, "plan.yaml: answers_per_item: "),
+        ({"answer_per_item": 3}, "plan.yaml: answer_per_item: is not known"),
+        ({"name": "a/b"}, "plan.yaml: name: use letters"),
+        ({"attention": {"rate": 0.9}}, "plan.yaml: attention.rate: "),
+        ({"platform": {"name": "mturk", "accounts": ["anna"]}}, "plan.yaml: platform: accounts are for"),
+        ({"platform": {"name": "local", "prerequisites": {}}}, "plan.yaml: platform: prerequisites are"),
+        ({"codes": {"completed": "<b>"}}, "plan.yaml: codes.completed: "),
+        ({"qualification": {"questions": [{"question": "?", "choices": ["a", "b"], "answer": 2}]}},
+         "plan.yaml: qualification.questions.0: answer is 2"),
+        ({"select": {"systems": ["s9"]}}, "plan.yaml: select.systems: the data has no system 's9'"),
+        ({"kind": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml: assistance.machine: is for"),
+        ({"training": {"items": [{"document": "d", "body": {}, "expected": {}, "feedback": ""}]}},
+         "plan.yaml: training.items.0.body: lacks"),
+    ],
+)  # fmt: skip
+def test_faults_are_named_by_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:
+    assert said in faults(tmp_path, **plan)
+
+
+def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text("name: x\nkind: [\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"plan.yaml:3: is not YAML"):
+        read_campaign(file)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        read_campaign(file)
+    file.write_text("- 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="is no mapping"):
+        read_campaign(file)
+
+
+def test_nothing_to_annotate_is_said(tmp_path: Path) -> None:
+    data = [{"doc_id": "d", "document": "One.", "summary": "Two."}]
+    with pytest.raises(UsageError, match="needs documents with key facts"):
+        made.make(tmp_path / "a", data, kind="key_fact_validation")
+    with pytest.raises(UsageError, match="at least two summaries"):
+        made.make(tmp_path / "b", data, kind="pairwise")
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    before = (folder.folder / "tasks.jsonl").read_bytes()
+    with pytest.raises(UsageError, match="not empty"):
+        build(tmp_path / "plan.yaml", folder.folder)
+    assert (folder.folder / "tasks.jsonl").read_bytes() == before
+
+
+def test_equal_plans_give_equal_tasks_and_only_the_keys_are_secret(tmp_path: Path) -> None:
+    one, two = made.make(tmp_path / "a"), made.make(tmp_path / "b")
+    assert (one.folder / "tasks.jsonl").read_bytes() == (two.folder / "tasks.jsonl").read_bytes()
+    assert one.keys != two.keys
+    assert stat.S_IMODE((one.folder / "keys.json").stat().st_mode) == 0o600
+    other = made.make(tmp_path / "c", seed=1)
+    assert [task.key for task in other.tasks.work] != [task.key for task in one.tasks.work]
+    resolved = yaml.safe_load((one.folder / "campaign.yaml").read_text(encoding="utf-8"))
+    assert all(resolved["codes"].values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("fact_verification", 12), ("key_fact_validation", 6), ("key_fact_alignment", 12), ("rating", 3),
+     ("span_highlighting", 6), ("pairwise", 3)],
+)  # fmt: skip
+def test_tasks_and_checks_by_kind(kind: str, count: int, tmp_path: Path) -> None:
+    # 3 documents, 2 systems, 2 sentences, 2 key facts a document.
+    folder = made.make(tmp_path, kind=kind, attention={"rate": 0.2})
+    tasks = folder.tasks
+    assert len(tasks.work) == count
+    assert len(tasks.checks) == -(-count // 4)  # rate .2: one check to four tasks, rounded up
+    documents = [one.document_id for one in tasks.work]
+    assert len(list(dict.fromkeys(documents))) == 1 + sum(a != b for a, b in itertools.pairwise(documents))
+
+
+def test_similar_sentences() -> None:
+    # idf over 3 sentences: cat 1 of 3, "the" 2 of 3. "the cat" is nearest to the sentence that has both.
+    near = Similarity(["the cat sat", "the dog ran", "birds sing"])
+    scores = near.scores("the cat")
+    assert scores[0] > scores[1] > scores[2] == 0
+    assert near.scores("the cat sat")[0] == pytest.approx(1)
+    assert top(scores, 0.3) == [0]  # .3 * 3 = .9, rounded up
+    assert top(scores, 1.0) == [0, 1]  # the third has nothing in common
+    assert Similarity([]).scores("x") == []
+
+
+def test_similarity_agrees_with_scikit_learn() -> None:
+    text = pytest.importorskip("sklearn.feature_extraction.text")
+    pairwise = pytest.importorskip("sklearn.metrics.pairwise")
+    sentences = ["the cat sat on the mat", "a dog ran after the cat", "birds sing at dawn"]
+    vectors = text.TfidfVectorizer(token_pattern=r"[a-z0-9]+").fit(sentences)
+    wanted = pairwise.cosine_similarity(vectors.transform(["the cat ran"]), vectors.transform(sentences))[0]
+    assert Similarity(sentences).scores("the cat ran") == pytest.approx(list(wanted), abs=1e-9)
+
+
+def test_scores_from_a_file_take_the_place_of_our_own(tmp_path: Path) -> None:
+    data = made.rows(1, 1, 1)
+    row = {"doc_id": "doc0", "text": data[0]["sentences"][0], "scores": [0, 0, 0, 1]}
+    (tmp_path / "scores.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    folder = made.make(tmp_path, data, assistance={"similar": {"scores": "scores.jsonl", "share": 0.25}})
+    assert folder.tasks.work[0].assistance == {"similar": [3], "machine": None}
+    (tmp_path / "scores.jsonl").write_text(json.dumps({**row, "scores": [1]}) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"scores.jsonl:1: scores: has 1 values for 4"):
+        made.make(tmp_path / "again", data, assistance={"similar": {"scores": "../scores.jsonl"}})
+
+
+def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path) -> None:
+    run = fake_runs.make(tmp_path / "run")
+    plan = {
+        "name": "m", "kind": "fact_verification", "data": str(run.folder / "data"), "attention": {"rate": 0.4},
+        "assistance": {"machine": {"run": "run"}},
+    }  # fmt: skip
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
+    folder = CampaignFolder(build(tmp_path / "plan.yaml", tmp_path / "campaign"))
+    said = {(one.target.document_id, one.target.system, one.target.index): one for one in run.judgments()
+            if one.aspect == "faithfulness" and one.status == "ok"}  # fmt: skip
+    shown = 0
+    for task in folder.tasks.work:
+        machine = (task.assistance or {}).get("machine")
+        judgment = said.get((task.document_id, task.system or "", task.index))
+        assert (machine is None) == (judgment is None)
+        if machine is not None and judgment is not None:
+            shown += 1
+            assert machine["verdict"] == ("supported" if judgment.label == 1 else "not_supported")
+            assert machine["reason"] == judgment.reason
+    assert shown
+    verdicts = {
+        (one.assistance or {})["machine"]["verdict"] for one in folder.tasks.checks if one.assistance["machine"]
+    }
+    assert verdicts == {"supported", "not_supported"}
+
+
+def test_verdicts_that_decide() -> None:
+    target = Target(document_id="d", system="s", unit="key_fact", index=0)
+    common = {"target": target, "aspect": "completeness", "judge": "j", "signature": "j|v:1"}
+    assert decided(Judgment(**common, label=1)) is True
+    assert decided(Judgment(**common, value=0.4)) is False
+    assert decided(Judgment(**common, value=4.0)) is None
+    with_span = Judgment(**common, label=1, evidence=(Span(of="summary", start=6, end=9),))
+    assert shown_verdict("key_fact_alignment", with_span, [(0, 5), (6, 11)]) == {"sentences": [1], "reason": None}
+
+
+def test_explicit_training_items_are_shown_and_judged(tmp_path: Path) -> None:
+    body = {"summary": {"text": "It rained.", "sentences": [[0, 10]]}, "index": 0, "sentence": "It rained.",
+            "error_types": [{"name": "entity error", "meaning": ""}]}  # fmt: skip
+    item = {"document": "It rained. We stayed.", "body": body, "expected": {"label": "supported"}, "feedback": "Yes."}
+    with made.make(tmp_path, training={"items": [item]}).open() as desk:
+        anna = made.who("anna")
+        training = desk.session(anna)["training"]
+        assert training["documents"]["d1"]["sentences"] == [[0, 10], [11, 21]]
+        task = training["tasks"][0]
+        given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
+        reply = desk.training(anna, given)
+        assert (reply["passed"], reply["feedback"], reply["stage"]) == (True, "Yes.", "work")
+
+
+def test_names_are_stable_signed_and_not_the_platforms_ids() -> None:
+    names = Names("secret")
+    one = Visitor("prolific", "5f1")
+    assert names.annotator(one) == names.annotator(Visitor("prolific", "5f1", "other", "session"))
+    assert "5f1" not in names.annotator(one)
+    assert names.visitor_of(names.cookie(one)) == one
+    assert names.visitor_of(Names("other").cookie(one)) is None
+    assert names.account_of(names.account("anna.b")) == "anna.b"
+    assert names.account_of("anna." + "0" * 32) is None
+    assert names.task("anna", "k") != names.task("ben", "k")
+
+
+def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
+    from summeter.annotate.export import import_csv, study_of, write_csv_of
+
+    turk = made.make(tmp_path / "t", platform={"name": "mturk", "prerequisites": {"locales": ["US"]}})
+    with turk.open() as desk:
+        desk.batch(Visitor("mturk", "W1", "H1", "A1"))
+        desk.return_(Visitor("mturk", "W1", "H1", "A1"))
+        assert write_csv_of(desk, tmp_path / "out.csv") == 1
+        assert (tmp_path / "out.csv").read_text().splitlines()[1].startswith("A1,H1,W1,")
+        rows = "AssignmentId,WorkerId,AssignmentStatus\nA1,W1,Approved\nA2,W2,Rejected\n"
+        (tmp_path / "in.csv").write_text(rows, encoding="utf-8")
+        for _ in range(2):
+            assert import_csv(desk, tmp_path / "in.csv") == (1, 1)
+        noted = [one for one in desk.log.events() if one.kind == "platform"]
+        assert [one.data["status"] for one in noted] == ["approved"]
+        study = study_of(desk.campaign)
+        assert study["qualification_requirements"][0] == {
+            "QualificationTypeId": "000000000000000000L0", "Comparator": "GreaterThan", "IntegerValues": [95]
+        }  # fmt: skip
+        assert study["qualification_requirements"][2]["LocaleValues"] == [{"Country": "US"}]
+        (tmp_path / "bad.csv").write_text("a,b\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"bad.csv:1: WorkerId: no such column"):
+            import_csv(desk, tmp_path / "bad.csv")
+    prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
+    with prolific.open() as desk:
+        desk.batch(Visitor("prolific", "P1", "S", "X"))
+        write_csv_of(desk, tmp_path / "out.csv")
+        (tmp_path / "in.csv").write_text("Participant id,Status\nP1,RETURNED\n", encoding="utf-8")
+        assert import_csv(desk, tmp_path / "in.csv") == (1, 0)
+        assert next(iter(desk.state.people.values())).platform == "returned"
+
+
+def test_no_cell_is_a_formula() -> None:
+    assert write_csv(("a",), iter([("=HYPERLINK(1)",), ("fine",)])) == "a\r\n'=HYPERLINK(1)\r\nfine\r\n"
+    assert all(platform_named(name).columns() for name in PLATFORMS)

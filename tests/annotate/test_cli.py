@@ -1,0 +1,86 @@
+"""The command line of campaigns, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from annotate import campaigns as made
+
+from summeter.cli.main import main
+
+
+def run(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(["annotate", *map(str, arguments)])
+    return int(end.value.code or 0)
+
+
+def test_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made.make(tmp_path, answers_per_item=1)
+    with folder.open() as desk:
+        while made.do_batch(desk, "anna"):
+            pass
+    other = tmp_path / "second"
+    assert run("new", tmp_path / "plan.yaml", "-o", other) == 0
+    assert "12 tasks of fact_verification, 1 answers each; 3 attention checks" in capsys.readouterr().out
+    assert run("status", folder.folder) == 0
+    assert "12 of 12 answers, 12 of 12 tasks complete" in capsys.readouterr().out
+    assert run("status", folder.folder, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["status"]["complete_items"] == 12
+    asked = ["--events", tmp_path / "e.jsonl", "--csv", tmp_path / "p.csv", "--study", tmp_path / "s.json",
+             "--data", tmp_path / "out"]  # fmt: skip
+    assert run("export", folder.folder, *asked) == 0
+    assert "12 judgments written" in capsys.readouterr().out
+    assert json.loads((tmp_path / "s.json").read_text())["completion_codes"]["completed"]
+    assert run("import", other, tmp_path / "e.jsonl") == 0
+    assert run("export", other, "--events", tmp_path / "f.jsonl") == 0
+    assert (tmp_path / "e.jsonl").read_bytes() == (tmp_path / "f.jsonl").read_bytes()
+
+
+def test_what_is_wrong_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made.make(tmp_path)
+    assert run("status", tmp_path) == 2
+    assert "is no campaign" in capsys.readouterr().err
+    assert run("status", folder.folder) == 2
+    assert "there is no log yet" in capsys.readouterr().err
+    assert run("new", tmp_path / "plan.yaml", "-o", folder.folder) == 2
+    assert "is not empty" in capsys.readouterr().err
+    (folder.folder / "events.sqlite").write_bytes(b"not a database at all, but long enough to look like one" * 20)
+    assert run("status", folder.folder) == 2
+    assert "is not a readable log" in capsys.readouterr().err
+    assert run("status", folder.folder, "--database", "mysql://x/y") == 2
+    assert "postgresql://USER@HOST/NAME" in capsys.readouterr().err
+    assert run("import", folder.folder, tmp_path / "plan.yaml", "--database", "postgresql://u@127.0.0.1:1/x") == 1
+    assert "the database cannot be used" in capsys.readouterr().err
+
+
+def test_another_campaigns_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = made.make(tmp_path / "a"), made.make(tmp_path / "b", made.rows(2))
+    one.open().close()
+    (two.folder / "events.sqlite").write_bytes((one.folder / "events.sqlite").read_bytes())
+    for command in (
+        ["status", two.folder],
+        ["export", two.folder],
+        ["import", two.folder, tmp_path / "a" / "plan.yaml"],
+    ):
+        assert run(*command) == 2
+        assert "the log of another campaign" in capsys.readouterr().err
+
+
+def test_without_the_extra_the_command_that_adds_it_is_named(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    code = "import sys; sys.modules['sqlalchemy'] = None; from summeter.cli.main import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "annotate", "status", str(folder.folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "pip install 'summeter[annotate]'" in done.stderr
+
+
+def test_help_stays_light() -> None:
+    code = ("import sys; from summeter.cli.main import app; "
+            "sys.exit(bool({'sqlalchemy', 'alembic', 'aiohttp'} & set(sys.modules)))")  # fmt: skip
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
