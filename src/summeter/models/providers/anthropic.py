@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request
 from summeter.models.providers import replies
+from summeter.models.providers.bounds import without_bounds
 from summeter.models.providers.endpoint import find, join, named
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.options import Options
@@ -55,7 +56,8 @@ class Anthropic(HttpLLM):
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.format == "json_schema":
-            body["output_config"] = {"format": {"type": "json_schema", "schema": request.schema_ or {}}}
+            schema = without_bounds(request.schema_ or {})
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body
 
     def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:

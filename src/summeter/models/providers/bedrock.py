@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from summeter.models.base import Completion, Message, Request, to_json
 from summeter.models.providers import replies
+from summeter.models.providers.bounds import without_bounds
 from summeter.models.providers.endpoint import Endpoint, Secret, address, secret
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.openai_compatible import schema_name
@@ -77,7 +78,8 @@ class Bedrock(HttpLLM):
         if sent := {name: value for name, value in config.items() if value is not None}:
             body["inferenceConfig"] = sent
         if request.format == "json_schema":
-            schema = {"name": schema_name(request.schema_name), "schema": to_json(request.schema_ or {})}
+            form = to_json(without_bounds(request.schema_ or {}))
+            schema = {"name": schema_name(request.schema_name), "schema": form}
             body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
         return body
 
