@@ -223,6 +223,27 @@ def test_waits_are_in_range(tries: int, asked: float | None, seed: int, first: f
         assert asked <= wait <= asked + first
 
 
+def test_waits_are_short_again_once_others_are_answered() -> None:
+    """Eight failures in a row: alone the waits grow, beside a call that is answered each time they do not."""
+
+    def most(beside: bool) -> float:
+        llm = Scripted([Rule(match="bad", error="transient", times=8), Rule(reply="fine")])
+        waits: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            waits.append(seconds)
+            if beside:
+                await retry.complete(ask("good"))
+
+        retry = Retry(llm, RetryPolicy(max_retries=8, first=1.0), rng=random.Random(3), sleep=sleep)
+        run(retry.complete(ask("bad")))
+        assert len(waits) == 8
+        return max(waits)
+
+    assert most(beside=False) > 8
+    assert most(beside=True) <= 1.0
+
+
 def test_a_wish_beyond_patience_ends_the_call() -> None:
     waits = Waits()
     llm = Scripted([Rule(error="transient", retry_after=3600.0)])

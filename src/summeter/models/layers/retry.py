@@ -15,7 +15,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class RetryPolicy(NamedTuple):
-    """Waits in seconds: before try n + 1 a draw from 0 to min(longest, first * 2**(n - 1)) ("full jitter",
+    """Waits in seconds: after n failures in a row a draw from 0 to min(longest, first * 2**(n - 1)) ("full jitter",
     Brooker, 2015), and never less than the server's Retry-After. A Retry-After above `patience` ends the call.
     """
 
@@ -32,7 +32,11 @@ class RetryPolicy(NamedTuple):
 
 
 class Retry:
-    """Asks the layer below again after a TransientError, until it answers or the retries are used up."""
+    """Asks the layer below again after a TransientError, until it answers or the retries are used up.
+
+    The waits of a call grow while nothing else is answered either. An endpoint that answers others meanwhile is not
+    down, and the failure was this try's own: the next wait is a short one again.
+    """
 
     def __init__(
         self, llm: LLM, policy: RetryPolicy | None = None, *, rng: random.Random,
@@ -43,6 +47,7 @@ class Retry:
         self._rng = rng
         self._sleep = sleep
         self._usage = usage or Usage()
+        self._answered = 0
 
     @property
     def id(self) -> str:
@@ -51,17 +56,22 @@ class Retry:
 
     async def complete(self, request: Request) -> Completion:
         """The first reply. Gives up with the last failure and the number of tries."""
-        tries = 0
+        tries = row = 0
         while True:
+            answered = self._answered
             try:
-                return await self.llm.complete(request)
+                completion = await self.llm.complete(request)
             except TransientError as error:
                 tries += 1
+                row = row + 1 if error.throttled or answered == self._answered else 1
                 asked = error.retry_after
                 if (why := self._over(tries, asked)) is not None:
                     raise TransientError(f"{error} ({why})", retry_after=asked) from error
+            else:
+                self._answered += 1
+                return completion
             self._usage.retries += 1
-            await self._sleep(self._policy.wait(tries, asked, self._rng))
+            await self._sleep(self._policy.wait(row, asked, self._rng))
 
     def _over(self, tries: int, asked: float | None) -> str | None:
         """Why there is no further try, or None."""
