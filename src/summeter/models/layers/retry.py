@@ -57,13 +57,14 @@ class Retry:
     async def complete(self, request: Request) -> Completion:
         """The first reply. Gives up with the last failure and the number of tries."""
         tries = row = 0
+        answered = self._answered
         while True:
-            answered = self._answered
             try:
                 completion = await self.llm.complete(request)
             except TransientError as error:
                 tries += 1
                 row = row + 1 if error.throttled or answered == self._answered else 1
+                answered = self._answered
                 asked = error.retry_after
                 if (why := self._over(tries, asked)) is not None:
                     raise TransientError(f"{error} ({why})", retry_after=asked) from error
