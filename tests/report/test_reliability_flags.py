@@ -49,7 +49,10 @@ def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None
         ("aster", pytest.approx(1.0), False), ("birch", pytest.approx(-1.0), True), ("cedar", None, True),
     ]  # fmt: skip
     assert "constant" in block.systems[2].words
-    assert block.said.startswith("On coherence, rts and mcq hardly go together on 2 systems of 3 (rho under 0.40")
+    assert block.said == (
+        "On coherence, rts and mcq hardly go together (rho under 0.40) on 1 of 3 systems: birch. Check the judge's "
+        "scores of that system by hand. It cannot be told of cedar."
+    )
 
 
 def test_the_tolerance_is_a_setting(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_the_tolerance_is_a_setting(tmp_path: Path) -> None:
     (block,) = reliabilities([run], tolerance=-1.0)
     assert [one.flagged for one in block.systems] == [False, False, True]
     page = html([run], tmp_path / "page.html", tolerance=-1.0).read_text("utf-8")
-    assert "rho under −1.00" in page
+    assert "Whether on coherence rts and mcq go together cannot be told of cedar." in page
 
 
 def test_page_terminal_and_markdown_say_so(tmp_path: Path) -> None:

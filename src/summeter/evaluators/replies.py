@@ -46,7 +46,9 @@ _MENDABLE = re.compile(
 _ESCAPE = re.compile(r"""\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|" """.strip(), re.DOTALL)
 _JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
-_NUMBERED = re.compile(r"(?:(?:sentence|key[ _-]?fact|fact|line|id|no|s|k)[ _.-]?)?#?0*([0-9]{1,6})\.?", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"(?:(?:sentence|claim|key[ _-]?fact|fact|line|id|no|s|k)[ _.-]?)?#?0*([0-9]{1,6})\.?", re.IGNORECASE
+)
 
 # First words of a refusal. Looked for at the start of a reply that holds no JSON.
 _REFUSAL = re.compile(

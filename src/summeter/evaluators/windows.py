@@ -81,9 +81,16 @@ def shown(
         return _beginning(document.text, cut, costs, room)
     if near is not None:
         return _passages(document.text, cut, costs, room, near)
+    views = _windows(document.text, cut, costs, room)
+    over = max(tokens(view.text) for view in views) / room
+    # Tiles are counted in whole tokens: where that added up to too little, the windows are made a little smaller.
+    return Shown(tuple(views if over <= 1 else _windows(document.text, cut, costs, int(room / over))))
+
+
+def _windows(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int) -> list[View]:
     windows = token_windows(costs, room, room // OVERLAP)
     spans = [(cut[first][0], cut[last - 1][1]) for first, last in windows]
-    return Shown(tuple(View(document.text[start:end], start) for start, end in spans))
+    return [View(text[start:end], start) for start, end in spans]
 
 
 def seen(item: Item, text: str) -> Item:

@@ -88,11 +88,22 @@ def _reliable(row: Row, tolerance: float) -> Reliable:
 
 
 def _said(title: str, names: tuple[str, str], found: Sequence[Reliable], tolerance: float) -> str:
-    flagged = [one.system for one in found if one.flagged]
-    both = f"On {title}, {names[0]} and {names[1]}"
-    if not flagged:
-        return f"{both} go together on every system (rho of at least {number(tolerance)})."
-    return (
-        f"{both} hardly go together on {count(len(flagged), 'system')} of {len(found)} (rho under {number(tolerance)}, "
-        f"or none): {', '.join(flagged)}. The judge's scores of these are to be checked by hand."
-    )
+    low = [one.system for one in found if one.flagged and one.value is not None]
+    unknown = [one.system for one in found if one.value is None]
+    both, told = f"On {title}, {names[0]} and {names[1]}", number(tolerance)
+    if not low and not unknown:
+        return f"{both} go together on every system (rho of at least {told})."
+    parts = []
+    if low:
+        which = "that system" if len(low) == 1 else "those systems"
+        parts.append(
+            f"{both} hardly go together (rho under {told}) on {len(low)} of {count(len(found), 'system')}: "
+            f"{', '.join(low)}. Check the judge's scores of {which} by hand."
+        )
+    if unknown:
+        whole = len(unknown) == len(found)
+        where = "any system" if whole else ", ".join(unknown)
+        parts.append(
+            f"{'It' if low else f'Whether on {title} {names[0]} and {names[1]} go together'} cannot be told of {where}."
+        )
+    return " ".join(parts)

@@ -33,7 +33,8 @@ _VERDICT: dict[str, Any] = {
     "properties": {
         "quote": {"type": "string", "maxLength": 300},
         "reason": {"type": "string", "maxLength": 300},
-        "supported": {"type": "string", "enum": ["yes", "no"]},
+        # No first: a dry run, which takes the first, then counts every window.
+        "supported": {"type": "string", "enum": ["no", "yes"]},
     },
     "required": ["quote", "reason", "supported"],
     "additionalProperties": False,

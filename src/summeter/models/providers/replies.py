@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from summeter.models.base import Completion, Request
-from summeter.records import AccessError, CapabilityError, ModelError, TransientError
+from summeter.records import AccessError, CapabilityError, ContextError, ModelError, TransientError
 
 # 424 is Bedrock's for a model that broke while it answered.
 TRANSIENT = frozenset({408, 409, 424, 425, 429})
@@ -123,7 +123,10 @@ def _alike(status: int, said: str, key_variable: str) -> str | None:
 
 def _refused(answer: Answer, head: str, said: str, request: Request) -> ModelError:
     if _TOO_LONG.search(said):
-        return ModelError(f"{head}. The prompt is longer than the model takes; choose a model with a longer context")
+        return ContextError(
+            f"{head}. The prompt is longer than the model takes: say how much it reads with --context TOKENS, and long "
+            "documents are read in windows (--on-overflow); or choose a model with a longer context"
+        )
     if not _FORMAT.search(said):
         for name in _PARAMETERS:
             if name in said.lower() and _sent(name, request):
