@@ -242,9 +242,7 @@ class EventLog(Generic[S]):
 def _read(connection: Connection, after: int) -> Iterator[Event]:
     import json
 
-    table = schema.events_table()
-    wanted = table.select().where(table.c.seq > after).order_by(table.c.seq)
-    for row in connection.execute(wanted.execution_options(yield_per=1000)):
+    for row in connection.execute(schema.events_after(), {"after": after}):
         parts = row._mapping  # public, whatever its name says
         yield Event(**{**parts, "data": json.loads(parts["data"])})
 

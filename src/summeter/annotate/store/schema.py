@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from summeter.records import InstallError, SummeterError, UsageError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, Table
+    from sqlalchemy import Connection, Engine, Select, Table
 
 BUSY_SECONDS = 30
 LOCK = 0x534D5452
@@ -45,6 +45,14 @@ def events_table() -> Table:
         sa.UniqueConstraint("annotator", "token"),
     )  # fmt: skip
     return made
+
+
+@cache
+def events_after() -> Select[Any]:
+    """The events with a seq above `after`, in order; made once, since every commit begins with it."""
+    table = events_table()
+    wanted = table.select().where(table.c.seq > need("sqlalchemy").bindparam("after")).order_by(table.c.seq)
+    return wanted.execution_options(yield_per=1000)
 
 
 @cache
