@@ -58,7 +58,8 @@ class VerdictForm(NamedTuple):
         """An object with one required verdict a sentence, each with what the strategy asks for, in that order."""
         if not self.wanted.category:
             return keyed(count, "verdict", {"supported": YES_NO})
-        named = {"type": "string", "enum": list(CATEGORIES[self.taxonomy])}
+        # Errors first: a dry run, which takes the first, then counts every window of a long document.
+        named = {"type": "string", "enum": sorted(CATEGORIES[self.taxonomy], key=lambda one: one == NO_ERROR)}
         quote = {"quote": text(QUOTE)} if self.wanted.quote else {}
         why = {"reason": text(REASON)} if self.wanted.reason else {}
         return keyed(count, "verdict", {**quote, **why, "category": named})
