@@ -15,6 +15,7 @@ from summeter.annotate.pay import pay_of
 from summeter.annotate.people import PREVIEW, Visitor
 from summeter.annotate.refusal import Refusal
 from summeter.annotate.store.files import export_events, import_events
+from summeter.annotate.store.log import StoreError
 from summeter.records import InputError
 from summeter.store.dataset import load, save
 
@@ -252,3 +253,23 @@ def test_two_processes_on_one_log_see_each_other(tmp_path: Path) -> None:
         assert one.state.digest() == two.state.digest()
         assert all(len(slots.counted) <= 1 for slots in one.state.items.values())
         assert sum(len(slots.counted) for slots in one.state.items.values()) == 12
+
+
+def test_what_could_not_be_stored_is_not_in_the_state_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with made.make(tmp_path).open() as desk:
+        made.do_batch(desk, "anna")
+        before = desk.state.digest()
+
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(desk.log, "_insert", full)
+            with pytest.raises(StoreError, match="nothing was stored"):
+                desk.batch(made.who("ben"))
+        desk.refresh()
+        assert desk.state.digest() == before
+        assert "ben" not in desk.state.people
+        assert desk.batch(made.who("ben"))["batch"] is not None
+    with pytest.raises(StoreError, match="closed"):
+        desk.refresh()
