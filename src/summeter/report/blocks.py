@@ -267,6 +267,7 @@ class Provenance(NamedTuple):
     replayed_from: str | None
     replay: str | None
     rebuild: str
+    taken: tuple[str, ...] = ()
 
 
 class Evidence(NamedTuple):

@@ -22,7 +22,7 @@ from summeter.report.strengths import heats, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import ALARM, gloss
-from summeter.store.manifest import JudgeEntry
+from summeter.store.manifest import JudgeEntry, ModelUsage
 from summeter.store.run import RunFolder, counts, left_out
 
 # Names that say nothing: the name of the file or folder around them says more.
@@ -150,7 +150,14 @@ def _provenance(view: RunView) -> Provenance:
         ),
         replayed_from=PurePath(manifest.replayed_from).name if manifest.replayed_from else None,
         replay=_replay(view), rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
+        taken=tuple(_taken(model, used) for model, used in manifest.usage.items()),
     )  # fmt: skip
+
+
+def _taken(model: str, used: ModelUsage) -> str:
+    """What a model took, in a line."""
+    cost = f"cost unknown ({used.reason})" if used.cost is None else f"${used.cost:,.4f}"
+    return f"{model}: {used.calls:,} calls, {used.tokens_in:,} tokens in, {used.tokens_out:,} out, {cost}"
 
 
 def _intervals(view: RunView) -> tuple[str, ...]:
