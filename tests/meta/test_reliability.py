@@ -152,7 +152,7 @@ def test_repeats_of_labels_and_other_signatures() -> None:
     found = self_consistency(runs, level="sentence", draws=PLAIN)
     row = found.one(statistic="identical")
     assert (row.value, row.n, row.missing) == (pytest.approx(2 / 3), 3, 1)
-    with pytest.raises(UsageError, match="no judge is in two"):
+    with pytest.raises(UsageError, match="no judge was asked twice"):
         self_consistency(runs[:1])
     with pytest.raises(UsageError, match="not at the level 'system'"):
         self_consistency(runs, level="system")

@@ -36,7 +36,7 @@ def test_a_fitting_reply() -> None:
     assert (answer.data, answer.status, answer.reason, answer.text) == ("12", "ok", None, "12")
     (sent,) = llm.requests
     assert answer.calls == (sent.key,)
-    assert (sent.temperature, sent.max_tokens, sent.seed, sent.draw) == (0.7, 5, 1, 4)
+    assert (sent.temperature, sent.max_tokens, sent.seed, sent.draw) == (0.7, 5, 1 + 4, 4)
     assert (sent.format, sent.schema_name, sent.schema_) == ("json_schema", "number", {"type": "integer"})
     assert sent.model == "scripted/rules"
 

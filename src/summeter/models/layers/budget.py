@@ -94,7 +94,7 @@ class Spending:
         self.llm = llm
         self._budget = budget
         self._price = price
-        self._replies = self._reply_tokens = 0
+        self._replies = self._reply_tokens = self._prompt_tokens = self._thought_tokens = 0
 
     @property
     def id(self) -> str:
@@ -106,19 +106,24 @@ class Spending:
         thought = expected(request)
 
         def now() -> Expected:
-            # This model's own replies so far are a better guide.
-            return thought._replace(tokens_out=self._reply_tokens // self._replies) if self._replies else thought
+            # What this model's calls took so far is a better guide.
+            if not self._replies:
+                return thought
+            tokens_in = round(thought.tokens_in * self._prompt_tokens / max(1, self._thought_tokens))
+            return Expected(tokens_in, self._reply_tokens // self._replies)
 
         wanted = await self._budget.reserve(lambda: self._spent(*now()))
         took = Spent()
         try:
             completion = await self.llm.complete(request)
             # An endpoint that tells no tokens is taken at the estimate.
-            tokens_in = thought.tokens_in if completion.tokens_in is None else completion.tokens_in
+            tokens_in = now().tokens_in if completion.tokens_in is None else completion.tokens_in
             tokens_out = now().tokens_out if completion.tokens_out is None else completion.tokens_out
             took = self._spent(tokens_in, tokens_out, completion.tokens_cached or 0)
             self._replies += 1
             self._reply_tokens += tokens_out
+            self._prompt_tokens += tokens_in
+            self._thought_tokens += thought.tokens_in
             return completion
         finally:
             self._budget.settle(wanted, took)
