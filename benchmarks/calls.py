@@ -6,11 +6,8 @@ reply through a form. Rounds alternate, so that a busy machine slows both; media
 
     python benchmarks/calls.py                       64 and 256 connections, 3 rounds
     python benchmarks/calls.py --calls 10000 --connections 256 --rounds 1
-    python benchmarks/calls.py --calls 2000 --rounds 1 --peers FOLDER    inspect_ai and deepeval too
 
-`--peers` makes the same number of calls with inspect_ai and deepeval, each in an environment of its own that is made in
-FOLDER with pip when it is not there; one that cannot be installed is left out, with a word. Their CPU is that of the
-whole process. `memory` is what a side grew by between a tenth of the calls and the last.
+`memory` is what a side grew by between a tenth of the calls and the last.
 """
 
 from __future__ import annotations
@@ -81,67 +78,9 @@ class Round(NamedTuple):
     grown: float = 0.0
 
 
-PEERS = {
-    "inspect_ai": (["inspect_ai", "openai"], """
-import sys, time
-from inspect_ai import Task, eval
-from inspect_ai.dataset import Sample
-from inspect_ai.model import get_model
-from inspect_ai.solver import generate
-url, calls, width, size = sys.argv[1], *map(int, sys.argv[2:5])
-words = "The council met on Tuesday and voted eleven to four for the new bridge. "
-data = [Sample(input=f"Document {n}: " + words * (size // len(words))) for n in range(calls)]
-model = get_model("openai/bench", base_url=url, api_key="none", responses_api=False)
-start, cpu = time.perf_counter(), time.process_time()
-log = eval(Task(dataset=data, solver=generate()), model=model, max_connections=width, max_samples=width,
-           display="none", log_dir=sys.argv[5], log_samples=True)[0]
-assert log.status == "success" and log.stats.model_usage, log.error
-print(time.perf_counter() - start, time.process_time() - cpu)
-"""),
-    "deepeval": (["deepeval"], """
-import asyncio, sys, time
-from deepeval.models import LocalModel
-url, calls, width, size = sys.argv[1], *map(int, sys.argv[2:5])
-words = "The council met on Tuesday and voted eleven to four for the new bridge. "
-model = LocalModel(model="bench", base_url=url, api_key="none")
-async def main():
-    numbers = iter(range(calls))
-    async def worker():
-        for n in numbers:
-            await model.a_generate(f"Document {n}: " + words * (size // len(words)))
-    await asyncio.gather(*(worker() for _ in range(width)))
-start, cpu = time.perf_counter(), time.process_time()
-asyncio.run(main())
-print(time.perf_counter() - start, time.process_time() - cpu)
-"""),
-}  # fmt: skip
-"""What pip installs, and a program that makes the calls and prints its seconds on the wall and of CPU."""
-
-
 def resident() -> float:
     """MB of this process in memory now."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**20
-
-
-def peer(name: str, folder: Path, arguments: list[str]) -> Round | str:
-    """One peer's round, or why there is none."""
-    needs, program = PEERS[name]
-    python = folder / name / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(folder / name)], check=True)
-        made = subprocess.run(
-            [python, "-m", "pip", "install", "-q", *needs], capture_output=True, text=True, check=False
-        )
-        if made.returncode:
-            return f"cannot be installed: {made.stderr.strip().splitlines()[-1]}"
-    quiet = {**os.environ, "DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "OPENAI_API_KEY": "none"}
-    with tempfile.TemporaryDirectory() as logs:
-        command = [str(python), "-c", program, *arguments, logs]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet, cwd=logs)
-    if done.returncode:
-        return f"failed: {done.stderr.strip().splitlines()[-1][:200]}"
-    wall, cpu = map(float, done.stdout.split()[-2:])
-    return Round(wall, cpu)
 
 
 def prompt_text(number: int, size: int) -> str:
@@ -207,26 +146,19 @@ async def ours(url: str, calls: int, connections: int, size: int) -> Round:
         return spent
 
 
-def measure(url: str, calls: int, connections: int, size: int, rounds: int, peers: Path | None) -> None:
+def measure(url: str, calls: int, connections: int, size: int, rounds: int) -> None:
     sides: dict[str, list[Round]] = {"bare": [], "ours": []}
     for number in range(rounds):
         for name in ("bare", "ours") if number % 2 == 0 else ("ours", "bare"):
             run = bare if name == "bare" else ours
             sides[name].append(asyncio.run(run(url, calls, connections, size)))
-    for name in PEERS if peers else ():
-        assert peers is not None
-        found = peer(name, peers, [url, str(calls), str(connections), str(size)])
-        if isinstance(found, str):
-            print(f"{connections:>11} {name:>10} {found}")
-        else:
-            sides[name] = [found]
     wall = {name: statistics.median(one.wall for one in spent) for name, spent in sides.items()}
     cpu = {name: statistics.median(one.cpu for one in spent) for name, spent in sides.items()}
     ideal = connections / DELAY
     for name, spent in sides.items():
         rate = calls / wall[name]
         print(
-            f"{connections:>11} {name:>10} {calls:>7} {rate:>9.0f} {rate / ideal:>9.1%}"
+            f"{connections:>11} {name:>5} {calls:>7} {rate:>9.0f} {rate / ideal:>9.1%}"
             f" {wall['bare'] / wall[name]:>8.1%} {cpu[name] / calls * 1000:>11.3f}"
             f" {(cpu[name] - cpu['bare']) / calls * 1000:>9.3f} {max(one.grown for one in spent):>9.1f}"
         )
@@ -239,7 +171,6 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=3000, help="calls a round")
     parser.add_argument("--prompt", type=int, default=3000, help="characters of a prompt")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--peers", type=Path, metavar="FOLDER", help="inspect_ai and deepeval too, installed in FOLDER")
     options = parser.parse_args()
     if options.serve:
         asyncio.run(serve())
@@ -248,12 +179,12 @@ def main() -> None:
         assert server.stdout is not None
         url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
         print(
-            f"{'connections':>11} {'side':>10} {'calls':>7} {'calls/s':>9} {'of ideal':>9}"
+            f"{'connections':>11} {'side':>5} {'calls':>7} {'calls/s':>9} {'of ideal':>9}"
             f" {'of bare':>8} {'CPU ms/call':>11} {'beyond':>9} {'memory':>9}"
         )
         try:
             for connections in options.connections:
-                measure(url, options.calls, connections, options.prompt, options.rounds, options.peers)
+                measure(url, options.calls, connections, options.prompt, options.rounds)
         finally:
             server.terminate()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
