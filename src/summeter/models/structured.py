@@ -61,7 +61,8 @@ class Settings(NamedTuple):
     """How a bound model is asked. None leaves a choice to the endpoint and is not sent.
 
     `format` is the strictest reply format asked for; `repair` allows the one repair turn. `context` is how many
-    tokens the model reads and writes together; `on_overflow` what becomes of a document that does not fit. `repeat` counts from 1: each repeat of an evaluator asks
+    tokens the model reads and writes together; `on_overflow` what becomes of a document that does not fit.
+    `repeat` counts from 1: each repeat of an evaluator asks
     the same questions as independent samples.
     """
 
