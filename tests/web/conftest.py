@@ -65,6 +65,7 @@ def visit(chrome: Any, request: pytest.FixtureRequest) -> Iterator[Callable[...,
                 viewport=PHONE if phone else DESKTOP, has_touch=phone, color_scheme=scheme, reduced_motion="reduce",
                 **options,
             )  # fmt: skip
+            context.set_default_timeout(15_000)
             contexts.append(context)
         page = context.new_page()
         page.forgiven = "(?!)"
