@@ -77,7 +77,7 @@ def _config(request: Request) -> dict[str, Any]:
     if request.temperature is not None:
         config["temperature"] = request.temperature
     if request.seed is not None:
-        config["seed"] = request.seed + request.draw
+        config["seed"] = request.seed
     if request.max_tokens is not None:
         config["maxOutputTokens"] = request.max_tokens
     if request.top_logprobs is not None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, TokenLogprobs
+from summeter.models.batch import BatchAPI
 from summeter.models.providers import replies
 from summeter.models.providers.endpoint import Endpoint, Variables, find, join, named
 from summeter.models.providers.http import HttpLLM
@@ -33,13 +34,14 @@ _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNO
 class Dialect:
     """What an OpenAI-compatible server calls things: the limit on new tokens, the seed, the header of the key
     (None: `Authorization: Bearer`); `extra` goes into every body; `marks`: documents are marked for the prefix cache,
-    as Anthropic has it."""
+    as Anthropic has it; `batches`: there is a Batch API."""
 
     length: str = "max_tokens"
     seed: str = "seed"
     key_header: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     marks: bool = False
+    batches: bool = False
 
 
 class OpenAICompatible(HttpLLM):
@@ -54,6 +56,16 @@ class OpenAICompatible(HttpLLM):
     def _where(self) -> URL:
         return join(self._endpoint.base_url, "chat", "completions")
 
+    def under(self, *parts: str) -> URL:
+        """An address beside that of the calls."""
+        return join(self._endpoint.base_url, *parts)
+
+    def batches(self) -> BatchAPI | None:
+        """OpenAI's own, or one of its form."""
+        from summeter.models.providers.openai_batches import OpenAIBatches
+
+        return OpenAIBatches(self) if self._dialect.batches else None
+
     def _headers(self) -> dict[str, str]:
         header, key = self._dialect.key_header, self._endpoint.key
         return super()._headers() if header is None or key is None else {header: key.reveal()}
@@ -67,7 +79,7 @@ class OpenAICompatible(HttpLLM):
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.seed is not None:
-            body[self._dialect.seed] = request.seed + request.draw
+            body[self._dialect.seed] = request.seed
         if request.max_tokens is not None:
             body[self._dialect.length] = request.max_tokens
         if request.top_logprobs is not None:
@@ -191,7 +203,7 @@ def openai(name: str, options: Options) -> OpenAICompatible:
     """`openai/MODEL`: OPENAI_API_KEY, OPENAI_BASE_URL."""
     found = find(named("OPENAI"), options, OPENAI)
     # OpenAI's own models refuse or deprecate max_tokens; other servers know nothing else.
-    dialect = Dialect(length="max_completion_tokens" if found.base_url == OPENAI else "max_tokens")
+    dialect = Dialect(length="max_completion_tokens" if found.base_url == OPENAI else "max_tokens", batches=True)
     return OpenAICompatible(f"openai/{name}", name, found, options, dialect)
 
 
@@ -201,7 +213,8 @@ def openai_api(name: str, options: Options) -> OpenAICompatible:
     prefix = re.sub(r"[^A-Za-z0-9]+", "_", server).strip("_").upper()
     if not slash or not model or not prefix:
         raise UsageError(f"model 'openai-api/{name}' is not openai-api/NAME/MODEL (NAME is a name you give the server)")
-    return OpenAICompatible(f"openai-api/{name}", model, find(named(prefix), options), options)
+    endpoint = find(named(prefix), options)
+    return OpenAICompatible(f"openai-api/{name}", model, endpoint, options, Dialect(batches=True))
 
 
 def ollama(name: str, options: Options) -> OpenAICompatible:
