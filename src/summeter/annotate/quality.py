@@ -1,0 +1,236 @@
+"""How good a campaign's answers are: agreement by domain and length with intervals, and every annotator's standing.
+
+The coefficients are those of `meta agree`; nothing is computed twice. An annotator's agreement is that with the merged
+votes of the others, as there, averaged over the aspects.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from summeter.annotate.endorsement import Case, cases, pull, share
+from summeter.annotate.judgments import judgments_of
+from summeter.annotate.state import Person
+from summeter.annotate.tasks.rating import BEST
+from summeter.meta import Draws, Selection, agree
+from summeter.meta.agree import Panel
+from summeter.meta.results import Row, Study
+from summeter.records import Judgment, Summary, UsageError
+from summeter.store.dataset import Dataset
+from summeter.store.human import RAW
+from summeter.text.ngrams import words
+
+if TYPE_CHECKING:
+    from summeter.annotate.desk import Desk
+
+Json = dict[str, Any]
+LABELS = ("alpha_nominal", "ac1", "identical")
+COEFFICIENTS = {
+    "rating": ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical"),
+    "pairwise": ("alpha_nominal", "alpha_ordinal", "identical"),
+    "span_highlighting": (*LABELS, "span_f1"),
+}
+"""What is computed for a kind of task (else LABELS); the first is the one that annotators are compared by."""
+BANDS = ("short", "medium", "long")
+ENOUGH = 0.667
+"""Alpha from here on allows tentative conclusions (Krippendorff, 2004); from .8 it is called good."""
+_DIFFERENT = " vs "
+
+
+class Standing(NamedTuple):
+    """One annotator.
+
+    `agreement` is the mean over aspects of the coefficient with the others' merged votes (`by_aspect`), None where
+    `why` says why. `pace` is the median time beside the campaign's. `endorsement` is the share of answers that say what
+    the machine says where it is wrong, of `endorsement_n`.
+    """
+
+    annotator: str
+    arm: str
+    outcome: str | None
+    excluded: bool
+    answered: int
+    checks_passed: int
+    checks_seen: int
+    seconds_median: float | None
+    pace: float | None
+    agreement: float | None
+    by_aspect: dict[str, float | None]
+    why: str | None
+    endorsement: float | None
+    endorsement_n: int
+
+    @property
+    def check_rate(self) -> float | None:
+        """The share of attention checks passed."""
+        return self.checks_passed / self.checks_seen if self.checks_seen else None
+
+    def to_json(self) -> Json:
+        """As `--json` and the page give it."""
+        return {**self._asdict(), "check_rate": self.check_rate}
+
+
+class Quality(NamedTuple):
+    """Agreement (rows of the study "agree"), annotators in order of joining, and what assistance does."""
+
+    kind: str
+    statistic: str
+    agreement: Study
+    annotators: tuple[Standing, ...]
+    assistance: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+    def headline(self) -> list[Row]:
+        """One row an aspect: the coefficient of this kind of task over all documents."""
+        return [row for row in self.agreement.where(study="agreement", statistic=self.statistic) if _whole(row)]
+
+    def to_json(self) -> Json:
+        """As `--json` and the page give it."""
+        said = [{"aspect": row.aspect, "words": in_words(row)} for row in self.headline()]
+        return {
+            "kind": self.kind, "statistic": self.statistic, "agreement": self.agreement.to_dicts(), "said": said,
+            "annotators": [one.to_json() for one in self.annotators],
+            "assistance": [row.model_dump() for row in self.assistance], "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def _whole(row: Row) -> bool:
+    return row.domain is None and "group" not in row.details
+
+
+def quality(desk: Desk, draws: Draws | None = None) -> Quality:
+    """Everything above, from the answers that count now. Raises nothing for a campaign that has just begun."""
+    kind = desk.campaign.kind
+    names = COEFFICIENTS.get(kind, LABELS)
+    notes: list[str] = []
+    try:
+        study = agreement(desk, draws)
+    except UsageError as error:
+        study, notes = Study("agree", []), [f"no agreement yet: {error}"]
+    wrong = cases(desk)
+    people = tuple(standings(desk, wrong))
+    return Quality(kind, names[0], study, people, tuple(pull(wrong)), tuple(notes))
+
+
+def agreement(desk: Desk, draws: Draws | None = None) -> Study:
+    """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
+
+    Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
+    Raises UsageError where nobody has answered yet.
+    """
+    data = panel_data(desk)
+    panel = Panel(coefficients=COEFFICIENTS.get(desk.campaign.kind, LABELS))
+    columns: list[str | None] = ["domain"] if any(one.domain for one in data.documents.values()) else []
+    if len(data.documents) >= len(BANDS):
+        columns.append("length")
+    rows: list[Row] = []
+    found = Study("agree", [])
+    for by in columns or [None]:
+        found = agree(data, select=Selection(by=by), panel=panel, draws=draws)
+        rows += [row for row in found if not (rows and _whole(row))]
+    about = {"kind": desk.campaign.kind}
+    return Study("agree", [row.model_copy(update={"details": {**row.details, **about}}) for row in rows], found.notes)
+
+
+def panel_data(desk: Desk) -> Dataset:
+    """The campaign's data with the counted answers, a column `length`, and each pair of summaries as one unit.
+
+    Raises UsageError where nobody has answered yet.
+    """
+    votes = judgments_of(desk)
+    if not votes:
+        raise UsageError("nobody has answered yet")
+    data = desk.folder.data
+    bands = _bands({name: len(words(one.text)) for name, one in data.documents.items()})
+    if desk.campaign.kind == "pairwise":
+        votes = [_as_unit(one) for one in votes]
+        items = dict.fromkeys((one.target.document_id, one.target.system) for one in votes)
+        summaries = [Summary(document_id=document, system=system, text="", splitter="none",
+                             extra={"length": bands[document]}) for document, system in items]  # fmt: skip
+    else:
+        summaries = [
+            one.model_copy(update={"extra": {**one.extra, "length": bands[one.document_id]}}) for one in data.summaries
+        ]
+    return Dataset(data.documents, summaries, {}, data.card).with_judgments(RAW, votes)
+
+
+def _as_unit(one: Judgment) -> Judgment:
+    """A choice between two summaries as a vote on the pair."""
+    target = one.target
+    name = f"{target.system}{_DIFFERENT}{target.rival}"
+    pair = target.model_copy(update={"system": name, "rival": None, "unit": "summary"})
+    return one.model_copy(update={"target": pair, "label": None})
+
+
+def _bands(lengths: dict[str, int]) -> dict[str, str]:
+    """Thirds by length; equal lengths stand in one band.
+
+    >>> _bands({"a": 5, "b": 9, "c": 7})
+    {'a': 'short', 'b': 'long', 'c': 'medium'}
+    """
+    ordered = sorted(lengths.values())
+    place = {length: ordered.index(length) * len(BANDS) // len(ordered) for length in ordered}
+    return {name: BANDS[place[length]] for name, length in lengths.items()}
+
+
+def standings(desk: Desk, wrong: list[Case] | None = None) -> list[Standing]:
+    """Every annotator, in order of joining. `wrong` are the cases of `endorsement.cases` where known already."""
+    found = cases(desk) if wrong is None else wrong
+    usual = [answer.seconds for person in desk.state.people.values() for answer in person.answers.values()]
+    middle = median(usual) if usual else None
+    agreed, why = _agreed(desk)
+    own: dict[str, list[Case]] = {}
+    for one in found:
+        own.setdefault(one.annotator, []).append(one)
+    return [
+        _standing(person, middle, agreed.get(person.annotator, {}), why, own.get(person.annotator, []))
+        for person in desk.state.people.values()
+    ]
+
+
+def _standing(
+    person: Person, middle: float | None, agreed: dict[str, float | None], why: str, own: list[Case]
+) -> Standing:  # fmt: skip
+    times = [one.seconds for one in person.answers.values()]
+    usual = median(times) if times else None
+    values = [value for aspect, value in agreed.items() if value is not None and aspect != BEST]
+    rate, n = share(own)
+    lacking = "answers of excluded people are set beside nobody's" if person.excluded else why
+    return Standing(
+        person.annotator, person.arm, person.ended, person.excluded, len(person.answers), person.checks_passed,
+        person.checks_seen, usual, usual / middle if usual is not None and middle else None,
+        fmean(values) if values else None, agreed, None if values else lacking, rate, n,
+    )  # fmt: skip
+
+
+def _agreed(desk: Desk) -> tuple[dict[str, dict[str, float | None]], str]:
+    """By annotator and aspect: the coefficient with the merged votes of the others."""
+    lacking = "no task that others answered too, or all votes are the same"
+    statistic = COEFFICIENTS.get(desk.campaign.kind, LABELS)[0]
+    try:
+        study = agree(panel_data(desk), panel=Panel(coefficients=(statistic,), each=True), draws=Draws(0))
+    except UsageError as error:
+        return {}, str(error)
+    found: dict[str, dict[str, float | None]] = {}
+    for row in study.where(study="annotator", statistic=statistic):
+        found.setdefault(row.judge or "", {})[row.aspect or ""] = row.value
+    return found, lacking
+
+
+def in_words(row: Row) -> str:
+    """A coefficient in words, by the limits that are customary for alpha (Krippendorff, 2004): .667 and .8.
+
+    >>> in_words(Row(study="agreement", statistic="alpha_nominal", value=0.02, low=-0.01, high=0.05, n=9))
+    'no better than chance'
+    """
+    if row.value is None:
+        return f"cannot be said: {row.reason}"
+    if (row.low if row.low is not None else row.value) <= 0:
+        open_ = row.high is not None and row.high >= ENOUGH
+        return "cannot be told from chance: too few documents" if open_ else "no better than chance"
+    if row.value >= 0.8:
+        return "good"
+    if row.value >= ENOUGH:
+        return "enough for tentative conclusions"
+    return "above chance, but under the customary .667"
