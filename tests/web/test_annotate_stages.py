@@ -156,7 +156,7 @@ def test_pausing_and_coming_back(site: Any, visit: Any, shot: Any) -> None:
     place = site("pairwise")
     page = visit(place.link())
     page.locator("form.task").wait_for()
-    assert page.locator("#lease").inner_text() == "60 minutes left"
+    assert page.locator("#lease").inner_text() == "60 min left"
     press(page, "a", "Enter")
     until(page, lambda: len(place.answers()) == 1)
     page.get_by_role("button", name="Pause").click()

@@ -1,5 +1,5 @@
 // The frame around every stage: the bar, notices, the instructions panel, what waits to be sent.
-import { button, byId, el, many, minutes } from "./dom.js";
+import { button, byId, el, many } from "./dom.js";
 
 export class Shell {
   constructor() {
@@ -76,7 +76,8 @@ export class Shell {
     const items = stages.map((name, index) => el("li", {
       class: index < at ? "past" : index === at ? "now" : null, "aria-current": index === at ? "step" : null, text: STAGES[name] ?? name,
     }));
-    this.bar.steps.replaceChildren(...(stages.length > 1 && at >= 0 ? items : []));
+    // At work the bar has better things to show.
+    this.bar.steps.replaceChildren(...(stages.length > 1 && at >= 0 && stage !== "work" ? items : []));
     this.bar.steps.hidden = !this.bar.steps.children.length;
   }
 
@@ -108,7 +109,7 @@ export class Shell {
     const left = this.left;
     this.bar.lease.hidden = left === null;
     if (left === null) return;
-    this.bar.lease.replaceChildren(minutes(left), el("span", { class: "wide-only", text: " left" }));
+    this.bar.lease.replaceChildren(`${Math.max(0, Math.ceil(left / 60))} min`, el("span", { class: "wide-only", text: " left" }));
     this.bar.lease.classList.toggle("short", left < 300);
     if (left < 300 && !this.warned) {
       this.warned = true;

@@ -84,7 +84,7 @@ export function qualification(app) {
   const form = el("form", { class: "narrow", novalidate: true, on: { submit: (event) => { event.preventDefault(); send(); } } },
     ...asked.map((question) => question.node), told, el("p", { class: "row" }, el("button", { type: "submit", class: "main send" }, "Send my answers"), count));
   tell();
-  const last = left === 1 ? " You have one attempt." : left ? ` You have ${left} attempts.` : "";
+  const last = left === 1 ? " You have one attempt left." : ` You have ${left} attempts left.`;
   app.shell.show("A few questions first", el("p", { class: "lead", text: `They show whether the instructions are clear. All must be right.${last}` }), form);
   app.questions(form);
 }

@@ -72,7 +72,7 @@ export default {
     }
 
     const what = (span) => [
-      el("span", { class: `chip ${span.kind === "contradicted" ? "bad" : "pad"}` }, span.kind ? words(spoken(span.kind)) : "kind?"),
+      el("span", { class: `chip ${span.kind === null ? "none" : span.kind === "contradicted" ? "bad" : "pad"}` }, span.kind ? words(spoken(span.kind)) : "kind?"),
       span.category ? el("span", { class: "chip plain-value" }, words(span.category)) : several ? el("span", { class: "chip none", text: "category?" }) : null,
     ].filter(Boolean);
 
