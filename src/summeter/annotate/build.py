@@ -18,6 +18,8 @@ from summeter.annotate.tasks.base import Kind, Misfit, Others, Source, Task, key
 from summeter.records import Document, InputError, Span, Summary, UsageError, canonical
 from summeter.store.atomic import building, write_lines, write_text
 from summeter.store.dataset import Dataset, load, save
+from summeter.store.faults import Faults
+from summeter.store.formats import format_of, read_rows
 from summeter.store.judged import list_id_of
 
 CAMPAIGN = "campaign.yaml"
@@ -111,13 +113,32 @@ def _selected(campaign: Campaign, file: Path) -> Dataset:
         for one in wanted or ():
             if one not in there:
                 raise InputError.at(file, None, f"select.{what}s", f"the data has no {what} {one!r}")
-    documents = [one for one in data.documents.values() if chosen.documents is None or one.id in chosen.documents]
+    items = None if chosen.items is None else _items(file.parent / chosen.items, data)
+    wanted_ids = None if items is None else {document for document, _ in items}
+    documents = [
+        one for one in data.documents.values()
+        if (chosen.documents is None or one.id in chosen.documents) and (wanted_ids is None or one.id in wanted_ids)
+    ]  # fmt: skip
     kept = {one.id: _split(one, campaign.language) for one in documents[: chosen.limit]}
     summaries: list[Summary] = [
         one for one in data.summaries
         if one.document_id in kept and (chosen.systems is None or one.system in chosen.systems)
+        and (items is None or (one.document_id, one.system) in items)
     ]  # fmt: skip
     return Dataset(kept, summaries, {}, data.card)
+
+
+def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
+    """The (document, system) of a file with the columns doc_id and system; each must be in the data."""
+    faults, found = Faults(str(file)), set()
+    there = {(one.document_id, one.system) for one in data.summaries}
+    for line, row in read_rows(file, faults, format_of(file, None)):
+        item = str(row.get("doc_id")), str(row.get("system"))
+        if item not in there:
+            faults.add(line, None, f"the data has no summary of document {item[0]!r} by system {item[1]!r}")
+        found.add(item)
+    faults.stop()
+    return found
 
 
 def _split(document: Document, language: str) -> Document:

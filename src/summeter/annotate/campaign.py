@@ -41,10 +41,11 @@ Names = Annotated[tuple[Named, ...], BeforeValidator(_named)]
 
 
 class Select(Record):
-    """Which part of the data is judged; `limit` counts documents."""
+    """Which part of the data is judged; `limit` counts documents, `items` is a file as `annotate plan` writes it."""
 
     systems: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
+    items: str | None = None
     limit: int | None = Field(default=None, ge=1)
 
 

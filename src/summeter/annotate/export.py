@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from summeter.annotate.aggregate import MERGED, merged_of
 from summeter.annotate.folder import JUDGMENTS
 from summeter.annotate.judgments import judgments_of
 from summeter.annotate.platforms import platform_named
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 def write_judgments(desk: Desk) -> dict[Path, int]:
     """Rebuild the views in judgments/; the number of judgments by file. Adjudicated ones only where there are any."""
-    sets = {"human.raw": judgments_of(desk), "human.adjudicated": judgments_of(desk, adjudicated=True)}
+    settled = judgments_of(desk, adjudicated=True)
+    sets = {"human.raw": judgments_of(desk), "human.adjudicated": settled, MERGED: merged_of(desk)}
     written: dict[Path, int] = {}
     for name, found in sets.items():
         if found or name == "human.raw":

@@ -98,9 +98,10 @@ class CampaignFolder:
         return {one: f"?token={names.account(one)}" for one in self.campaign.platform.accounts}
 
     def dataset(self, desk: Desk) -> Dataset:
-        """The data with what people said: the set human.raw, and human.adjudicated where there is any."""
+        """The data with what people said: human.raw, human.merged, and human.adjudicated where there is any."""
+        from summeter.annotate.aggregate import MERGED, merged_of
         from summeter.annotate.judgments import judgments_of
 
-        data = self.data.with_judgments("human.raw", judgments_of(desk))
+        data = self.data.with_judgments("human.raw", judgments_of(desk)).with_judgments(MERGED, merged_of(desk))
         settled = judgments_of(desk, adjudicated=True)
         return data.with_judgments("human.adjudicated", settled) if settled else data
