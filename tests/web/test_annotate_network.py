@@ -239,4 +239,4 @@ def test_a_browser_that_keeps_nothing_says_so_and_works(site: Any, visit: Any) -
     page.locator("#notice-memory").wait_for()
     answer(page, "a")
     until(page, lambda: len(place.answers()) == 1)
-    assert page.locator("#waiting").is_hidden()
+    until(page, lambda: page.locator("#waiting").is_hidden())

@@ -193,7 +193,7 @@ def test_going_back_and_changing_an_answer(site: Any, visit: Any) -> None:
     until(page, lambda: len(place.answers()) == 1)
     press(page, "u")
     reach(page, "1 of 3")
-    assert page.locator(".earlier").inner_text().startswith("Your answer is saved")
+    until(page, lambda: page.locator(".earlier").inner_text().startswith("Your answer is saved"))
     assert page.get_by_role("radio", name="Summary A").is_checked()
     press(page, "b", "Enter")
     systems = place.desk.letters("anna", place.desk.tasks.work[0])
