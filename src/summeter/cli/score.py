@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -47,6 +48,11 @@ Context = Annotated[
     list[str] | None,
     typer.Option("--context", metavar="[ROLE=]TOKENS", help="How much a model reads and writes in all; repeatable."),
 ]
+Batch = Annotated[
+    bool,
+    typer.Option("--batch", help="Send all calls through the vendor's batch API: half the price, within a day. "
+                 "May be stopped; the same command fetches the replies."),
+]  # fmt: skip
 OnOverflow = Annotated[
     Literal["window", "truncate", "error"],
     typer.Option("--on-overflow", help="A document that is longer: read in windows, cut, or not judged."),
@@ -85,6 +91,7 @@ def score(
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
     context: Context = None,
     on_overflow: OnOverflow = "window",
+    batch: Batch = False,
     replay: Replay = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")] = False,
     min_coverage: Coverage = 0.0,
@@ -108,7 +115,7 @@ def score(
         "timeout": timeout, "item_timeout": item_timeout, "max_retries": max_retries, "max_cost": max_cost,
         "max_tokens": max_tokens, "prices": None if prices is None else str(prices), "base_url": base_url,
         "context": contexts_of(context or [], bound),
-        "on_overflow": on_overflow,
+        "on_overflow": on_overflow, "batch": batch,
     }  # fmt: skip
     folder = out or Path("runs") / loaded.card.name
     if dry_run:
@@ -116,7 +123,8 @@ def score(
         return
     _interruptible()
     show = progress(quiet=quiet or as_json)
-    run = evaluate(loaded, names, out=folder, replay=replay, progress=show, **arguments)
+    with _batches_go_on(folder):
+        run = evaluate(loaded, names, out=folder, replay=replay, progress=show, **arguments)
     tell(run, as_json=as_json, quiet=quiet)
     if not (quiet or as_json):
         from summeter.cli.spending import run_lines
@@ -216,6 +224,23 @@ def _interruptible() -> None:
     # the signal the event loop knows how to end on, whatever a background job has inherited for it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+
+
+@contextmanager
+def _batches_go_on(folder: Path) -> Iterator[None]:
+    """Who interrupts the command does not interrupt the vendor: say what is under way there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        from summeter.store.batches import BATCHES, BatchLog, waiting_words
+
+        lines = waiting_words(BatchLog(folder / BATCHES).open)
+        for line in lines:
+            typer.echo(f"summeter: {line}", err=True)
+        if lines:
+            typer.echo("summeter: the same command, --batch included, fetches the replies; cancelling is done with the "
+                       "vendor, whose console lists batches by their ids", err=True)  # fmt: skip
+        raise
 
 
 def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *, as_json: bool) -> None:

@@ -24,7 +24,8 @@ def money(cost: float | None, reason: str | None) -> str:
 
 def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
     """A line an evaluator, and their sum."""
-    yield "Left to do (tokens are estimates; nothing was sent):"
+    how = ", in batches and at their price" if any(row.batch for row in rows) else ""
+    yield f"Left to do{how} (tokens are estimates; nothing was sent):"
     for row in rows:
         units = "pairs" if row.unit == "pair" else "summaries"
         yield f"  {_name(row.judge, row.signature)}: {row.items} {units}; {_wanted(row)}"
@@ -54,7 +55,8 @@ def run_lines(run: Run) -> Iterator[str]:
     for model, usage in manifest.usage.items():
         prices = f" at prices of {usage.priced}" if usage.priced and usage.cost else ""
         tries = f"; {usage.retries} tried again, {usage.failures} failed" if usage.retries or usage.failures else ""
-        yield f"{model}: {_taken(usage)}{prices}{tries}"
+        batched = f", {usage.batched} of the calls in batches" if usage.batched else ""
+        yield f"{model}: {_taken(usage)}{prices}{batched}{tries}"
     for judge in manifest.judges:
         used = manifest.judge_usage.get(judge.signature)
         if used is not None and used.calls and used.items:

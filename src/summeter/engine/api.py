@@ -30,12 +30,16 @@ from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import BudgetError, UsageError, first_error
+from summeter.store.batches import BATCHES, BatchLog
 from summeter.store.calls import CallStore
 from summeter.store.dataset import Dataset, load, save
 from summeter.store.journal import Journal
 from summeter.store.manifest import DataEntry, Manifest, RunStatus
 from summeter.store.run import CALLS, MANIFEST, counts, read_manifest
 from summeter.store.views import write_views
+
+IN_FLIGHT = 10_000
+"""Documents at a time where calls go in batches: each is gathered from all of them."""
 
 Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
 
@@ -74,6 +78,8 @@ async def evaluate_async(
 ) -> Run:  # fmt: skip
     """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
     plan = make_plan(data, evaluators, models, Options(**options))
+    if plan.options.batch and plan.options.item_timeout is not None and replay is None:
+        raise UsageError("--item-timeout cannot be kept with --batch: a batch may take a day; leave one of them out")
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
@@ -218,7 +224,8 @@ class _Session:
         plan, budget = self.plan, None if self.replay else self.money.budget
         if budget is not None and store is not None:
             budget.spent = spent_before(store, self.money.prices)
-        bound = _bind(plan, store, self.money, replay=self.replay)
+        log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
+        bound = _bind(plan, store, self.money, replay=self.replay, log=log, tell=self.progress.note)
         self.money.meters.update(bound.meters)
         todo = units(plan.data, plan.jobs, frozenset(self.journal.done), plan.options.limit)
         within = takewhile(lambda _: budget is None or budget.reached is None, todo)
@@ -230,7 +237,8 @@ class _Session:
                 worker = Worker(
                     plan.jobs, self.journal, toolbox(bound.llms), known, show.advance, plan.options.item_timeout
                 )
-                async for _ in (self.executor or LocalExecutor(plan.options.concurrency)).map(worker, within):
+                width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
+                async for _ in (self.executor or LocalExecutor(width)).map(worker, within):
                     pass
         finally:
             await bound.close()
@@ -249,13 +257,16 @@ def asking(options: Options, role: str) -> Settings:
     )  # fmt: skip
 
 
-def _bind(plan: Planned, store: CallStore | None, money: Spending, *, replay: bool) -> Bound:
+def _bind(
+    plan: Planned, store: CallStore | None, money: Spending, *, replay: bool, log: BatchLog | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Bound:  # fmt: skip
     options = plan.options
     retry = RetryPolicy(max_retries=options.max_retries)
     calls = CallSettings(
         base_url=options.base_url, timeout=options.timeout,
         max_connections=options.concurrency, retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm,
-        budget=money.budget, prices=money.prices,
+        budget=money.budget, prices=money.prices, batch=options.batch, batches=log, tell=tell,
     )  # fmt: skip
     bound = bind(plan.models, store, calls)
     asked = {role: BoundLLM(one.llm, asking(options, role)) for role, one in bound.llms.items()}

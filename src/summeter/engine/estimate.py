@@ -30,7 +30,8 @@ class Estimate(NamedTuple):
 
     `items` are left to judge: summaries, or pairs of them in one order each, as `unit` says. `tokens_shared` is that
     part of `tokens_in` which begins a prompt as an earlier one began, so that a provider's cache may serve it for
-    less. `cost` is in US dollars with nothing from a cache; None where a price is unknown, and `reason` says which.
+    less. `cost` is in US dollars with nothing from a cache, in `batch`es at their lower price; None where a price is
+    unknown, and `reason` says which.
     """
 
     judge: str
@@ -43,6 +44,7 @@ class Estimate(NamedTuple):
     tokens_shared: int = 0
     cost: float | None = None
     reason: str | None = None
+    batch: bool = False
 
 
 def estimate(
@@ -82,7 +84,7 @@ async def _estimate(plan: Planned, job: Job, done: frozenset[DoneKey], seen: See
     tally: Counter[str] = sum(tallies.values(), Counter())
     why = next((why for model in tallies if (why := table.why(model))), None)
     costs = [
-        price.cost(one["tokens_in"], one["tokens_out"])
+        (price.batched if plan.options.batch else price).cost(one["tokens_in"], one["tokens_out"])
         for model, one in tallies.items()
         if (price := table.of(model)) is not None
     ]
@@ -91,6 +93,7 @@ async def _estimate(plan: Planned, job: Job, done: frozenset[DoneKey], seen: See
         tokens_in=tally["tokens_in"], tokens_out=tally["tokens_out"],
         unit="pair" if job.evaluator.pairs else "summary", tokens_shared=tally["tokens_shared"],
         cost=None if why else round(sum(costs), 6), reason=why,
+        batch=plan.options.batch,
     )  # fmt: skip
 
 

@@ -25,6 +25,9 @@ class Options(Record):
     both in seconds. `max_cost` (US dollars, at the prices of the package and of the file `prices`) and `max_tokens`
     end the run before the call that would pass them; a run that is carried on counts on.
 
+    `batch` sends every call through the vendor's batch API: at half the price, within a day. The limits and timeouts
+    above are then the vendor's, all documents are in flight, and `item_timeout` cannot be kept.
+
     `context` is how many tokens the models read and write together, by role (a number alone: of all roles);
     `on_overflow` what becomes of a document that does not fit (`summeter.evaluators.windows`).
     """
@@ -44,6 +47,7 @@ class Options(Record):
     max_tokens: int | None = Field(default=None, ge=1)
     prices: str | None = None
     base_url: str | None = None
+    batch: bool = False
     context: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     on_overflow: Overflow = "window"
 
@@ -85,5 +89,6 @@ class OptionArgs(TypedDict, total=False):
     max_tokens: int | None
     prices: str | None
     base_url: str | None
+    batch: bool
     context: dict[str, int] | int
     on_overflow: Overflow

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 
 class Progress(Protocol):
-    """Told how many items there are, and of each as it ends."""
+    """Told how many items there are, of each as it ends, and in words what is waited for."""
 
     def __enter__(self) -> Self: ...
 
@@ -17,6 +17,8 @@ class Progress(Protocol):
     def start(self, total: int) -> None: ...
 
     def advance(self, *, ok: bool) -> None: ...
+
+    def note(self, text: str) -> None: ...
 
 
 class Silent:
@@ -34,6 +36,9 @@ class Silent:
     def advance(self, *, ok: bool) -> None:
         """Nobody listens."""
 
+    def note(self, text: str) -> None:
+        """Nobody listens."""
+
 
 class Bar:
     """A rich progress bar on stderr."""
@@ -45,7 +50,8 @@ class Bar:
 
         self._bar = RichProgress(
             TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"),
-            TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn(), console=Console(stderr=True),
+            TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", markup=False), console=Console(stderr=True),
         )  # fmt: skip
         self._failed = 0
 
@@ -58,12 +64,16 @@ class Bar:
 
     def start(self, total: int) -> None:
         """Show the bar."""
-        self._task = self._bar.add_task("judging", total=total, failed="")
+        self._task = self._bar.add_task("judging", total=total, failed="", note="")
 
     def advance(self, *, ok: bool) -> None:
         """One more item has ended."""
         self._failed += not ok
         self._bar.update(self._task, advance=1, failed=f"[red]{self._failed} failed" if self._failed else "")
+
+    def note(self, text: str) -> None:
+        """Said beside the bar."""
+        self._bar.update(self._task, note=text)
 
 
 def progress(*, quiet: bool = False) -> Progress:

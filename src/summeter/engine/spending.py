@@ -11,7 +11,7 @@ from typing import NamedTuple
 from summeter.engine.options import Options
 from summeter.models.layers.budget import Budget, Spent
 from summeter.models.layers.meter import Meter
-from summeter.models.prices import Prices, prices
+from summeter.models.prices import Price, Prices, prices
 from summeter.records import Judgment, UsageError
 from summeter.store.calls import CallStore, CallTokens
 from summeter.store.manifest import JudgeEntry, JudgeUsage, Manifest, ModelUsage, Taken
@@ -41,11 +41,16 @@ def spent_before(store: CallStore, table: Prices) -> Spent:
     """What the stored calls of a run took."""
     total = Spent()
     for call in store.tokens():
-        price = table.of(call.model)
+        price = _price(call, table)
         tokens = (call.tokens_in or 0, call.tokens_out or 0)
         cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0)
         total = total.plus(Spent(sum(tokens), cost))
     return total
+
+
+def _price(call: CallTokens, table: Prices) -> Price | None:
+    price = table.of(call.model)
+    return price.batched if price is not None and call.batch is not None else price
 
 
 def accounts(folder: Path, manifest: Manifest, judgments: Sequence[Judgment], session: Spending) -> Manifest:
@@ -77,6 +82,7 @@ def _by_model(
             **_taken(groups[model], table).model_dump(),
             retries=old.retries + (now.retries if now else 0), failures=old.failures + (now.failures if now else 0),
             priced=None if price is None else price.date.isoformat(),
+            batched=sum(call.batch is not None for call in groups[model]),
         )  # fmt: skip
     return found
 
@@ -99,7 +105,7 @@ def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
     why = next((why for model in dict.fromkeys(call.model for call in calls) if (why := table.why(model))), None)
     cost, untold = 0.0, 0
     for call in calls:
-        price = table.of(call.model)
+        price = _price(call, table)
         if price is None or price.free:
             continue
         untold += call.tokens_in is None or call.tokens_out is None

@@ -23,17 +23,26 @@ _SNAPSHOT = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|00\d)$")
 
 class Price(Record):
     """US dollars per million tokens: of the prompt, of prompt tokens from the provider's cache (as `input` where
-    nothing is said), of the reply; `date` is when that was so."""
+    nothing is said), of the reply; `date` is when that was so. `batch` is the share of it that a call in a batch costs:
+    half, as OpenAI and Anthropic have it for all their models."""
 
     input: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
     output: float = Field(ge=0)
+    batch: float = Field(default=0.5, ge=0, le=1)
     date: date
 
     @property
     def free(self) -> bool:
         """Whether nothing costs anything, so that tokens need not be known."""
         return self.input == self.output == 0
+
+    @property
+    def batched(self) -> Price:
+        """The price of calls in batches."""
+        cached = None if self.cached is None else self.cached * self.batch
+        update = {"input": self.input * self.batch, "output": self.output * self.batch, "cached": cached}
+        return self.model_copy(update=update)
 
     def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
         """US dollars for a call; `cached` of its `tokens_in` came from the provider's cache.

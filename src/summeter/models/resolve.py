@@ -12,9 +12,12 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from summeter.models.base import LLM
+from summeter.models.batch import Batching
+from summeter.models.layers.batches import Batches, Means
 from summeter.models.layers.budget import Budget, Spending
 from summeter.models.layers.cache import Cache
 from summeter.models.layers.formats import Formats
+from summeter.models.layers.guard import Guard
 from summeter.models.layers.limit import Gate, Limit, Limits
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.replay import Replay
@@ -23,6 +26,7 @@ from summeter.models.prices import Price, Prices
 from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import UsageError
+from summeter.store.batches import BatchLog
 from summeter.store.calls import CallStore
 
 PROVIDERS: dict[str, str] = {
@@ -130,7 +134,8 @@ def stack(
     `gate` shares one limit among several models of an endpoint.
     """
     usage = Usage()
-    limited = Limit(Formats(llm), gate or Gate(MAX_CONNECTIONS))
+    # What goes in batches has no use for a gate: it would keep all but a few from ever being gathered.
+    limited = Formats(llm) if isinstance(llm, Batches) else Limit(Formats(llm), gate or Gate(MAX_CONNECTIONS))
     below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
         below = Spending(below, budget, price)
@@ -148,7 +153,8 @@ class CallSettings:
     """How a run talks to its models: `settings` say what is asked, the rest how it is sent.
 
     `requests` and `tokens` are limits a minute for each endpoint; `budget` is what all models may spend together,
-    at the prices of `prices`.
+    at the prices of `prices`. With `batch` everything goes through the vendors' batch APIs; `batches` is the run's log
+    of them, and `tell` is told how they stand.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -161,11 +167,32 @@ class CallSettings:
     tokens: float | None = None
     budget: Budget | None = None
     prices: Prices | None = None
+    batch: bool = False
+    batches: BatchLog | None = None
+    tell: Callable[[str], None] = lambda _: None
 
     @property
     def limits(self) -> Limits:
         """What each endpoint is asked at most."""
         return Limits(self.max_connections, self.requests, self.tokens)
+
+
+def _sent(llm: LLM, calls: CallSettings) -> LLM:
+    """The model as the run reaches it: in batches or one by one. UsageError for a model that has no batches."""
+    if not calls.batch:
+        return Guard(llm, calls.batches) if calls.batches is not None and calls.batches.open else llm
+    api = llm.batches() if isinstance(llm, Batching) else None
+    if api is None:
+        raise UsageError(
+            f"{llm.id} has no batch API that summeter speaks; run without --batch, or choose a model of "
+            "openai/, anthropic/ or openai-api/"
+        )
+    return Batches(llm, api, calls.batches or BatchLog(), means=Means(tell=calls.tell))
+
+
+def _retried(calls: CallSettings) -> RetryPolicy:
+    # What failed in one batch is to go into the next one together: long waits, drawn one by one, would scatter it.
+    return calls.retry._replace(longest=1.0) if calls.batch else calls.retry
 
 
 class Bound(NamedTuple):
@@ -198,7 +225,9 @@ def bind(
         llm = resolve(model, base_url=calls.base_url, timeout=calls.timeout, max_connections=calls.max_connections)
         gate = gates.setdefault(getattr(llm, "address", llm.id), Gate(calls.limits))
         price = calls.prices.of(model) if calls.prices is not None else None
+        if calls.batch:
+            price = None if price is None else price.batched
         meters[model] = stack(
-            llm, store, retry=calls.retry, gate=gate, rng=rng, budget=calls.budget, price=price
+            _sent(llm, calls), store, retry=_retried(calls), gate=gate, rng=rng, budget=calls.budget, price=price
         )  # fmt: skip
     return Bound({role: BoundLLM(meters[model], calls.settings) for role, model in models.items()}, meters)

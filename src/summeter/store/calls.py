@@ -49,13 +49,15 @@ class Call(NamedTuple):
 
 
 class CallTokens(NamedTuple):
-    """The tokens of one stored call, None where the endpoint told none; `tokens_cached` is a part of `tokens_in`."""
+    """The tokens of one stored call, None where the endpoint told none; `tokens_cached` is a part of `tokens_in`.
+    `batch` is the id of the batch it came in, if it did."""
 
     key: str
     model: str
     tokens_in: int | None
     tokens_out: int | None
     tokens_cached: int | None
+    batch: str | None = None
 
 
 class CallStats(NamedTuple):

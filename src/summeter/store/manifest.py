@@ -76,11 +76,12 @@ class Taken(Record):
 
 class ModelUsage(Taken):
     """What one model took in all sessions of a run. `retries` are tries beyond each call's first, `failures` calls that
-    came to nothing; `priced` is the date of the price."""
+    came to nothing; `priced` is the date of the price; `batched` are the calls that were made in batches."""
 
     retries: int = 0
     failures: int = 0
     priced: str | None = None
+    batched: int = 0
 
 
 class JudgeUsage(Taken):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request
+from summeter.models.batch import BatchAPI
 from summeter.models.providers import replies
 from summeter.models.providers.bounds import without_bounds
 from summeter.models.providers.endpoint import find, join, named
@@ -38,6 +39,16 @@ class Anthropic(HttpLLM):
         # Anthropic's own clients name the address without the version.
         base = self._endpoint.base_url
         return join(base, "messages") if base.partition("?")[0].endswith("/v1") else join(base, "v1", "messages")
+
+    def under(self, *parts: str) -> URL:
+        """An address below that of the calls."""
+        return self._where().joinpath(*parts).with_query(self._where().query)
+
+    def batches(self) -> BatchAPI | None:
+        """Message Batches."""
+        from summeter.models.providers.anthropic_batches import AnthropicBatches
+
+        return AnthropicBatches(self)
 
     def _headers(self) -> dict[str, str]:
         key = self._endpoint.key

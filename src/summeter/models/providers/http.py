@@ -6,14 +6,16 @@ import asyncio
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, to_json
+from summeter.models.batch import BatchAPI
 from summeter.models.layers.loops import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.endpoint import Endpoint, proxy
 from summeter.models.providers.options import Options
+from summeter.models.providers.wire import Exchange, failed
 from summeter.records import ModelError, TransientError
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 32 * 2**20
 """The largest reply that is read. A completion has some kilobytes; whoever sends this much is no model."""
+
+UPLOAD = 900.0
+"""Seconds that a request with a whole batch may take at least."""
 
 
 class HttpLLM(ABC):
@@ -52,25 +57,13 @@ class HttpLLM(ABC):
 
     async def complete(self, request: Request) -> Completion:
         """One POST. TransientError for what may pass; CapabilityError for what the endpoint lacks; else ModelError."""
-        import aiohttp
-
         # A lone surrogate has no UTF-8, but an escape in JSON.
         body = to_json(self._payload(request)).encode("utf-8", "backslashreplace")
-        start = time.perf_counter()
-        try:
-            async with asyncio.timeout(self._options.timeout):
-                status, headers, content = await self._post(body)
-        except TimeoutError as error:
-            raise TransientError(
-                f"{self.id}: no whole reply from {self.address} within {self._options.timeout:g} s"
-            ) from error
-        except (aiohttp.ClientError, OSError) as error:
-            # What aiohttp says of an answer holds the headers sent.
-            raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
-        self._reached = True
-        seconds = round(time.perf_counter() - start, 6)
-        answer = replies.Answer(self.id, self.address, status, headers, content, seconds, self._clean)
-        if status != 200:
+        return self.read(await self._within(Exchange("POST", self._url, body), self._options.timeout), request)
+
+    def read(self, answer: replies.Answer, request: Request) -> Completion:
+        """The reply in an answer to the request; raises what the answer stands for where it is none."""
+        if answer.status != 200:
             return self._failed(answer, request)
         return replies.checked(self._completion(replies.body(answer), answer, request), request)
 
@@ -79,6 +72,59 @@ class HttpLLM(ABC):
         session = self._sessions.pop()
         if session is not None:
             await session.close()
+
+    # For batches
+
+    def batches(self) -> BatchAPI | None:
+        """The model's batch API, where the vendor is known to have one."""
+        return None
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the key."""
+        return self._endpoint.key_variable
+
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body of a call."""
+        return self._payload(request)
+
+    def under(self, *parts: str) -> URL:
+        """An address beside that of the calls (OpenAI), or below it (Anthropic)."""
+        raise NotImplementedError(f"{self.id} has no batches")
+
+    def answer(self, status: int, body: Any) -> replies.Answer:
+        """One result of a batch, as the answer it would have been alone."""
+        content = to_json(body).encode("utf-8", "backslashreplace")
+        return replies.Answer(self.id, self.address, status, {}, content, 0.0, self._clean)
+
+    async def exchange(self, sent: Exchange) -> replies.Answer:
+        """Any request, and its answer of whatever status."""
+        return await self._within(sent, max(UPLOAD, self._options.timeout))
+
+    async def lines(self, url: URL) -> AsyncIterator[bytes]:
+        """The lines of a long answer, as they come; none may be longer than a reply."""
+        import aiohttp
+
+        timeout = aiohttp.ClientTimeout(total=None, sock_read=self._options.timeout)
+        try:
+            async with self._sessions.get().get(
+                url, proxy=self._proxy, allow_redirects=False, timeout=timeout
+            ) as response:
+                if response.status != 200:
+                    said, headers = await response.content.read(MOST_BYTES >> 10), response.headers
+                    raise failed(self.answer(response.status, None)._replace(content=said, headers=headers), self)
+                held = b""
+                async for part in response.content.iter_any():
+                    *whole, held = (held + part).split(b"\n") if b"\n" in part else (held + part,)
+                    for line in whole:
+                        yield line
+                    if len(held) > MOST_BYTES:
+                        raise self._too_long()
+                yield held
+        except TimeoutError as error:
+            raise TransientError(f"{self.id}: {self.address} stopped in the middle of its results") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
 
     # A vendor's own
 
@@ -114,22 +160,42 @@ class HttpLLM(ABC):
 
     # The wire
 
-    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-        session, signed = self._sessions.get(), await self._signed(body)
-        async with session.post(
-            self._url, data=body, headers=signed, proxy=self._proxy, allow_redirects=False
-        ) as response:
+    async def _within(self, sent: Exchange, seconds: float) -> replies.Answer:
+        import aiohttp
+
+        start = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds):
+                status, headers, content = await self._send(sent)
+        except TimeoutError as error:
+            raise TransientError(f"{self.id}: no whole reply from {self.address} within {seconds:g} s") from error
+        except (aiohttp.ClientError, OSError) as error:
+            # What aiohttp says of an answer holds the headers sent.
+            raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
+        self._reached = True
+        took = round(time.perf_counter() - start, 6)
+        return replies.Answer(self.id, self.address, status, headers, content, took, self._clean)
+
+    async def _send(self, sent: Exchange) -> tuple[int, Mapping[str, str], bytes]:
+        session, signed = self._sessions.get(), await self._signed(sent.body or b"")
+        async with session.request(
+            sent.method, sent.url, data=sent.body, headers=sent.headers or signed, proxy=self._proxy,
+            allow_redirects=False,
+        ) as response:  # fmt: skip
             parts, size = [], 0
             async for part in response.content.iter_any():
                 parts.append(part)
                 size += len(part)
                 if size > MOST_BYTES:
                     response.close()
-                    raise ModelError(
-                        f"{self.id}: {self.address} sent more than {MOST_BYTES >> 20} MiB; "
-                        "no model's reply is that long. Check the base URL"
-                    )
+                    raise self._too_long()
             return response.status, response.headers, b"".join(parts)
+
+    def _too_long(self) -> ModelError:
+        return ModelError(
+            f"{self.id}: {self.address} sent more than {MOST_BYTES >> 20} MiB; "
+            "no model's reply is that long. Check the base URL"
+        )
 
     def _open(self) -> aiohttp.ClientSession:
         import aiohttp

@@ -1,0 +1,143 @@
+"""OpenAI's Batch API: a file of requests goes up, a batch is made of it, files of results come down.
+
+The shapes are those of OpenAI's reference (2026); other servers speak the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from summeter.models.base import Completion, Request, to_json
+from summeter.models.batch import BatchStatus, Tag, TooMuch
+from summeter.models.providers import replies
+from summeter.models.providers.wire import Exchange, parsed
+from summeter.records import AccessError, ModelError, TransientError
+
+if TYPE_CHECKING:
+    from summeter.models.providers.http import HttpLLM
+
+PATH = "/v1/chat/completions"
+WINDOW = "24h"
+NAME = "summeter"
+"""The metadata under which a batch carries its nonce."""
+
+_ENDED = frozenset({"completed", "expired", "cancelled"})
+_PAGE, _PAGES = 100, 10
+
+
+class OpenAIBatches:
+    """The batches of one model."""
+
+    most = 50_000
+
+    def __init__(self, llm: HttpLLM) -> None:
+        self._llm = llm
+
+    def entry(self, request: Request) -> bytes:
+        """A line of the file."""
+        line = {"custom_id": request.key, "method": "POST", "url": PATH, "body": self._llm.payload(request)}
+        return to_json(line).encode("utf-8", "backslashreplace")
+
+    async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
+        """Up with the file, then the batch."""
+        body, kind = _form(b"\n".join(entries) + b"\n", tag.nonce)
+        llm = self._llm
+        sent = Exchange("POST", llm.under("files"), body, {"Content-Type": kind})
+        file = replies.string((await parsed(llm, sent)).get("id"))
+        asked = {
+            "input_file_id": file, "endpoint": PATH, "completion_window": WINDOW, "metadata": {NAME: tag.nonce},
+        }  # fmt: skip
+        made = await parsed(llm, Exchange("POST", llm.under("batches"), json.dumps(asked).encode()))
+        return _id(made, llm)
+
+    async def status(self, batch: str) -> BatchStatus:
+        """Where it stands, and how many of its requests are done."""
+        found = await parsed(self._llm, Exchange("GET", self._llm.under("batches", batch)))
+        said = str(found.get("status"))
+        counts = replies.mapping(found.get("request_counts"))
+        done = (replies.count(counts.get("completed")) or 0) + (replies.count(counts.get("failed")) or 0)
+        words = f"{said}, {done} of {counts['total']} done" if counts.get("total") else said
+        if said == "failed":
+            return BatchStatus(words, ended=True, failure=self._turned_away(batch, found))
+        named = (replies.string(found.get(name)) for name in ("output_file_id", "error_file_id"))
+        return BatchStatus(words, said in _ENDED, None, tuple(one for one in named if one))
+
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """Of both files: that of replies and that of failures."""
+        del batch
+        for file in status.files:
+            async for line in self._llm.lines(self._llm.under("files", file, "content")):
+                if (found := result(line)) is not None:
+                    yield found
+
+    def read(self, result: dict[str, Any], request: Request) -> Completion:
+        """The reply, or what kept it from coming."""
+        response = replies.mapping(result.get("response"))
+        status, error = response.get("status_code"), replies.mapping(result.get("error"))
+        if isinstance(status, int) and response.get("body") is not None:
+            return self._llm.read(self._llm.answer(status, response["body"]), request)
+        said = " / ".join(str(error[name]) for name in ("code", "message") if error.get(name)) or "no reply in it"
+        if error.get("code") == "batch_cancelled":
+            raise cancelled(self._llm.id)
+        raise TransientError(f"{self._llm.id}: the batch gave no reply: {replies.shorten(said)}")
+
+    async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
+        """By the metadata, among the account's latest."""
+        del known
+        after = None
+        for _ in range(_PAGES):
+            query = {"limit": str(_PAGE), **({"after": after} if after else {})}
+            page = await parsed(self._llm, Exchange("GET", self._llm.under("batches").update_query(query)))
+            listed = replies.dicts(page.get("data"))
+            for one in listed:
+                if replies.mapping(one.get("metadata")).get(NAME) == tag.nonce:
+                    return _id(one, self._llm)
+            after = replies.string(listed[-1].get("id")) if listed else None
+            if not page.get("has_more") or after is None:
+                break
+        return None
+
+    def _turned_away(self, batch: str, found: dict[str, Any]) -> ModelError:
+        errors = replies.dicts(replies.mapping(found.get("errors")).get("data"))
+        said = "; ".join(" / ".join(str(one[name]) for name in ("code", "message", "line") if one.get(name))
+                         for one in errors[:5]) or "no reason given"  # fmt: skip
+        head = f"{self._llm.id}: the batch {batch} was turned away: {replies.shorten(said)}"
+        if any(one.get("code") == "token_limit_exceeded" for one in errors):
+            return TooMuch(head)
+        return AccessError(f"{head}. So would the next one be; mend that and give the same command again")
+
+
+def result(line: bytes) -> tuple[str, dict[str, Any]] | None:
+    """A line of results with its key; None where it is none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    key = found.get("custom_id") if isinstance(found, dict) else None
+    return (key, found) if isinstance(key, str) else None
+
+
+def cancelled(model: str) -> ModelError:
+    """A request of a batch that somebody called off."""
+    return ModelError(f"{model}: the batch was cancelled before this call; the same command asks again")
+
+
+def _id(made: dict[str, Any], llm: HttpLLM) -> str:
+    found = replies.string(made.get("id"))
+    if found is None:
+        raise TransientError(f"{llm.id}: {llm.address} made a batch without an id")
+    return found
+
+
+def _form(content: bytes, nonce: str) -> tuple[bytes, str]:
+    """The body of the upload (multipart/form-data, RFC 7578), and its type."""
+    border = f"summeter-{nonce}"
+    head = (
+        f'--{border}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+        f'--{border}\r\nContent-Disposition: form-data; name="file"; filename="summeter-{nonce}.jsonl"\r\n'
+        "Content-Type: application/jsonl\r\n\r\n"
+    )
+    body = b"".join((head.encode(), content, f"\r\n--{border}--\r\n".encode()))
+    return body, f"multipart/form-data; boundary={border}"

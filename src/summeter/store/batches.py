@@ -1,0 +1,129 @@
+"""What a run handed in to batch APIs, in `batches.jsonl`: written before anything is waited for, and only added to.
+
+One line an event: `submitting` (before the request), `submitted` (its id came), `ended` (its results were read; which
+of its calls failed), `withdrawn` (it never was). A batch of which only the first line is there may or may not
+have arrived.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from summeter.records import InputError
+
+BATCHES = "batches.jsonl"
+
+
+@dataclass
+class Submission:
+    """A batch as the log has it. `at` is in seconds since 1970; `failed` holds the calls that failed, by key, each with
+    the reply format that was refused, or None."""
+
+    nonce: str
+    model: str
+    address: str
+    at: float
+    keys: tuple[str, ...]
+    id: str | None = None
+    ended: bool = False
+    failed: dict[str, str | None] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its id, as far as it is known."""
+        return self.id or "of which no id came back"
+
+    @property
+    def since(self) -> str:
+        """When it was handed in, as people write it (UTC)."""
+        return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+class BatchLog:
+    """The batches of one run. `path` None keeps them in memory."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._all: dict[str, Submission] = {}
+        if path is not None and path.is_file():
+            self._read(path)
+
+    def of(self, model: str) -> list[Submission]:
+        """The batches of a model, the earliest first."""
+        return [one for one in self._all.values() if one.model == model]
+
+    @property
+    def open(self) -> list[Submission]:
+        """The batches whose results were not read."""
+        return [one for one in self._all.values() if not one.ended]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of all batches that have one."""
+        return frozenset(one.id for one in self._all.values() if one.id is not None)
+
+    def submitting(self, made: Submission) -> None:
+        """About to be handed in."""
+        fields = {"nonce": made.nonce, "model": made.model, "address": made.address, "at": made.at, "keys": made.keys}
+        self._add({"event": "submitting", **fields})
+
+    def submitted(self, nonce: str, id: str) -> None:  # noqa: A002 - as in the log
+        """It has an id."""
+        self._add({"event": "submitted", "nonce": nonce, "id": id})
+
+    def ended(self, nonce: str, failed: Mapping[str, str | None]) -> None:
+        """Its results were read."""
+        self._add({"event": "ended", "nonce": nonce, "failed": dict(failed)})
+
+    def withdrawn(self, nonce: str) -> None:
+        """It was turned away, or never arrived."""
+        self._add({"event": "withdrawn", "nonce": nonce})
+
+    def _add(self, event: dict[str, Any]) -> None:
+        self._apply(event)
+        if self._path is None:
+            return
+        with self._path.open("ab") as file:
+            file.write(json.dumps(event).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self, path: Path) -> None:
+        whole = path.read_bytes()
+        sound = whole[: whole.rfind(b"\n") + 1]
+        if len(sound) < len(whole):  # a kill while a line was being written: what it announces was not done
+            os.truncate(path, len(sound))
+        for number, line in enumerate(sound.splitlines(), 1):
+            try:
+                self._apply(json.loads(line))
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError.at(path, number, None, f"is no line of a log of batches ({error})") from error
+
+    def _apply(self, event: Mapping[str, Any]) -> None:
+        kind, nonce = event["event"], event["nonce"]
+        if kind == "submitting":
+            made = Submission(nonce, event["model"], event["address"], event["at"], tuple(event["keys"]))
+            self._all[nonce] = made
+        elif kind == "submitted":
+            self._all[nonce].id = event["id"]
+        elif kind == "ended":
+            self._all[nonce].ended = True
+            self._all[nonce].failed |= event["failed"]
+        elif kind == "withdrawn":
+            self._all.pop(nonce, None)
+        else:
+            raise ValueError(f"unknown event {kind!r}")
+
+
+def waiting_words(batches: Iterable[Submission]) -> Sequence[str]:
+    """A line for each batch that is still at the vendor's."""
+    return [
+        f"batch {one.name} ({len(one.keys)} calls to {one.model}, since {one.since}) goes on without this command"
+        for one in batches
+    ]
