@@ -7,25 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from summeter.cli import annotate_after, annotate_made
+from summeter.cli.annotate_options import Campaign, Database
 from summeter.cli.common import AsJson, print_json
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from summeter.annotate.folder import CampaignFolder
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-Campaign = Annotated[
-    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", exists=True, file_okay=False)
-]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--database", metavar="URL", envvar="SUMMETER_ANNOTATE_DATABASE",
-        help="postgresql://USER@HOST/NAME in place of the folder's SQLite file.",
-    ),
-]  # fmt: skip
 
 
 @app.callback()
@@ -85,17 +74,25 @@ def status(campaign: Campaign, database: Database = None, as_json: AsJson = Fals
     from rich.console import Console
 
     from summeter.annotate import status as figures
+    from summeter.annotate.adjudicate import disputes
     from summeter.annotate.folder import CampaignFolder
+    from summeter.annotate.quality import quality
+    from summeter.cli.annotate_show import show_quality
 
     with CampaignFolder(campaign).open(database, readonly=True) as desk:
         found = figures.status(desk, desk.state, int(time.time() * 1000), desk.log.last_seq)
         people = figures.people(desk, desk.state)
+        looked = quality(desk)
+        found["disputes"] = len(disputes(desk))
     if as_json:
-        print_json(people, status=found)
+        standing = {one.annotator: one.to_json() for one in looked.annotators}
+        print_json([{**standing[str(one["annotator"])], **one} for one in people], status=found,
+                   agreement=looked.agreement.to_dicts(), assistance=[row.model_dump() for row in looked.assistance],
+                   notes=list(looked.notes))  # fmt: skip
         return
     typer.echo("\n".join(_overview(found)))
     if people:
-        Console().print(_table(people))
+        show_quality(looked, people, Console())
 
 
 @app.command()
@@ -161,6 +158,11 @@ def import_(
             typer.echo(f"{import_events(desk, file)} events added")
 
 
+for _command in (annotate_after.adjudicate, annotate_after.exclude, annotate_after.reinstate, annotate_made.plan,
+                 annotate_made.simulate):  # fmt: skip
+    app.command()(_command)
+
+
 def _addresses(folder: CampaignFolder, address: str) -> list[str]:
     from summeter.annotate.platforms import platform_named
 
@@ -182,22 +184,9 @@ def _overview(found: dict[str, object]) -> list[str]:
         size,
         f"{found['people']} people, {found['excluded']} excluded; outcomes: {_pairs(found['outcomes'])}",
         f"attention checks: {_pairs(found['checks'])}; pay: {_pairs(found['pay'])}",
+        f"annotators differ on {found['disputes']} tasks, {found['adjudicated']} are adjudicated",
     ]
 
 
 def _pairs(found: object) -> str:
     return ", ".join(f"{key} {value}" for key, value in found.items()) if isinstance(found, dict) and found else "none"
-
-
-def _table(people: list[dict[str, object]]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    columns = ("annotator", "arm", "stage", "outcome", "answered", "batches", "checks_passed", "checks_seen",
-               "seconds_median", "excluded")  # fmt: skip
-    table = Table()
-    for name in columns:
-        table.add_column(name.replace("_", " "))
-    for one in people:
-        table.add_row(*(Text("" if one[name] is None else str(one[name])) for name in columns))
-    return table

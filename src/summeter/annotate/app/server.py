@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from summeter.annotate.app import admin
+from summeter.annotate.app import admin, after
 from summeter.annotate.app.security import CSRF, Handler, body_of, cookie_of, headers, same_origin, set_cookie
 from summeter.annotate.desk import Desk
 from summeter.annotate.people import PREVIEW, Visitor
@@ -50,6 +50,7 @@ def make_app(desk: Desk) -> web.Application:
     for path, request in WRITES.items():
         app.router.add_post(f"/api/{path}", _write(request))
     admin.add_routes(app, desk, app[PAGES].page)
+    after.add_routes(app, desk, app[PAGES].page)
     app.router.add_static("/static/", HERE / "static", follow_symlinks=False, show_index=False)
     return app
 

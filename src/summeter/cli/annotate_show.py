@@ -1,0 +1,60 @@
+"""How `annotate status` draws agreement and annotators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from summeter.annotate.quality import Quality
+    from summeter.meta.results import Row
+
+
+def show_quality(found: Quality, people: list[dict[str, Any]], console: Console) -> None:
+    """Agreement in words, then a row an annotator, then what assistance does."""
+    from summeter.annotate.quality import in_words
+
+    for row in found.headline():
+        console.print(Text(f"agreement on {row.aspect}: {row.statistic} {_number(row)}, {in_words(row)}"))
+    for note in found.notes:
+        console.print(Text(note))
+    console.print(_table(found, people))
+    for row in found.assistance:
+        console.print(Text(_assistance(row)))
+
+
+def _table(found: Quality, people: list[dict[str, Any]]) -> Table:
+    table, stages = Table(), {one["annotator"]: one["stage"] for one in people}
+    helped = bool(found.assistance)
+    heads = ["annotator", "arm", "stage", "answers", "checks", "seconds", "agreement", *["follows"] * helped, ""]
+    for name in heads:
+        table.add_column(name, justify="right" if name in {"answers", "checks", "seconds", "agreement"} else "left")
+    for one in found.annotators:
+        blind = "" if one.endorsement is None else f"{one.endorsement:.0%} of {one.endorsement_n}"
+        cells = [
+            one.annotator, one.arm, one.outcome or stages[one.annotator], str(one.answered),
+            f"{one.checks_passed}/{one.checks_seen}", "" if one.seconds_median is None else f"{one.seconds_median:.1f}",
+            "" if one.agreement is None else f"{one.agreement:.2f}", *((blind,) if helped else ()),
+            "excluded" if one.excluded else "",
+        ]  # fmt: skip
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _number(row: Row) -> str:
+    if row.value is None:
+        return "-"
+    ends = "" if row.low is None or row.high is None else f" [{row.low:.2f}, {row.high:.2f}]"
+    return f"{row.value:.2f}{ends} ({row.n} units)"
+
+
+def _assistance(row: Row) -> str:
+    where = {"checks": "attention checks", "work": "tasks", "all": "checks and tasks"}[str(row.details["tasks"])]
+    if row.statistic == "pull":
+        return f"the machine's pull on {where} where it is wrong: {_number(row)} (assisted less unassisted)"
+    seen = "saw" if row.details["arm"] == "assisted" else "did not see"
+    return f"those who {seen} its verdict say what it says on {where} where it is wrong: {_number(row)}"
