@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from summeter.models.base import NLI, Coref, Embedder, Regressor, Seq2Seq
+from summeter.models.base import NLI, Coref, Embedder, Kind, Regressor, Seq2Seq, TokenEmbedder
 from summeter.models.structured import BoundLLM
 from summeter.records import (
     Document,
@@ -60,6 +60,7 @@ class Tools:
     llms: Mapping[str, BoundLLM] = field(default_factory=dict)
     nli: NLI | None = None
     embed: Embedder | None = None
+    encoder: TokenEmbedder | None = None
     seq2seq: Seq2Seq | None = None
     coref: Coref | None = None
     regressor: Regressor | None = None
@@ -76,7 +77,8 @@ class Evaluator(BaseModel):
     """A judge: frozen settings as its own fields; class facts; two methods.
 
     `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to (`asks`:
-    those it talks to as it is set);
+    those it talks to as it is set); `kinds` says which of these take a local model, and of what kind
+    (`{"nli": "nli"}`): it is then in `Tools` under its kind; a role that is not there takes an LLM;
     `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, or
     "mean" of values); `reads_sentences` whether the splitter bears on the result (and so
     is signed); `prepares_only` marks one that derives something of documents and judges no summary;
@@ -92,6 +94,7 @@ class Evaluator(BaseModel):
     aspects: ClassVar[tuple[str, ...]]
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[tuple[str, ...]] = ()
+    kinds: ClassVar[Mapping[str, Kind]] = {}
     reduce: ClassVar[Reduce] = "share"
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False

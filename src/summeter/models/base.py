@@ -1,6 +1,9 @@
-"""Protocols of everything that answers: LLMs, and the local models (NLI, embedder, seq2seq, coreference).
+"""Protocols of everything that answers: LLMs, and the local models (NLI, embedder, encoder, seq2seq, coreference).
 
-A layer (cache, limit, retry, replay...) wraps an LLM and is an LLM.
+A layer (cache, limit, retry, replay...) wraps an LLM and is an LLM. A local model's `id` names its weights. It batches
+concurrent calls by itself: hand over as much as is at hand, in any order. What is longer than it reads is cut at the
+end and counted; who would rather not be cut asks `count` and `limit` first. An encoder (BERTScore) gives token
+states; an embedder (similarity of texts) one unit vector a text. Both give numpy arrays.
 """
 
 from __future__ import annotations
@@ -9,12 +12,16 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import pydantic_core
 from pydantic import Field
 
 from summeter.records import Record, canonical
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Role = Literal["system", "user", "assistant"]
 Format = Literal["json_schema", "json_object", "text"]
@@ -140,22 +147,75 @@ class Entailment(NamedTuple):
     contradict: float
 
 
+Kind = Literal["nli", "embed", "encoder", "seq2seq", "coref"]
+"""What a local model is: the name of its place in `Tools`."""
+
+
 class NLI(Protocol):
     """Natural-language inference over (premise, hypothesis) pairs."""
 
     @property
     def id(self) -> str: ...
 
+    @property
+    def limit(self) -> int:
+        """Tokens of a premise and a hypothesis together that the model reads, its special tokens left out."""
+        ...
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special tokens left out."""
+        ...
+
     async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]: ...
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors, one row a text."""
+    """Texts to unit vectors."""
 
     @property
     def id(self) -> str: ...
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]: ...
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Shape (texts, dimensions), rows of length 1, in the order of the texts."""
+        ...
+
+
+class TokenStates(NamedTuple):
+    """A text as an encoder sees it, special tokens included (`special` marks them).
+
+    `offsets` are (start, end) in code points of the text, (0, 0) for special tokens; `states` has shape
+    (tokens, dimensions) and is not normalised; `truncated` says that the end of the text is missing.
+    """
+
+    tokens: tuple[str, ...]
+    ids: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...]
+    special: tuple[bool, ...]
+    states: NDArray[np.float32]
+    truncated: bool = False
+
+
+class TokenEmbedder(Protocol):
+    """Texts to contextual token states (hidden states of one layer)."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def layers(self) -> int:
+        """How many layers there are; `layer` counts from 0, the input embeddings, to this, the last one."""
+        ...
+
+    async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
+        """The states of `layer` (None: the last) for each text. UsageError for a layer that is not there."""
+        ...
+
+
+class Generation(NamedTuple):
+    """How an encoder-decoder generates; None leaves it to the model's own generation config. Nothing is sampled."""
+
+    max_new_tokens: int | None = None
+    num_beams: int | None = None
 
 
 class Seq2Seq(Protocol):
@@ -164,9 +224,12 @@ class Seq2Seq(Protocol):
     @property
     def id(self) -> str: ...
 
-    async def generate(self, sources: Sequence[str]) -> list[str]: ...
+    async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]: ...
 
-    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]: ...
+    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Of each (source, target): mean over the target's tokens of ln p(token | source, tokens before), special
+        tokens that the tokenizer adds counted (BARTScore, Yuan et al., 2021, eq. 2 with equal weights); <= 0."""
+        ...
 
 
 class Coref(Protocol):
