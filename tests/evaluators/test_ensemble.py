@@ -52,6 +52,20 @@ class Says(Evaluator):
         ]  # fmt: skip
 
 
+class InWords(Evaluator):
+    """Labels the first sentence with a word, and gives no value."""
+
+    name: ClassVar[str] = "in words"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "a label in words"
+    aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
+
+    version_: str = "1"
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        return [Pen(self, item, tools.signature).ok("faithfulness", "sentence", 0, label="neutral")]
+
+
 class Of(Ensemble):
     """An ensemble of evaluators that no catalog names."""
 
@@ -62,7 +76,7 @@ class Of(Ensemble):
         return tuple(Member(one, None) for one in self.given)
 
 
-def join(*members: Says, **settings: Any) -> list[Judgment]:
+def join(*members: Evaluator, **settings: Any) -> list[Judgment]:
     ensemble = Of(given=members, **settings)
 
     async def both() -> list[Judgment]:
@@ -124,6 +138,13 @@ class TestMean:
         # Half of a's sentences are supported; b gives .9 to the whole. Mean .7; they differ by .4 of the scale.
         assert (one.target.unit, one.value) == ("summary", pytest.approx(0.7))
         assert one.confidence == pytest.approx(0.6)
+
+    def test_a_label_in_words_is_no_number(self) -> None:
+        found = join(says("a", 1), InWords(), how="mean")
+        assert [(one.status, one.value) for one in found] == [("skipped", None)]
+        assert found[0].reason == "a mean needs numbers, and in words gives none; use how=majority"
+        (voted,) = join(InWords(), InWords(version_="2"), how="majority")
+        assert (voted.label, voted.value, voted.confidence) == ("neutral", None, 1.0)
 
     def test_a_majority_without_labels_is_no_verdict(self) -> None:
         found = join(says("a", 1, 0), says("b", whole=0.9), how="majority")

@@ -268,6 +268,9 @@ def test_a_run_finds_it_and_says_what_it_did_not_show(tmp_path: Path) -> None:
     (failed,) = error.judgments()
     assert (failed.status, failed.value) == ("error", None)
     assert "--on-overflow window" in (failed.reason or "")
+    for text in ("finesure.fact_check[strategy=basic]", "geval_plus.faithfulness"):
+        # Every window here too: a made-up reply that supports the sentence would end at the first.
+        assert estimate([row], [text], **chosen)[0].calls in WINDOWS
     (planned,) = estimate([row], ["factscore[extractor=judge]"], **chosen)
     # The claims, and every window, with room for the replies on the eight claims that a dry run makes up.
     assert asked <= planned.calls <= asked + 2

@@ -62,7 +62,8 @@ class Member(NamedTuple):
 
 
 class Opinion(NamedTuple):
-    """What one member says of one unit: its judgment, or why there is none."""
+    """What one member says of one unit: its judgment, or why there is none. `value` is a share of the member's scale,
+    None also where its label is a word."""
 
     member: Member
     judgment: Judgment | None
@@ -189,8 +190,8 @@ class Ensemble(Evaluator):
 
     def _verdict(self, pen: Pen, aspect: str, key: UnitKey, opinions: Sequence[Opinion]) -> Judgment:
         unit, index, list_id = key
-        said = [one for one in opinions if one.value is not None]
-        mute = [one for one in opinions if one.value is None]
+        said = [one for one in opinions if one.status == "ok"]
+        mute = [one for one in opinions if one.status != "ok"]
         missing = "".join(f"; no verdict of {one.member.name} ({one.status}: {one.reason})" for one in mute)
         cut = [one.judgment.truncated_tokens for one in opinions if one.judgment and one.judgment.truncated_tokens]
         about: dict[str, Any] = {"list_id": list_id, "truncated_tokens": max(cut, default=None)}
@@ -204,6 +205,9 @@ class Ensemble(Evaluator):
         if voting and any(label is None for label in labels):
             why = f"a majority needs labels, and {said[labels.index(None)].member.name} gives none; use how=mean"
             return pen.failed(aspect, "skipped", why, unit, index, **about)
+        if not voting and (wordy := next((one for one in said if one.value is None), None)):
+            why = f"a mean needs numbers, and {wordy.member.name} gives none; use how=majority"
+            return pen.failed(aspect, "skipped", why, unit, index, **about)
         made = _majority(said) if voting else self._mean(said)
         reason = f"{made.pop('reason')}{missing}"
         if "label" in made and made["label"] is None:
@@ -212,7 +216,7 @@ class Ensemble(Evaluator):
 
     def _mean(self, said: Sequence[Opinion]) -> dict[str, Any]:
         low, high = self.scale
-        values = [low + (one.value or 0.0) * (high - low) for one in said]
+        values = [low + one.value * (high - low) for one in said if one.value is not None]
         apart = [abs(one - two) for one, two in combinations(values, 2)]
         shown = ", ".join(f"{one.member.name} {value:g}" for one, value in zip(said, values, strict=True))
         confidence = 1 - fmean(apart) / (high - low) if apart else None
@@ -271,8 +275,9 @@ def _of_unit(member: Member, rows: Sequence[Judgment], key: UnitKey) -> Opinion:
         status: Status = "error" if found.status == "ok" else found.status
         return Opinion(member, None, None, status, found.reason or "no judgment of this unit")
     raw = found.value if found.value is not None else found.label
-    value = float(raw) if isinstance(raw, int | float) else 0.0  # a label in words has no value, and votes
-    return Opinion(member, found, _shared(value, member.scale), "ok", "")
+    # A label in words has no value, and can only vote.
+    value = _shared(float(raw), member.scale) if isinstance(raw, int | float) else None
+    return Opinion(member, found, value, "ok", "")
 
 
 def _of_summary(member: Member, rows: Sequence[Judgment]) -> Opinion:

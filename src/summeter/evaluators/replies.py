@@ -44,6 +44,7 @@ _MENDABLE = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _ESCAPE = re.compile(r"""\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|" """.strip(), re.DOTALL)
+_FENCE = re.compile(r"```[A-Za-z0-9]*")
 _JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _NUMBERED = re.compile(
@@ -87,6 +88,7 @@ def read_reply(
     wanted: Callable[[Any], bool] | None = None,
     same: Callable[[T], object] | None = None,
     material: Sequence[str] = (),
+    wordless: bool = False,
 ) -> T:
     """The answer in a reply: `read` applied to its last complete JSON value that is `wanted`.
 
@@ -94,12 +96,14 @@ def read_reply(
     `read` validates and raises ReplyError. Earlier wanted values count too: where one of them also reads
     as a full answer, and differs (in `same`, default: at all), the reply is refused, since nothing says
     which answer was meant: a draft, an example, or a verdict planted in the text under judgment.
-    `material` is that text: JSON that stands in it word for word is a quotation and never an answer.
+    `material` is that text: JSON that stands in it word for word is a quotation and never an answer. `wordless`
+    forms leave no room for words of the judge's own, so that an honest answer may stand there too, by chance or
+    because somebody wants it unsaid: a reply that is nothing but such an object is an answer.
 
     >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
     {'1': 'no error'}
     """
-    found = values(text, wanted or is_record, material)
+    found = values(text, wanted or is_record, material, wordless=wordless)
     answer = read(found[-1])
     decision = same or (lambda one: one)
     for value in found[:-1]:
@@ -114,8 +118,11 @@ def read_reply(
     return answer
 
 
-def values(text: str, wanted: Callable[[Any], bool], material: Sequence[str] = ()) -> list[Any]:
-    """Every complete top-level JSON value of a reply that is `wanted`, in order; at least one.
+def values(
+    text: str, wanted: Callable[[Any], bool], material: Sequence[str] = (), *, wordless: bool = False
+) -> list[Any]:  # fmt: skip
+    """Every complete top-level JSON value of a reply that is `wanted`, in order; at least one. `material` and
+    `wordless` are as for `read_reply`.
 
     Raises ReplyError where there is none, where the text ends inside a value, or where a broken value
     follows the last good one (the good one might be a draft of it).
@@ -136,7 +143,7 @@ def values(text: str, wanted: Callable[[Any], bool], material: Sequence[str] = (
             fault = None
     if len(found) > MANY:
         raise ReplyError(f"the reply holds {len(found)} separate JSON values", fault="ambiguous")
-    own = _not_quoted(found, material)
+    own = _not_quoted(found, () if wordless and _is_all(found, body) else material)
     if fault:
         raise ReplyError(fault, fault="no_json")
     if found and not own:
@@ -150,6 +157,11 @@ def _not_quoted(found: Sequence[tuple[str, Any]], material: Sequence[str]) -> li
     """The values that do not stand in the material, blanks aside."""
     sources = [_squeezed(text) for text in material if "{" in text]
     return [value for text, value in found if not any(_squeezed(text) in source for source in sources)]
+
+
+def _is_all(found: Sequence[tuple[str, Any]], body: str) -> bool:
+    """Whether a reply holds one value and nothing else, fences aside."""
+    return len(found) == 1 and _squeezed(found[0][0]) == _squeezed(_FENCE.sub("", body))
 
 
 def _squeezed(text: str) -> str:

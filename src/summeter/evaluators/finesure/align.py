@@ -177,6 +177,7 @@ def _read(text: str, item: Item, facts: KeyFacts) -> tuple[Match, ...]:
         text,
         lambda value: matches(value, len(facts.facts), len(item.sentences)),
         material=(item.summary.text, *facts.texts),
+        wordless=True,
     )
 
 

@@ -126,6 +126,7 @@ class FactCheck(Evaluator):
             lambda value: self._form.read(value, item.sentences),
             same=lambda found: [(verdict.supported, verdict.category) for verdict in found],
             material=(item.document.text, item.summary.text),
+            wordless=not self._form.wanted.reason,
         )
 
     def _written(

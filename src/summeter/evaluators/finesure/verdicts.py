@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, Literal, NamedTuple
 
-from summeter.evaluators.finesure.answers import REASON, YES_NO, field, keyed, reason, text, yes
+from summeter.evaluators.finesure.answers import REASON, field, keyed, reason, text, yes
 from summeter.evaluators.finesure.taxonomy import CATEGORIES, NO_ERROR, Taxonomy, category
 from summeter.evaluators.replies import choice, clean, entries, show
 from summeter.records import ReplyError
@@ -56,9 +56,9 @@ class VerdictForm(NamedTuple):
 
     def schema(self, count: int) -> dict[str, Any]:
         """An object with one required verdict a sentence, each with what the strategy asks for, in that order."""
+        # No, and errors, first: a dry run, which takes the first, then counts every window of a long document.
         if not self.wanted.category:
-            return keyed(count, "verdict", {"supported": YES_NO})
-        # Errors first: a dry run, which takes the first, then counts every window of a long document.
+            return keyed(count, "verdict", {"supported": {"type": "string", "enum": ["no", "yes"]}})
         named = {"type": "string", "enum": sorted(CATEGORIES[self.taxonomy], key=lambda one: one == NO_ERROR)}
         quote = {"quote": text(QUOTE)} if self.wanted.quote else {}
         why = {"reason": text(REASON)} if self.wanted.reason else {}

@@ -111,7 +111,9 @@ class ScoreForm(AspectJudge):
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The whole score from 1 to 5: in JSON, or a reply that is nothing else."""
-        return reading.verdict(text, _from_json, lambda body: _whole(reading.alone(body)), material)
+        return reading.verdict(
+            text, _from_json, lambda body: _whole(reading.alone(body)), material, wordless=True
+        )  # fmt: skip
 
     def released(self, text: str) -> Verdict:
         """The number a reply begins with, as the released script takes it; that reads nothing as 0, which is no

@@ -23,7 +23,7 @@ from summeter.records import Item, Judgment, ReplyError
 FAITHFULNESS = "faithfulness"
 TEMPLATE = "geval_plus_faithfulness"
 REPLY_TOKENS = 12  # a sentence
-LABELS = {"yes": 1, "no": 0}
+LABELS = {"no": 0, "yes": 1}  # no first: a dry run, which takes the first, then counts every window
 
 
 class GEvalPlusFaithfulness(Evaluator):
@@ -114,7 +114,7 @@ def schema(count: int) -> dict[str, Any]:
 def _read(text: str, item: Item) -> tuple[int, ...]:
     count = len(item.sentences)
     material = (item.document.text, item.summary.text)
-    return read_reply(text, lambda value: _labels(value, count), material=material)
+    return read_reply(text, lambda value: _labels(value, count), material=material, wordless=True)
 
 
 def _labels(value: Any, count: int) -> tuple[int, ...]:

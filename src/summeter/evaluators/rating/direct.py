@@ -51,7 +51,9 @@ class DirectAssessment(AspectJudge):
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The one score named; a whole number that stands alone will do."""
-        return reading.verdict(text, _from_json, lambda body: Verdict(_named(body, material)), material)
+        return reading.verdict(
+            text, _from_json, lambda body: Verdict(_named(body, material)), material, wordless=True
+        )  # fmt: skip
 
 
 def _from_json(value: Mapping[str, Any]) -> Verdict:
@@ -66,9 +68,7 @@ def _from_json(value: Mapping[str, Any]) -> Verdict:
 def _named(body: str, material: Sequence[str]) -> float:
     if bare := _BARE.fullmatch(body):
         return _whole(bare)
-    known = [text.casefold() for text in material]
-    found = [one for one in _NAMED.finditer(body) if not any(one.group().casefold() in text for text in known)]
-    values = {_whole(one) for one in found}
+    values = {_whole(one) for one in reading.own(_NAMED.finditer(body), material)}
     if len(values) != 1:
         if values:
             raise ReplyError("the reply names more than one score", fault="ambiguous")

@@ -85,7 +85,7 @@ class HeadToHead(AspectJudge):
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The one letter answered, where what follows does not gainsay it."""
-        return reading.verdict(text, _from_json, _from_text, material)
+        return reading.verdict(text, _from_json, _from_text, material, wordless=True)
 
     def released(self, text: str) -> Verdict:
         """The verdict by the released rules: whatever cannot be read is a tie."""

@@ -34,7 +34,7 @@ class MultipleChoice(AspectJudge):
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The value of the one letter answered."""
         return reading.verdict(
-            text, _from_json, lambda body: _valued(reading.letter_in(body, LETTERS).letter), material
+            text, _from_json, lambda body: _valued(reading.letter_in(body, LETTERS).letter), material, wordless=True
         )
 
     def released(self, text: str) -> Verdict:

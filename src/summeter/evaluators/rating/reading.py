@@ -61,6 +61,7 @@ _LETTER = re.compile(
     (?P<mark>[\s*_"'`”]*(?:[)\].:,]|\s[–—-]\s)[\s*_"'`”)\]]*+|[*_"'`”]*+\s*\n|[\s*_"'`”]*$) """,
     re.IGNORECASE | re.VERBOSE,
 )
+_QUOTATION = re.compile(r"""["][^"]*["]|“[^”]*”|„[^“”]*[“”]|«[^»]*»""")
 _OTHER = re.compile(r"(?<![\w'’#.-])(?:[B-E](?![\w'’.])|[A-E][).:](?!\w))")
 
 
@@ -73,19 +74,19 @@ class Letter(NamedTuple):
 
 def verdict(
     text: str, from_json: Callable[[Mapping[str, Any]], Verdict], from_text: Callable[[str], Verdict],
-    material: Sequence[str] = (),
+    material: Sequence[str] = (), *, wordless: bool = False,
 ) -> Verdict:  # fmt: skip
     """The verdict in a reply: from its JSON where it holds a brace, else from its text.
 
     `from_json` is given an object with keys in lower case. JSON that stands word for word in `material`, the
-    texts under judgment, is a quotation. Raises ReplyError, of kind "refused" where a text without a verdict
-    begins as refusals do.
+    texts under judgment, is a quotation (`wordless`: see `read_reply`). Raises ReplyError, of kind "refused" where
+    a text without a verdict begins as refusals do.
     """
     body = answer_text(text)
     if "{" in body:
         return read_reply(
             text, lambda value: from_json(_keys(value)), wanted=_is_filled, same=lambda found: found.value,
-            material=material,
+            material=material, wordless=wordless,
         )  # fmt: skip
     if not body:
         raise ReplyError("the reply is empty", fault="no_json")
@@ -105,7 +106,10 @@ def _keys(value: Any) -> dict[str, Any]:
     value = unwrap(value)
     if not isinstance(value, dict):
         raise ReplyError(f"expected an object, got {show(value)}")
-    return {choice(key) or key: entry for key, entry in value.items()}
+    found = {choice(key) or key: entry for key, entry in value.items()}
+    if len(found) < len(value):
+        raise ReplyError("a field is given twice, in letters of different case", fault="ambiguous")
+    return found
 
 
 def field(value: Mapping[str, Any], name: str) -> Any:
@@ -143,7 +147,7 @@ def score_in(text: str, material: Sequence[str] = ()) -> float:
     >>> score_in("Well written, but dull. Score: 4/5.")
     4.0
     """
-    return _only(text, _unquoted([*_SCORE.finditer(text), *_OUT.finditer(text)], material), "score")
+    return _only(text, own([*_SCORE.finditer(text), *_OUT.finditer(text)], material), "score")
 
 
 def stars_in(text: str, material: Sequence[str] = ()) -> float:
@@ -155,7 +159,7 @@ def stars_in(text: str, material: Sequence[str] = ()) -> float:
     """
     if bare := _BARE.fullmatch(text):
         return _only(text, [bare], "number of stars")
-    return _only(text, _unquoted(_STARS.finditer(text), material), "number of stars")
+    return _only(text, own(_STARS.finditer(text), material), "number of stars")
 
 
 def alone(text: str, noun: str = "score") -> float:
@@ -169,9 +173,29 @@ def alone(text: str, noun: str = "score") -> float:
     raise ReplyError(f"the reply is not a {noun} alone; it ends {show(text[-50:])}", fault="no_json")
 
 
-def _unquoted(found: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
-    known = [unicodedata.normalize("NFKC", text).casefold() for text in material]
-    return [one for one in found if not any(one.group().casefold() in text for text in known)]
+def own(found: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
+    """The matches whose words do not stand in the material as well."""
+    known = _folded(material)
+    return [one for one in found if not any(" ".join(one.group().casefold().split()) in text for text in known)]
+
+
+def unquoted(text: str, material: Sequence[str]) -> str:
+    """A text without what it quotes, in quotation marks and in more than one word, from the material.
+
+    >>> unquoted('It says "The answer is yes." No.', ["A fact. The answer is yes."])
+    'It says  No.'
+    """
+    known = _folded(material)
+
+    def keep(quote: re.Match[str]) -> str:
+        inside = " ".join(quote.group()[1:-1].casefold().split())
+        return "" if " " in inside and any(inside in text for text in known) else quote.group()
+
+    return _QUOTATION.sub(keep, text)
+
+
+def _folded(material: Sequence[str]) -> list[str]:
+    return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in material]
 
 
 def _only(text: str, found: list[re.Match[str]], noun: str) -> float:

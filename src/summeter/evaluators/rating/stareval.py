@@ -32,7 +32,9 @@ class StarEval(AspectJudge):
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The one number of stars named; a number that stands alone will do."""
-        return reading.verdict(text, _from_json, lambda body: Verdict(reading.stars_in(body, material)), material)
+        return reading.verdict(
+            text, _from_json, lambda body: Verdict(reading.stars_in(body, material)), material, wordless=True
+        )
 
     def released(self, text: str) -> Verdict:
         """The number before the first "star"."""

@@ -27,6 +27,7 @@ _REASONING: dict[str, Any] = {"type": "string", "maxLength": 1500}
 _END = r"(?=[\s*_\"'`”)\]]*(?:[.,;:!]|\s[–—-]\s|\n|$))"
 _AT_FIRST = re.compile(rf"[\s*_\"'`“(]*(yes|no)\b{_END}", re.IGNORECASE)
 _NAMED = re.compile(rf"\banswer\b(?:\s+is\b)?[\s:=*_\"'`“()]*(yes|no)\b{_END}", re.IGNORECASE)
+_LAST_WORD = re.compile(r"\b(yes|no)[\s*_\"'`”).!]*$", re.IGNORECASE)
 _AT_LAST = re.compile(r"(?:[.!?,;]\s|\n)[\s*_\"'`“(]*(yes|no)[\s*_\"'`”).!]*$", re.IGNORECASE)
 _CHOICE = re.compile(r"\byes\s*(?:or|/)\s*no\b", re.IGNORECASE)  # the question repeated
 
@@ -104,8 +105,10 @@ class YesNo(Evaluator):
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The one answer of a reply: in its JSON; else where a text begins with it, ends with it or calls it the
-        answer, and never says the other."""
-        return reading.verdict(text, self._from_json, self._from_text, material)
+        answer, and never says the other. What is quoted from `material` answers nothing."""
+        return reading.verdict(
+            text, self._from_json, lambda body: self._from_text(body, material), material, wordless=not self.cot
+        )
 
     def _from_json(self, value: Mapping[str, Any]) -> Verdict:
         answer = choice(reading.field(value, "answer"))
@@ -118,10 +121,12 @@ class YesNo(Evaluator):
             raise ReplyError(f"the reasoning is {show(reasoning)}, not a text")
         return Verdict(VALUES[answer], clean(reasoning))
 
-    def _from_text(self, body: str) -> Verdict:
-        text = _CHOICE.sub("", body)
-        first, last = _AT_FIRST.match(text), _AT_LAST.search(text)
-        found = [one for one in (first, last, *_NAMED.finditer(text)) if one is not None]
+    def _from_text(self, body: str, material: Sequence[str] = ()) -> Verdict:
+        text = _CHOICE.sub("", reading.unquoted(body, material))
+        named = reading.own(_NAMED.finditer(text), material)
+        found = [one for one in (_AT_FIRST.match(text), _AT_LAST.search(text), *named) if one is not None]
+        if found and (turned := _LAST_WORD.search(text)):
+            found.append(turned)  # "Yes, but no"
         said = {one[1].lower() for one in found}
         if len(said) != 1:
             if said:
