@@ -81,6 +81,15 @@ def test_lines_with_keys_in_another_order_and_hostile_names_read_alike() -> None
     same(of_judgments([*odd, *MIXED]), read_lines(lines([*odd, *MIXED])))
 
 
+def test_a_judgment_of_the_whole_goes_before_its_parts_where_the_judge_says_so() -> None:
+    rows = [
+        judgment("d1", "A", 0.9), judgment("d1", "A", 0.5, unit="sentence", index=0),
+        judgment("d2", "A", 0.7, unit="sentence", index=0),
+    ]  # fmt: skip
+    assert only(rows, reduce="mean").value.tolist() == [0.5, 0.7]
+    assert only(rows, reduce="whole").value.tolist() == [0.9, 0.7]
+
+
 def test_the_last_answer_counts() -> None:
     twice = [judgment("d1", "A", 1.0), judgment("d2", "A", 2.0), judgment("d1", "A", 3.0)]
     got = of_judgments(twice)

@@ -28,6 +28,16 @@ def only(judgments: list[Judgment], reduce: dict[str, str] | None = None) -> Sco
     return score
 
 
+def test_a_judgment_of_the_whole_may_stand_beside_those_of_its_parts() -> None:
+    parts = [judgment("sentence", at, value=value) for at, value in enumerate((0.2, 0.4))]
+    both = [judgment("summary", None, value=0.9), *parts]
+    # The mean of .2 and .4 where parts count; the whole's .9 where it does.
+    assert only(both, {"j": "mean"}).value == pytest.approx(0.3)
+    assert (only(both, {"j": "whole"}).value, only(both, {"j": "whole"}).n) == (0.9, 1)
+    failed = judgment("summary", None, status="error", reason="no reply")
+    assert only([failed, *parts], {"j": "whole"}).status == "error"
+
+
 class TestFigureOne:
     """FineSurE, figure 1: 1 of 3 sentences correct, 3 of 4 key facts present, 2 of 3 sentences carry one."""
 

@@ -25,7 +25,7 @@ from summeter.records import (
     signature,
 )
 
-Reduce = Literal["share", "mean"]
+Reduce = Literal["share", "mean", "whole"]
 Parser = Literal["strict", "legacy"]
 Need = Literal["reference", "key_facts", "rival"]
 
@@ -79,9 +79,10 @@ class Evaluator(BaseModel):
     `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to (`asks`:
     those it talks to as it is set); `kinds` says which of these take a local model, and of what kind
     (`{"nli": "nli"}`): it is then in `Tools` under its kind; a role that is not there takes an LLM;
-    `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, or
-    "mean" of values); `reads_sentences` whether the splitter bears on the result (and so
-    is signed); `prepares_only` marks one that derives something of documents and judges no summary;
+    `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, "mean" of
+    values, or not at all: "whole", where a judgment of the summary stands beside those of its parts);
+    `reads_sentences` whether the splitter bears on the result (and so is signed); `prepares_only` marks one that
+    derives something of documents and judges no summary;
     `pairs` one that compares two summaries of a document; `bare` the setting that a word without = in `-e` sets
     (`geval[sample:20]`).
     """

@@ -119,7 +119,8 @@ def series(
     """The values of one (judge, signature, aspect) whose rows `columns` holds (see `Columns.by_question`).
 
     At the summary level units become a score by the one arithmetic of `scoring`: the share of labels that are 1,
-    or the mean of values, as `reduce` says; judgments of whole summaries stand as they are. Documents and systems
+    or the mean of values, as `reduce` says ("whole": their parts do not count beside them); judgments of whole
+    summaries stand as they are. Documents and systems
     are read as summaries first: see `Pairs.at`.
     """
     judge, signature, aspect = question
@@ -165,6 +166,8 @@ def _by_summary(columns: Columns, reduce: str, use: Use) -> _Parts:
     size = len(first)
     # A failed attempt at the whole summary beside judged parts is superseded by them.
     split_up = np.bincount(group[part], minlength=size) > 0
+    if reduce == "whole":
+        split_up &= np.bincount(group[~part], minlength=size) == 0
     used = part == split_up[group]
     label_first = np.where(np.isnan(rows.label), rows.value, rows.label)
     number = np.where(part, rows.value if reduce == "mean" else label_first, _numbers(rows, use))

@@ -127,9 +127,14 @@ def _judge_words(judge: JudgeEntry) -> str:
     return f"{name}, imported" if judge.imported else name
 
 
+_REDUCED = {
+    "share": "share of units labelled 1", "mean": "mean of values", "whole": "value of the whole summary",
+}  # fmt: skip
+
+
 def _signed(view: RunView, source: Source) -> Signed:
     judge = next(one for one in view.judges if (one.name, one.signature) == (source.judge, source.signature))
-    how = {"share": "share of units labelled 1", "mean": "mean of values"}[judge.reduce]
+    how = _REDUCED[judge.reduce]
     if any((one.judge, one.signature) == (judge.name, judge.signature) for one in view.pairs):
         how = "mean preference over documents"
     return Signed(

@@ -51,7 +51,8 @@ def dedupe(judgments: Iterable[Judgment]) -> list[Judgment]:
 def summary_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> list[Score]:
     """Scores of every (judge, signature, document, system, aspect), in order of first appearance.
 
-    `reduce` maps a judge's name to "share" (of labels that are 1; the default) or "mean" (of values).
+    `reduce` maps a judge's name to "share" (of labels that are 1; the default), "mean" (of values) or "whole" (the
+    judgment of the whole summary goes before those of its parts, where there is one).
     Judgments of a whole summary are averaged as they are; judgments of its sentences, key facts or
     claims are reduced. Pairs, spans and documents are not scored here. Composites follow their parts.
     """
@@ -68,7 +69,7 @@ def summary_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> 
 def _score(group: Sequence[Judgment], reduce: str) -> Score:
     whole = [one for one in group if one.target.unit == "summary"]
     parts = [one for one in group if one.target.unit != "summary"]
-    if parts:
+    if parts and not (whole and reduce == "whole"):
         # A failed attempt at the whole summary beside judged parts is superseded by them.
         numbers = [number for one in parts if (number := _number(one, reduce)) is not None]
         used: Sequence[Judgment] = parts
