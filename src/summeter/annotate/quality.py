@@ -9,12 +9,17 @@ from __future__ import annotations
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from summeter.annotate.endorsement import Case, cases, pull, share
 from summeter.annotate.judgments import judgments_of
 from summeter.annotate.state import Person
 from summeter.annotate.tasks.rating import BEST
-from summeter.meta import Draws, Selection, agree
+from summeter.meta import Draws, Level, Selection, agree, of_judgments, votes
 from summeter.meta.agree import Panel
+from summeter.meta.ballots import merge
+from summeter.meta.coefficients import Measure, measure, scale_of
+from summeter.meta.gold import aspects
 from summeter.meta.results import Row, Study
 from summeter.records import Judgment, Summary, UsageError
 from summeter.store.dataset import Dataset
@@ -33,6 +38,9 @@ COEFFICIENTS = {
 }
 """What is computed for a kind of task (else LABELS); the first is the one that annotators are compared by."""
 BANDS = ("short", "medium", "long")
+FEWEST = 5
+"""An annotator who shares fewer answers with others is not measured: chance would speak."""
+RESAMPLES = 400
 ENOUGH = 0.667
 """Alpha from here on allows tentative conclusions (Krippendorff, 2004); from .8 it is called good."""
 _DIFFERENT = " vs "
@@ -105,7 +113,7 @@ def quality(desk: Desk, draws: Draws | None = None) -> Quality:
     names = COEFFICIENTS.get(kind, LABELS)
     notes: list[str] = []
     try:
-        study = agreement(desk, draws)
+        study = agreement(desk, draws or Draws(RESAMPLES))
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(desk)
@@ -138,21 +146,21 @@ def panel_data(desk: Desk) -> Dataset:
 
     Raises UsageError where nobody has answered yet.
     """
-    votes = judgments_of(desk)
-    if not votes:
+    given = judgments_of(desk)
+    if not given:
         raise UsageError("nobody has answered yet")
     data = desk.folder.data
     bands = _bands({name: len(words(one.text)) for name, one in data.documents.items()})
     if desk.campaign.kind == "pairwise":
-        votes = [_as_unit(one) for one in votes]
-        items = dict.fromkeys((one.target.document_id, one.target.system) for one in votes)
+        given = [_as_unit(one) for one in given]
+        items = dict.fromkeys((one.target.document_id, one.target.system) for one in given)
         summaries = [Summary(document_id=document, system=system, text="", splitter="none",
                              extra={"length": bands[document]}) for document, system in items]  # fmt: skip
     else:
         summaries = [
             one.model_copy(update={"extra": {**one.extra, "length": bands[one.document_id]}}) for one in data.summaries
         ]
-    return Dataset(data.documents, summaries, {}, data.card).with_judgments(RAW, votes)
+    return Dataset(data.documents, summaries, {}, data.card).with_judgments(RAW, given)
 
 
 def _as_unit(one: Judgment) -> Judgment:
@@ -205,17 +213,26 @@ def _standing(
 
 
 def _agreed(desk: Desk) -> tuple[dict[str, dict[str, float | None]], str]:
-    """By annotator and aspect: the coefficient with the merged votes of the others."""
-    lacking = "no task that others answered too, or all votes are the same"
+    """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
     statistic = COEFFICIENTS.get(desk.campaign.kind, LABELS)[0]
     try:
-        study = agree(panel_data(desk), panel=Panel(coefficients=(statistic,), each=True), draws=Draws(0))
+        columns = of_judgments(panel_data(desk).judgments(RAW))
     except UsageError as error:
         return {}, str(error)
     found: dict[str, dict[str, float | None]] = {}
-    for row in study.where(study="annotator", statistic=statistic):
-        found.setdefault(row.judge or "", {})[row.aspect or ""] = row.value
-    return found, lacking
+    for aspect in aspects(columns):
+        cast = votes(columns, aspect, Level.SUMMARY)
+        if cast is None:
+            continue
+        how = Measure(scale_of(cast.values))
+        for place, rater in enumerate(cast.raters):
+            own = ~np.isnan(cast.values[place])
+            others = merge(np.delete(cast.values[:, own], place, axis=0), cast.unit)
+            pair = np.stack([cast.values[place, own], others])
+            enough = int((~np.isnan(others)).sum()) >= FEWEST
+            value = measure(statistic, pair, cast.document.codes[own], how).value if enough else None
+            found.setdefault(rater, {})[aspect] = value
+    return found, f"fewer than {FEWEST} answers that others gave too, or all are the same"
 
 
 def in_words(row: Row) -> str:

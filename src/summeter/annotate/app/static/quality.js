@@ -9,9 +9,10 @@ const NAMES = {
   alpha_nominal: "Krippendorff's alpha, nominal", alpha_ordinal: "Krippendorff's alpha, ordinal",
   alpha_interval: "Krippendorff's alpha, interval", ac1: "Gwet's AC1", identical: "share of identical votes", span_f1: "F1 of marked characters",
 };
+const COUNTED = new Set(["Value", "95 % interval", "Units", "Answers", "Agreement", "Checks passed", "Seconds, median", "Follows a wrong machine", "Say the same", "How many"]);
 const WHERE = { checks: "attention checks", work: "tasks", all: "checks and tasks" };
 const percent = (value) => `${Math.round(100 * value)} %`;
-const number = (value) => (value === null || value === undefined ? "–" : value.toFixed(2));
+const number = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace(/^-0\.00$/, "0.00"));
 const range = (row) => (row.low === null ? "–" : `${number(row.low)} to ${number(row.high)}`);
 
 const root = el("div", { class: "dash" });
@@ -22,7 +23,7 @@ function bar(value, label, low = 0) {
 }
 
 function table(heads, rows, label) {
-  const head = el("tr", null, ...heads.map((name) => (name ? el("th", { scope: "col", text: name }) : el("td"))));
+  const head = el("tr", null, ...heads.map((name) => (name ? el("th", { scope: "col", class: COUNTED.has(name) ? "number" : null, text: name }) : el("td"))));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
     el("table", { class: "people" }, el("thead", null, head), el("tbody", null, ...rows)));
 }
@@ -37,7 +38,7 @@ function group(row) {
 function agreement(found) {
   const said = new Map(found.said.map((one) => [one.aspect, one.words]));
   const first = found.agreement.filter((row) => row.statistic === found.statistic && group(row) === "all");
-  const lines = first.map((row) => el("p", { class: "lead" }, words(row.aspect), `: ${number(row.value)} – ${said.get(row.aspect)}.`));
+  const lines = first.map((row) => el("p", { class: "lead" }, words(row.aspect), `: ${number(row.value)}${row.low === null ? "" : ` (${range(row)})`} – ${said.get(row.aspect)}.`));
   const rows = found.agreement.map((row) => el("tr", { class: row.statistic === found.statistic && group(row) === "all" ? "main-row" : null },
     el("th", { scope: "row" }, words(row.aspect)), cell(group(row), null), cell(NAMES[row.statistic] ?? row.statistic, null),
     cell(number(row.value)), cell(range(row)), cell(row.n), el("td", null, row.value === null ? words(row.reason) : bar(row.value, `${row.aspect}: ${number(row.value)}`, 0.667))));
@@ -59,7 +60,7 @@ function annotators(found) {
     helped ? cell(one.arm, null) : null));
   return el("section", { "aria-label": "Annotators" }, el("h2", { text: "Annotators" }),
     el("p", { class: "muted", text: "The least agreeing first. Agreement is that with the merged answers of the others: 1 is complete, 0 is chance." }),
-    spread(found.annotators),
+    spread(found.annotators), el("h3", { text: "Each annotator" }),
     rows.length ? table(["Annotator", "Answers", "Agreement", "", "Checks passed", "Seconds, median", ...(helped ? ["Follows a wrong machine", "Arm"] : [])], rows, "Annotators")
       : el("p", { class: "muted", text: "Nobody has come yet." }));
 }
@@ -73,7 +74,7 @@ function spread(people) {
     const count = known.filter((one) => one.agreement > low && one.agreement <= high).length;
     return el("tr", null, el("th", { scope: "row", text: name }), cell(many(count, "annotator")), el("td", null, el("progress", { max: known.length, value: count, "aria-label": `${name}: ${count}` })));
   });
-  return table(["Agreement", "Annotators", ""], rows, "Agreement of annotators");
+  return table(["Agreement with the others", "How many", ""], rows, "Agreement of annotators");
 }
 
 function assistance(found) {

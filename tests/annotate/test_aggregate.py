@@ -1,0 +1,139 @@
+"""Merged labels by hand, and that a finished campaign is gold for `summeter meta` at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from annotate import campaigns as made
+from annotate import crowds
+from annotate.test_cli import run
+
+from summeter.annotate.adjudicate import Decision, adjudicate
+from summeter.annotate.aggregate import merge, merged_of
+from summeter.annotate.folder import CampaignFolder
+from summeter.records import Judgment, Span, Target
+from summeter.store.dataset import load
+
+
+def label(who: str, value: int, *, index: int = 0, kind: str | None = None) -> Judgment:
+    target = Target(document_id="d", system="A", unit="sentence", index=index)
+    return Judgment(target=target, aspect="faithfulness", judge=who, signature="human.sentence_labels|v:1",
+                    value=float(value), label=value, error_type=kind)  # fmt: skip
+
+
+def span(who: str, start: int, end: int, index: int) -> Judgment:
+    target = Target(document_id="d", system="A", unit="span", index=index)
+    return Judgment(target=target, aspect="faithfulness", judge=who, signature="human.spans|v:1", value=0.0, label=0,
+                    error_type="entity error", evidence=(Span(of="summary", start=start, end=end),))  # fmt: skip
+
+
+def clean(who: str, value: int) -> Judgment:
+    return Judgment(target=Target(document_id="d", system="A"), aspect="faithfulness_spans", judge=who,
+                    signature="human.spans_none|v:1", value=float(value), label=value)  # fmt: skip
+
+
+def test_majority_tie_and_error_type() -> None:
+    votes = [label("x", 0, kind="r"), label("y", 0, kind="e"), label("z", 0, kind="e"), label("w", 1),
+             label("x", 1, index=1), label("y", 0, index=1)]  # fmt: skip
+    first, second = merge(votes)
+    assert (first.label, first.error_type, first.judge) == (0, "e", "people")
+    assert (second.status, second.label) == ("skipped", None)
+    assert "1 for 1, 1 for 0" in (second.reason or "")
+
+
+def test_spans_are_what_more_than_half_of_the_readers_marked() -> None:
+    # Three readers: x marks 0-6, y 4-10, z nothing. Two of three marked 4-6 only.
+    votes = [span("x", 0, 6, 0), span("y", 4, 10, 1), clean("x", 0), clean("y", 0), clean("z", 1)]
+    found = merge(votes)
+    marks = [one for one in found if one.target.unit == "span"]
+    assert [(one.evidence[0].start, one.evidence[0].end) for one in marks] == [(4, 6)]
+    assert next(one for one in found if one.target.unit == "summary").label == 0
+
+
+def test_pairs_with_two_rivals_stay_apart() -> None:
+    def choice(who: str, rival: str, value: float) -> Judgment:
+        return Judgment(target=Target(document_id="d", system="A", rival=rival, unit="pair"), aspect="overall",
+                        judge=who, signature="human.pairs|v:1", value=value, label="A" if value else rival)  # fmt: skip
+
+    found = merge([choice("x", "B", 1), choice("y", "B", 1), choice("x", "C", 0), choice("y", "C", 1)])
+    assert [(one.target.rival, one.label, one.status) for one in found] == [("B", "A", "ok"), ("C", None, "skipped")]
+
+
+def test_adjudicated_labels_take_the_place_of_votes(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with folder.open() as desk:
+        tied, clear = desk.tasks.work[0].key, desk.tasks.work[1].key
+        crowds.say(desk, tied, {"anna": crowds.YES, "ben": crowds.NO})
+        crowds.say(desk, clear, {"anna": crowds.YES, "ben": crowds.YES})
+        assert [one.status for one in merged_of(desk)] == ["skipped", "ok"]
+        adjudicate(desk, [Decision(tied, crowds.NO, "the date is wrong", "lead")])
+        found = {(one.target.system, one.target.index, one.target.document_id): one for one in merged_of(desk)}
+        assert all(one.status == "ok" for one in found.values())
+        task = desk.tasks.work[0]
+        assert found[task.system, task.index, task.document_id].label == 0
+
+
+def test_conciseness_follows_from_the_merged_alignment(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, made.rows(1, 1, 2), kind="key_fact_alignment", attention={"rate": 0})
+    with folder.open() as desk:
+        one, two = desk.tasks.work
+        first, none = {"sentences": [0], "none": False}, {"sentences": [], "none": True}
+        crowds.say(desk, one.key, {"a": first, "b": first, "c": none})
+        assert [found.aspect for found in merged_of(desk)] == ["completeness"]
+        crowds.say(desk, two.key, {"a": none, "b": {"sentences": [1], "none": False}, "c": none})
+        found = {(one.aspect, one.target.index): one.label for one in merged_of(desk)}
+    present = {key: value for key, value in found.items() if key[0] == "completeness"}
+    assert sorted(present.values()) == [0, 1]
+    # Sentence 0 carries the first key fact; sentence 1, chosen by one of three, carries none.
+    assert (found["conciseness", 0], found["conciseness", 1]) == (1, 0)
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_every_kind_gives_a_dataset_that_loads_again(kind: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, kind=kind)
+    assert run("export", folder.folder, "--data", tmp_path / "gold") == 0
+    data = load(tmp_path / "gold")
+    assert {"human.raw", "human.merged"} <= set(data.judgment_sets)
+    assert {one.judge for one in data.judgments("human.merged")} == {"people"}
+    raw = (folder.folder / "judgments" / "human.raw.jsonl").read_text().splitlines()
+    assert len(raw) == len(data.judgments("human.raw"))
+
+
+def test_a_finished_campaign_is_gold_for_meta(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """From answers to `meta agree`, `meta correlate` and `meta classify` without a step between."""
+    folder: CampaignFolder = crowds.done(tmp_path, [crowds.GOOD] * 3, made.rows(8, 3, 3))
+    gold = tmp_path / "gold"
+    assert run("export", folder.folder, "--data", gold) == 0
+    capsys.readouterr()
+    assert meta("agree", "--gold", gold, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    alpha = next(one for one in rows if one["statistic"] == "alpha_nominal")
+    assert (alpha["value"], alpha["n"]) == (1.0, 72)
+    outputs = tmp_path / "raw.jsonl"
+    lines = [{"doc_id": one.target.document_id, "system": one.target.system, "evaluator": "mine",
+              "aspect": "faithfulness", "unit": "sentence", "index": one.target.index, "value": one.label}
+             for one in load(gold).judgments("human.merged")]  # fmt: skip
+    outputs.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    command("outputs", "import", gold, outputs, "-o", tmp_path / "run")
+    capsys.readouterr()
+    for study in (["classify", "--level", "sentence"], ["correlate", "--level", "summary"]):
+        for name in ("human.raw", "human.merged"):
+            assert meta(study[0], tmp_path / "run", "--gold", gold, "--set", name, *study[1:], "--json") == 0
+            found = json.loads(capsys.readouterr().out)["rows"]
+            agreed = [one["value"] for one in found if one["statistic"] in {"balanced_accuracy", "pearson"}]
+            assert agreed
+            assert all(one == pytest.approx(1.0) for one in agreed)
+
+
+def meta(*arguments: object) -> int:
+    return command("meta", *arguments)
+
+
+def command(*arguments: object) -> int:
+    from summeter.cli.main import main
+
+    with pytest.raises(SystemExit) as end:
+        main([str(one) for one in arguments])
+    return int(end.value.code or 0)

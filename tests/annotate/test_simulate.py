@@ -1,0 +1,154 @@
+"""Made-up annotators: as accurate, biased, lazy and trusting as they are told to be, at the desk and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestServer
+from annotate import campaigns as made
+from annotate import crowds
+
+from summeter.annotate.app.server import make_app
+from summeter.annotate.simulate.drive import simulate
+from summeter.annotate.simulate.network import Network
+from summeter.annotate.simulate.network import simulate as over_http
+from summeter.annotate.simulate.profile import Page, Profile, respond
+from summeter.annotate.simulate.script import crowd
+from summeter.annotate.simulate.truth import Truth
+from summeter.annotate.tasks import kind_named
+from summeter.annotate.tasks.base import Task
+from summeter.records import Judgment, SummeterError, Target, UsageError
+
+STAGES: dict[str, Any] = {
+    "consent": "May we?", "instructions": "Read.", "training": {"made": 2},
+    "qualification": {"questions": [{"question": "Two?", "choices": ["1", "2"], "answer": 1}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_every_kind_is_done_to_the_end(kind: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.GOOD] * 4, kind=kind, **STAGES)
+    with folder.open(readonly=True) as desk:
+        assert all(len(one.counted) == 3 and not one.held for one in desk.state.items.values())
+        assert all(one.checks_passed == one.checks_seen for one in desk.state.people.values())
+        assert {one.ended for one in desk.state.people.values()} <= {"completed", "no_more_items"}
+        truth = Truth()
+        for task in desk.tasks.work:
+            right = {**truth.answer(task), "comment": None, "machine": None}
+            for answer in desk.state.counted_answers(task.key):
+                assert answer.answer == desk.kind.read(right, task)
+
+
+def test_the_same_seed_gives_the_same_answers() -> None:
+    task = work("fact_verification")
+    page = Page(task, None, ())
+    from random import Random
+
+    one, two = (respond(Profile(accuracy=0.6), page, Truth().answer(task), Random(3)) for _ in range(2))
+    assert one == two
+
+
+def work(kind: str, machine: dict[str, Any] | None = None) -> Task:
+    body = {"sentence": "It rained.", "summary": {"text": "It rained.", "sentences": [[0, 10]]},
+            "key_fact": "It rained.", "error_types": [{"name": "entity error"}]}  # fmt: skip
+    assistance = None if machine is None else {"similar": [], "machine": machine}
+    return Task(key=f"{kind}/d/A/0", kind=kind, document_id="d", system="A", index=0, body=body, assistance=assistance)
+
+
+def share_yes(profile: Profile, *, right: bool, machine: dict[str, Any] | None = None) -> float:
+    from random import Random
+
+    task, rng = work("key_fact_validation", machine), Random(0)
+    given = {"significant": right, "correct": right, "relevant": right, "why": None}
+    said = [respond(profile, Page(task, machine, ()), given, rng).answer["significant"] for _ in range(2000)]
+    return sum(said) / len(said)
+
+
+def test_accuracy_bias_laziness_and_trust_by_their_shares() -> None:
+    # Binomial with n = 2000: three standard errors are at most .034.
+    near = 0.034
+    assert share_yes(Profile(accuracy=0.8), right=True) == pytest.approx(0.8, abs=near)
+    assert share_yes(Profile(accuracy=0.8), right=False) == pytest.approx(0.2, abs=near)
+    # Half turned to the good side: .2 * .5 + .5; to the bad side: .8 * .5.
+    assert share_yes(Profile(accuracy=0.8, bias=0.5), right=False) == pytest.approx(0.6, abs=near)
+    assert share_yes(Profile(accuracy=0.8, bias=-0.5), right=True) == pytest.approx(0.4, abs=near)
+    assert share_yes(Profile(accuracy=1, laziness=1), right=False) == 1.0
+    wrong = {"verdict": "valid", "reason": None}
+    assert share_yes(Profile(accuracy=1, trust=0.3), right=False, machine=wrong) == pytest.approx(0.3, abs=near)
+    assert share_yes(Profile(accuracy=1, laziness=1), right=True, machine={"verdict": "not_valid"}) == 0.0
+
+
+def test_the_machine_is_answered_as_the_answer_says() -> None:
+    from random import Random
+
+    machine = {"verdict": "supported", "error_types": [], "reason": None}
+    task = work("fact_verification", machine)
+    for profile in (Profile(accuracy=0.5), Profile(trust=1), Profile(laziness=1)):
+        for seed in range(20):
+            page = Page(task, machine, ())
+            answer = respond(profile, page, Truth().answer(task), Random(seed)).answer
+            assert kind_named("fact_verification").read(answer, task) == answer
+
+
+def test_gold_is_what_is_right() -> None:
+    task = work("fact_verification")
+    for label in (0, 1):
+        gold = Judgment(
+            target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness", judge="people",
+            signature="human.sentence_labels|v:1", label=label, error_type=None if label else "entity error",
+        )  # fmt: skip
+        assert (Truth([gold]).answer(task)["label"] == "supported") == bool(label)
+
+
+def test_too_few_accounts_are_named(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with pytest.raises(UsageError, match="4 accounts for 5 annotators"):
+        crowd(folder, [crowds.GOOD] * 5, Truth())
+
+
+def test_crowd_platforms_get_made_up_ids(tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.GOOD] * 2, platform={"name": "prolific"}, answers_per_item=2)
+    with folder.open(readonly=True) as desk:
+        assert {one.visitor["study"] for one in desk.state.people.values()} == {"simulated"}
+        assert all(len(one.counted) == 2 for one in desk.state.items.values())
+
+
+@pytest.mark.parametrize("platform", ["local", "prolific", "mturk"])
+def test_over_a_network_that_loses_requests_and_replies(platform: str, tmp_path: Path) -> None:
+    plan = None if platform == "local" else {"name": platform}
+    folder = made.make(tmp_path, made.rows(2), answers_per_item=2, platform=plan, **STAGES)
+    scripts = crowd(folder, [crowds.GOOD] * 3, Truth())
+    network = Network(drop=0.2, pause=0.0)
+
+    async def work_there() -> None:
+        with folder.open() as desk:
+            server = TestServer(make_app(desk))
+            await server.start_server()
+            await over_http(str(server.make_url("/")), scripts, network)
+            await server.close()
+
+    asyncio.run(work_there())
+    with folder.open(readonly=True) as desk:
+        answered = {(one.annotator, one.token): one.seq for one in desk.log.events() if one.kind == "answered"}
+        assert answered == network.acknowledged
+        assert network.lost > 0
+        assert all(len(one.counted) == 2 for one in desk.state.items.values())
+
+
+def test_a_server_that_is_not_there_is_given_up(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with pytest.raises(SummeterError, match="is the campaign served there"):
+        asyncio.run(
+            over_http("http://127.0.0.1:9", crowd(folder, [crowds.GOOD], Truth()), Network(patience=0.0, pause=0.0))
+        )
+
+
+def test_at_the_desk_is_the_same_for_the_same_seed_of_people(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with folder.open() as desk:
+        scripts = crowd(folder, [Profile()] * 4, Truth(), seed=1)
+        count = simulate(desk, scripts, seed=1)
+        assert count == sum(len(one.answers) for one in desk.state.people.values())
