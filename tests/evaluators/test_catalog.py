@@ -162,7 +162,9 @@ def test_identical_text_is_fully_faithful_to_the_embedded_evaluator() -> None:
 
 
 def test_an_evaluator_that_cannot_be_built_is_named() -> None:
-    with pytest.raises(UsageError, match="no evaluator 'rogue'"):
+    with pytest.raises(UsageError, match="evaluator 'rts': the aspect 'coherance' is not known"):
+        build("rts[aspect=coherance]")
+    with pytest.raises(UsageError, match="no evaluator 'rogue' \\(did you mean rouge\\?\\); known: "):
         build("rogue")
     with pytest.raises(UsageError, match="closing"):
         build("rouge[stemmer=true")

@@ -9,12 +9,15 @@ import sys
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from summeter._version import __version__
 from summeter.cli.common import AsJson, print_json
+
+if TYPE_CHECKING:
+    from summeter.evaluators.base import Evaluator
 
 KEYS = {
     "openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY",),
@@ -73,14 +76,30 @@ def _evaluators() -> list[dict[str, Any]]:
     rows = []
     for name in names():
         found = find(name)
-        needs = ", ".join([*(f"a {role} model" for role in found.roles), *sorted(found.needs)])
-        about = f"{found.summary} -> {', '.join(found.aspects) or 'key facts'}{f'  (needs {needs})' if needs else ''}"
+        models, texts = [f"-m {role}=..." for role in _asked(found)], [f"a {need}" for need in sorted(found.needs)]
+        needs = ", ".join([*models, *texts])
+        about = f"{found.summary.rstrip('.')} -> {_measured(found)}{f'  (needs {needs})' if needs else ''}"
         rows.append(
             {"name": name, "about": about, "aspects": list(found.aspects), "roles": list(found.roles),
              "needs": sorted(found.needs), "version": found.version,
              "settings": {key: str(info.annotation) for key, info in found.model_fields.items()}}
         )  # fmt: skip
     return rows
+
+
+def _asked(evaluator: type[Evaluator]) -> tuple[str, ...]:
+    """The roles it asks as it comes; all that it may ask, where it does not come without settings."""
+    try:
+        return evaluator().asks
+    except ValueError:
+        return evaluator.roles
+
+
+def _measured(evaluator: type[Evaluator]) -> str:
+    from summeter.evaluators.aspects import ASPECTS, RATED
+
+    named = {tuple(RATED): "any rated aspect", tuple(ASPECTS): "what its members judge", (): "key facts"}
+    return named.get(evaluator.aspects, ", ".join(evaluator.aspects))
 
 
 def _models() -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -34,8 +35,8 @@ CATALOG: dict[str, str] = {
     "geval": "summeter.evaluators.geval.geval:GEval",
     "geval_plus": "summeter.evaluators.geval.plus:GEvalPlus",
     "geval_plus.faithfulness": "summeter.evaluators.geval.support:GEvalPlusFaithfulness",
-    "ensemble": "summeter.evaluators.ensemble:Ensemble",
     "geval_plus.rating": "summeter.evaluators.geval.rating:GEvalPlusRating",
+    "ensemble": "summeter.evaluators.ensemble:Ensemble",
 }
 
 GROUP = "summeter.evaluators"
@@ -53,7 +54,9 @@ def find(name: str) -> type[Evaluator]:
     """The class behind a name."""
     known = names()
     if name not in known:
-        raise UsageError(f"there is no evaluator {name!r}; known: {', '.join(sorted(known))}")
+        near = get_close_matches(name, known, n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise UsageError(f"there is no evaluator {name!r}{meant}; known: {', '.join(sorted(known))}")
     module, _, attribute = known[name].partition(":")
     try:
         found = getattr(import_module(module), attribute)
@@ -107,5 +110,10 @@ def rebuild(name: str, settings: Mapping[str, Any]) -> Evaluator:
     try:
         return find(name)(**settings)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, e['loc'])) or name}: {e['msg']}" for e in error.errors())
-        raise UsageError(f"evaluator {name!r}: {faults}") from error
+        raise UsageError(f"evaluator {name!r}: {'; '.join(map(_told, error.errors()))}") from error
+
+
+def _told(fault: Mapping[str, Any]) -> str:
+    """A fault of the settings: which one, where it is of one, and what is wrong with it."""
+    words = str(fault["msg"]).removeprefix("Value error, ")
+    return ": ".join([*filter(None, [".".join(map(str, fault["loc"]))]), words])

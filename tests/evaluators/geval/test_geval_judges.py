@@ -333,3 +333,10 @@ def test_examples_in_docstrings(name: str) -> None:
     failed, tried = doctest.testmod(import_module(f"summeter.evaluators.geval.{name}"))
     assert tried
     assert failed == 0
+
+
+@pytest.mark.parametrize("judge", ["geval[n=5]", "geval[single,n=5]", "geval_plus[n=3]"])
+def test_a_number_of_samples_without_samples_is_refused(judge: str) -> None:
+    with pytest.raises(UsageError, match="draws none; write sample:"):
+        build(judge)
+    assert build("geval[sample,n=5]").traits()["variant"] == "sample:5"

@@ -21,6 +21,7 @@ from summeter.records import CapabilityError, Item, Judgment, ReplyError, Status
 
 PACKAGE = "summeter.evaluators.geval"
 ALTERNATIVES = 20
+SAMPLES = 20
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"score": {"type": "integer", "enum": [1, 2, 3, 4, 5]}},
@@ -57,7 +58,7 @@ class ScoreForm(AspectJudge):
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 
     variant: Literal["logprob", "sample", "single"] = "logprob"
-    n: int = Field(default=20, ge=1, le=1000)
+    n: int = Field(default=SAMPLES, ge=1, le=1000)
 
     @model_validator(mode="before")
     @classmethod
@@ -192,8 +193,16 @@ def _whole(value: float) -> Verdict:
 
 
 def counted(fields: Any) -> Any:
-    """Settings in which the variant "sample:20" has become "sample" with n = 20."""
-    variant = fields.get("variant") if isinstance(fields, dict) else None
+    """Settings in which the variant "sample:20" has become "sample" with n = 20.
+
+    Raises ValueError where a number of samples is given for a variant that draws none: it would do nothing.
+    """
+    if not isinstance(fields, dict):
+        return fields
+    variant = fields.get("variant")
+    if fields.get("n", SAMPLES) != SAMPLES and not str(variant).startswith("sample"):
+        raise ValueError(f"`n` is a number of samples, and variant={variant or 'logprob'} draws none; "
+                         f"write sample:{fields['n']}")  # fmt: skip
     if not (isinstance(variant, str) and variant.startswith("sample:")):
         return fields
     n = variant.partition(":")[2]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator
-from summeter.evaluators.geval.common import counted
+from summeter.evaluators.geval.common import SAMPLES, counted
 from summeter.evaluators.geval.rating import RATED_PLUS, GEvalPlusRating
 from summeter.evaluators.geval.support import FAITHFULNESS, GEvalPlusFaithfulness
 
@@ -33,7 +33,7 @@ class GEvalPlus(Evaluator):
 
     aspect: Literal["all", "faithfulness", "completeness", "conciseness"] = "all"
     variant: Literal["logprob", "sample", "single"] = "logprob"
-    n: int = Field(default=20, ge=1, le=1000)
+    n: int = Field(default=SAMPLES, ge=1, le=1000)
     prompts: Path | None = None
 
     @model_validator(mode="before")
