@@ -143,7 +143,7 @@ def compare(options: argparse.Namespace) -> None:
         if python is None:
             print(f"{name:>11} left out: no interpreter given")
             continue
-        with tempfile.TemporaryFile("w+") as asked:
+        with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryDirectory() as kept:
             server = subprocess.Popen(
                 [sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, stderr=asked, text=True
             )
@@ -151,7 +151,11 @@ def compare(options: argparse.Namespace) -> None:
             url = f"http://127.0.0.1:{server.stdout.readline().strip()}/v1"
             size = ["--calls", str(options.calls), "--connections", str(options.connections)]
             done = subprocess.run(
-                [python, __file__, "--side", name, url, *size], capture_output=True, text=True, check=False
+                [python, str(Path(__file__).resolve()), "--side", name, url, *size],
+                cwd=kept,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             server.terminate()
             server.wait()
