@@ -1,0 +1,190 @@
+"""Agreement as meta has it, annotators' standing, the machine's pull by hand, exclusion that can be taken back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotate import campaigns as made
+from annotate import crowds
+from annotate.imported import rated
+from annotate.test_cli import run
+
+from summeter.annotate.adjudicate import Decision, adjudicate
+from summeter.annotate.endorsement import cases, pull, share
+from summeter.annotate.exclusion import Rules, exclude, proposals, reinstate_rule
+from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.quality import Quality, agreement, quality, standings
+from summeter.annotate.simulate.drive import simulate
+from summeter.annotate.simulate.script import crowd
+from summeter.annotate.simulate.truth import Truth
+from summeter.meta import Draws, agree
+from summeter.records import UsageError
+
+PLAIN = Draws(0)
+SAYS_YES: dict[str, Any] = {"similar": [], "machine": {"verdict": "supported", "error_types": [], "reason": None}}
+
+
+def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> None:
+    rows = made.rows(6, 2, 3)
+    for row in rows:
+        number = int(row["doc_id"][3:])
+        row |= {"domain": "news" if number < 3 else "chat", "document": row["document"] + " It ended." * number}
+    folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.8)] * 3, rows, attention={"rate": 0})
+    with folder.open(readonly=True) as desk:
+        found = agreement(desk, Draws(50))
+        plain = agree(folder.dataset(desk), draws=Draws(50))
+    alphas = found.where(statistic="alpha_nominal", domain=None)
+    whole = next(row for row in alphas if "group" not in row.details)
+    same = plain.one(statistic="alpha_nominal")
+    assert (whole.value, whole.low, whole.high, whole.n) == (same.value, same.low, same.high, same.n)
+    assert whole.low is not None
+    assert {row.domain for row in found} == {None, "news", "chat"}
+    assert {row.details.get("group") for row in found} == {None, "short", "medium", "long"}
+    assert {row.details["kind"] for row in found} == {"fact_verification"}
+    assert sum(row.statistic == "alpha_nominal" for row in found) == 1 + 2 + 3
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_every_kind_has_agreement_and_standings(kind: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.GOOD] * 3, kind=kind)
+    with folder.open(readonly=True) as desk:
+        found = quality(desk, PLAIN)
+    assert found.headline()
+    assert all(row.value == pytest.approx(1.0) for row in found.headline() if row.value is not None)
+    assert all(one.agreement in (None, pytest.approx(1.0)) for one in found.annotators)
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_a_campaign_that_has_just_begun(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with folder.open() as desk:
+        found = quality(desk)
+    assert (found.headline(), found.annotators, found.assistance) == ([], (), ())
+    assert found.notes == ("no agreement yet: nobody has answered yet",)
+
+
+def helped(tmp_path: Path) -> CampaignFolder:
+    """A campaign whose machine says "supported" of everything, checks included."""
+    folder = made.make(tmp_path, made.rows(4, 1, 2))
+    file = folder.folder / "tasks.jsonl"
+    tasks = [json.loads(one) for one in file.read_text().splitlines()]
+    file.write_text("\n".join(json.dumps({**one, "assistance": SAYS_YES}) for one in tasks))
+    return CampaignFolder(folder.folder)
+
+
+def test_endorsement_by_hand(tmp_path: Path) -> None:
+    with helped(tmp_path).open() as desk:
+        one, two, three = (task.key for task in desk.tasks.work[:3])
+        check = desk.tasks.checks[0].key
+        # One: two of three say no, so the machine is wrong for all but... each is judged by the *others*.
+        #   anna (yes): others no, no -> wrong, she follows. ben (no): others yes, no -> even, no case. un1 the same.
+        crowds.say(desk, one, {"anna": crowds.YES, "ben": crowds.NO, "un1": crowds.NO})
+        # Two: all say yes: the machine is right. Three: all say no: three cases, nobody follows.
+        crowds.say(desk, two, {"anna": crowds.YES, "ben": crowds.YES, "un1": crowds.YES})
+        crowds.say(desk, three, {"anna": crowds.NO, "ben": crowds.NO, "un1": crowds.NO})
+        # The check is never supported: anna follows the machine, un1 does not.
+        crowds.say(desk, check, {"anna": crowds.YES, "un1": crowds.NO})
+        found = cases(desk)
+        own = {who: share(case for case in found if case.annotator == who) for who in ("anna", "ben", "un1")}
+        assert own == {"anna": (2 / 3, 3), "ben": (0.0, 1), "un1": (0.0, 2)}
+        rows = {(row.statistic, row.details["tasks"], row.details.get("arm")): row for row in pull(found)}
+        assert rows["endorsement", "all", "assisted"].value == pytest.approx(2 / 4)
+        assert rows["endorsement", "checks", "assisted"].value == 1.0
+        assert rows["pull", "all", None].value == pytest.approx(2 / 4 - 0)
+        assert rows["pull", "all", None].n == 6
+        standing = {one.annotator: one for one in standings(desk)}
+        assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (pytest.approx(2 / 3), 3)
+
+
+def test_an_adjudicated_answer_says_who_was_wrong(tmp_path: Path) -> None:
+    with helped(tmp_path).open() as desk:
+        key = desk.tasks.work[0].key
+        crowds.say(desk, key, {"anna": crowds.YES, "ben": crowds.YES})
+        assert cases(desk) == []
+        adjudicate(desk, [Decision(key, crowds.NO, None, "lead")])
+        assert [one.same for one in cases(desk)] == [True, True]
+
+
+def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> None:
+    folder = helped(tmp_path)
+    with folder.open() as desk:
+        profiles = [crowds.Profile(accuracy=1, trust=1.0), *[crowds.Profile(accuracy=1)] * 3]
+        simulate(desk, crowd(folder, profiles, Truth()))
+        found = {one.annotator: one for one in standings(desk)}
+    assert found["anna"].endorsement == 1.0
+    assert {found[one].endorsement for one in ("ben", "cleo", "dora")} <= {0.0, None}
+
+
+def test_rules_exclude_and_can_be_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profiles = [crowds.GOOD, crowds.GOOD, crowds.GOOD, crowds.LAZY]
+    folder = crowds.done(tmp_path, profiles, attention={"rate": 0.2, "exclude": False, "judge_after": 999})
+    with folder.open() as desk:
+        before = {key: set(slots.counted) for key, slots in desk.state.items.items()}
+        found = proposals(standings(desk), Rules(checks_below=0.7, min_checks=2))
+        assert [(one.annotator, one.rule) for one in found] == [("p3", "checks")]
+        assert "passed 0 of" in found[0].reason
+        assert [one.annotator for one in proposals(standings(desk), Rules(seconds_below=8, min_answers=5))] == ["p3"]
+        with pytest.raises(UsageError, match="no rule is given"):
+            proposals(standings(desk), Rules())
+        (event,) = exclude(desk, found, by="lead")
+        assert (event.kind, event.data["rule"], event.data["by"]) == ("excluded", "checks", "lead")
+        assert not any("p3" in slots.counted for slots in desk.state.items.values())
+        assert proposals(standings(desk), Rules(checks_below=0.7, min_checks=2)) == []
+        with pytest.raises(UsageError, match="rules that hold: checks"):
+            reinstate_rule(desk, "seconds", "a mistake", by="lead")
+        reinstate_rule(desk, "checks", "a mistake", by="lead")
+        assert {key: set(slots.counted) for key, slots in desk.state.items.items()} == before
+    assert run("exclude", folder.folder, "--checks-below", 0.7, "--min-checks", 2, "--dry-run") == 0
+    assert "1 would be excluded" in capsys.readouterr().out
+    assert run("exclude", folder.folder, "--checks-below", 0.7, "--min-checks", 2) == 0
+    assert run("reinstate", folder.folder, "p3") == 2
+    assert run("reinstate", folder.folder, "--rule", "checks", "--reason", "we talked") == 0
+    assert run("exclude", folder.folder, "p0") == 2
+    assert run("exclude", folder.folder, "eve", "--reason", "no") == 2
+    assert "nobody called 'eve'" in capsys.readouterr().err
+    assert run("exclude", folder.folder, "p0", "--reason", "asked to") == 0
+    capsys.readouterr()
+    assert run("status", folder.folder, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one["annotator"] for one in said["rows"] if one["excluded"]] == ["p0"]
+    assert {"check_rate", "agreement", "pace", "endorsement"} <= set(said["rows"][0])
+    assert said["agreement"]
+
+
+@pytest.fixture(scope="module")
+def campus_and_crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Quality, Quality]:
+    found = []
+    for name in ("dialsummeval", "dialsummeval_amt"):
+        folder = rated(tmp_path_factory.mktemp(name), shared / "data" / f"{name}.jsonl.gz")
+        with folder.open(readonly=True) as desk:
+            found.append(quality(desk, Draws(50)))
+    return found[0], found[1]
+
+
+@pytest.mark.shared
+def test_dialsummeval_as_answers_of_a_campaign(shared: Path, campus_and_crowd: tuple[Quality, Quality]) -> None:
+    entries = json.loads((shared / "data" / "expected.json").read_text(encoding="utf-8"))["entries"]
+    want = {(one["dataset"], one["statistic"]): one["recomputed"] for one in entries}
+    campus, crowd = campus_and_crowd
+    for aspect in ("coherence", "consistency", "fluency", "relevance"):
+        for level in ("nominal", "ordinal", "interval"):
+            row = next(one for one in campus.agreement if one.aspect == aspect and one.statistic == f"alpha_{level}")
+            assert round(row.value or 0, 4) == want[
+                "dialsummeval", f"Krippendorff alpha {aspect} {level}, 3 campus annotators"
+            ]  # fmt: skip
+        row = next(one for one in crowd.headline() if one.aspect == aspect)
+        name = f"Krippendorff alpha {aspect} interval, 283 AMT workers"
+        assert (round(row.value or 0, 4), row.details["raters"]) == (want["dialsummeval_amt", name], 283)
+
+
+@pytest.mark.shared
+def test_the_quality_page_makes_the_difference_plain(campus_and_crowd: tuple[Quality, Quality]) -> None:
+    campus, crowd = (one.to_json() for one in campus_and_crowd)
+    assert {one["words"] for one in campus["said"]} == {"above chance, but under the customary .667"}
+    assert {one["words"] for one in crowd["said"]} == {"no better than chance"}
+    assert min(one["agreement"] for one in campus["annotators"]) > 0.3
+    known = [one["agreement"] for one in crowd["annotators"] if one["agreement"] is not None]
+    assert sum(one <= 0.2 for one in known) / len(known) > 0.95
