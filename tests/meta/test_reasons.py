@@ -79,8 +79,18 @@ def test_aspects_that_share_words_are_one() -> None:
 def test_what_is_no_reason_of_a_judge_is_left_out() -> None:
     computed = said("12 of 20 samples, 4: 12; 8 unusable", signature="geval|variant:sample:20|v:1")
     weighed = said("probabilities 1: 0.1", signature="geval|variant:logprob|v:1")
+    own = [
+        said(reason, aspect, signature=signature)
+        for reason, aspect, signature in (
+            ("conveys no key fact", "conciseness", "finesure.align|judge:p/m|v:2"),
+            ("mean of 2: rts 4, rts@second 1", "coherence", "ensemble|of:rts+rts@second|v:1"),
+            ("41 is not in the source; nearest: 14", "faithfulness", "support|scorer:lexical|v:1"),
+        )
+    ]
     with pytest.raises(UsageError, match="no judgment has a reason"):
-        reasons([computed, weighed, said("Good.", "overall"), said(None)], draws=NO_DRAWS)
+        reasons([computed, weighed, *own, said("Good.", "overall"), said(None)], draws=NO_DRAWS)
+    judged = said("It is grammatical.", signature="finesure.aligned|v:1")
+    assert [row.n for row in reasons([*own, judged], draws=NO_DRAWS).rows[:1]] == [1]
 
 
 def test_one_aspect_or_judge_may_be_chosen() -> None:

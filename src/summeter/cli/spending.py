@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,10 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
     """A line an evaluator, and their sum."""
     how = ", in batches and at their price" if any(row.batch for row in rows) else ""
     yield f"Left to do{how} (tokens are estimates; nothing was sent):"
+    names = _names([(row.judge, row.signature) for row in rows])
     for row in rows:
         units = "pairs" if row.unit == "pair" else "summaries"
-        yield f"  {_name(row.judge, row.signature)}: {row.items} {units}; {_wanted(row)}"
+        yield f"  {names[row.signature]}: {row.items} {units}; {_wanted(row)}"
     asking = [row for row in rows if row.calls]
     if len(asking) > 1:
         why = next((row.reason for row in asking if row.cost is None), None)
@@ -57,11 +59,12 @@ def run_lines(run: Run) -> Iterator[str]:
         tries = f"; {usage.retries} tried again, {usage.failures} failed" if usage.retries or usage.failures else ""
         batched = f", {usage.batched} of the calls in batches" if usage.batched else ""
         yield f"{model}: {_taken(usage)}{prices}{batched}{tries}"
+    names = _names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
         used = manifest.judge_usage.get(judge.signature)
         if used is not None and used.calls and used.items:
             each = round((used.tokens_in + used.tokens_out) / used.items)
-            yield f"  {_name(judge.name, judge.signature)}: {each:,} tokens an item; {money(used.cost, used.reason)}"
+            yield f"  {names[judge.signature]}: {each:,} tokens an item; {money(used.cost, used.reason)}"
     yield from _agreement(run)
 
 
@@ -71,6 +74,13 @@ def _taken(usage: Taken) -> str:
         f"{usage.calls} calls, {usage.tokens_in:,} tokens in{cached}, {usage.tokens_out:,} out; "
         f"{money(usage.cost, usage.reason)}"
     )
+
+
+def _names(judges: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """What each signature is called: by the judge's name, or as it stands where several have that name."""
+    short = {signature: _name(judge, signature) for judge, signature in judges}
+    times = Counter(short.values())
+    return {signature: name if times[name] == 1 else signature for signature, name in short.items()}
 
 
 def _name(judge: str, signature: str) -> str:

@@ -69,8 +69,8 @@ LEXICON: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Aspect -> its words and phrases; * stands for any ending."""
 
-# A reason that the evaluator wrote itself, of numbers.
-_COMPUTED = re.compile(r"\|variant:(?:logprob|sample)\b")
+# A reason that the evaluator wrote itself: of numbers, of verdicts it counted, of words it did not find.
+_COMPUTED = re.compile(r"\|variant:(?:logprob|sample)\b|^(?:finesure\.align|ensemble|support)(?:\||$)")
 _OVERALL = "overall"
 
 
@@ -121,8 +121,8 @@ def reasons(
     Rows a judge and aspect: `share_other_aspect`; `share_only_other`, of those that in all their words never speak of
     their own; and `speaks_of`, one row an aspect spoken of (`details.group`), its own included. `n` are reasons,
     `missing` judgments without one. Aspects that share words (`KIN`) count as one; `overall` may speak of
-    anything and is left out, as are numbers that an evaluator wrote down as a reason. Raises UsageError where
-    there is no reason at all.
+    anything and is left out, as are reasons that no judge gave: what `geval`, `finesure.align`, `ensemble` and
+    `support` write down of their own. Raises UsageError where there is no reason at all.
     """
     chosen, lists = selected(select, None), dict(words or LEXICON)
     patterns = _patterns(lists)
