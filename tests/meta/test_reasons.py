@@ -134,7 +134,7 @@ def test_intervals_are_by_document() -> None:
 
 @pytest.mark.shared
 def test_released_reasons(shared: Path) -> None:
-    """4,800 RTS replies of ChatGPT on SummEval (Shen et al.); the last of two replies counts. As in docs/meta-people.md."""
+    """4,800 RTS replies of ChatGPT on SummEval (Shen et al.), the last of two: as in docs/meta-people.md."""
     with gzip.open(shared / "data" / "shen2023.outputs.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     last = {(row["aspect"], row["doc_id"], row["system"]): row for row in rows if row["evaluator"] == "rts"}
