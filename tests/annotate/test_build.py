@@ -134,9 +134,22 @@ def test_scores_from_a_file_take_the_place_of_our_own(tmp_path: Path) -> None:
     (tmp_path / "scores.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     folder = made.make(tmp_path, data, assistance={"similar": {"scores": "scores.jsonl", "share": 0.25}})
     assert folder.tasks.work[0].assistance == {"similar": [3], "machine": None}
+    with pytest.raises(UsageError, match=r"scores.jsonl: has no scores for .* of document 'doc1'; give one row"):
+        made.make(tmp_path / "two", made.rows(2, 1, 1), assistance={"similar": {"scores": "../scores.jsonl"}})
     (tmp_path / "scores.jsonl").write_text(json.dumps({**row, "scores": [1]}) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"scores.jsonl:1: scores: has 1 values for 4"):
         made.make(tmp_path / "again", data, assistance={"similar": {"scores": "../scores.jsonl"}})
+
+
+def test_a_check_is_marked_as_fully_as_work_with_scores_from_a_file(tmp_path: Path) -> None:
+    data = made.rows(2, 1, 2)
+    lines = [{"doc_id": one["doc_id"], "text": text, "scores": [0.9, 0.2, 0.1, 0.3]}
+             for one in data for text in one["sentences"]]  # fmt: skip
+    (tmp_path / "scores.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    plan = {"similar": {"scores": "scores.jsonl", "share": 0.75}}
+    folder = made.make(tmp_path, data, assistance=plan, attention={"rate": 0.5})
+    every = [*folder.tasks.work, *folder.tasks.checks]
+    assert {len((one.assistance or {})["similar"]) for one in every} == {3}  # 0.75 * 4 sentences
 
 
 def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path) -> None:
@@ -163,6 +176,11 @@ def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path)
         (one.assistance or {})["machine"]["verdict"] for one in folder.tasks.checks if one.assistance["machine"]
     }
     assert verdicts == {"supported", "not_supported"}
+    # Nothing beside a check is unlike what stands beside the work: error types and reasons come from real verdicts.
+    beside = {role: {json.dumps(one.assistance["machine"], sort_keys=True) for one in tasks
+                     if one.assistance and one.assistance["machine"]}
+              for role, tasks in (("work", folder.tasks.work), ("check", folder.tasks.checks))}  # fmt: skip
+    assert beside["check"] <= beside["work"]
 
 
 def test_verdicts_that_decide() -> None:

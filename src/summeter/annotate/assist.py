@@ -89,7 +89,7 @@ def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str
 
 
 class Verdicts:
-    """What a machine said, by target, ready to be shown; `reasons` holds its reasons by verdict."""
+    """What a machine said, by target."""
 
     def __init__(self, judgments: Sequence[Judgment]) -> None:
         self._by_unit: dict[tuple[str, str, str, int], Judgment] = {}

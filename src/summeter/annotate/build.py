@@ -205,14 +205,14 @@ def _example(kind: Kind, index: int, campaign: Campaign, file: Path) -> Task:
 
 
 class _Helper:
-    """Puts the assistance into tasks; gathers reasons from the real verdicts to lend to the made-up ones."""
+    """Puts the assistance into tasks; keeps the real verdicts to lend from them to the made-up ones beside checks."""
 
     def __init__(self, campaign: Campaign, file: Path, kind: Kind, sources: Sequence[Source], rng: Random) -> None:
         self.kind, self.rng, self.similar = kind, rng, campaign.assistance.similar
         self.sources = {one.document.id: one for one in sources}
         self.scores: dict[tuple[str, str], list[float]] = {}
         self.verdicts: Verdicts | None = None
-        self.reasons: dict[str, list[str]] = {}
+        self.lent: dict[str, list[dict[str, Any]]] = {}
         self.coverage = 0.0
         self._near: dict[str, Similarity] = {}
         if self.similar is not None and self.similar.scores is not None:
@@ -234,23 +234,29 @@ class _Helper:
         return task.model_copy(update={"assistance": {"similar": similar or [], "machine": machine}})
 
     def learn(self, work: Sequence[Task]) -> None:
-        """Take note of how often there is a verdict, and of the reasons given."""
+        """Take note of how often there is a verdict, and of what goes with it on either side."""
         shown = [one.assistance["machine"] for one in work if one.assistance and one.assistance["machine"]]
         self.coverage = len(shown) / len(work)
         for one in shown:
-            if one["reason"]:
-                self.reasons.setdefault(_side(one), []).append(one["reason"])
+            self.lent.setdefault(_side(one), []).append(one)
 
     def _alike(self, task: Task) -> list[int] | None:
         text = self.kind.focus(task)
         if self.similar is None or text is None:
             return None
-        near = self._near.get(task.document_id)
-        if near is None:
-            self._near = {task.document_id: Similarity(self.sources[task.document_id].document.sentence_texts)}
-            near = self._near[task.document_id]
         given = self.scores.get((task.document_id, text))
-        return top(near.scores(text) if given is None else given, self.similar.share)
+        if given is None and self.scores and task.role == "work":
+            said = f"has no scores for {text!r} of document {task.document_id!r}; give one row a text that is shown"
+            raise UsageError(f"{self.similar.scores}: {said}")
+        return top(given or self._lexical(task.document_id, text), self.similar.share)
+
+    def _lexical(self, document: str, text: str) -> list[float]:
+        """Our own scores. Where the work's come from a file, a check is marked as fully as they are."""
+        near = self._near.get(document)
+        if near is None:
+            near = Similarity(self.sources[document].document.sentence_texts)
+            self._near = {document: near}
+        return [one + (1e-9 if self.scores else 0.0) for one in near.scores(text)]
 
     def _verdict(self, task: Task) -> dict[str, Any] | None:
         if self.verdicts is None:
@@ -268,19 +274,19 @@ class _Helper:
         return None if found is None else shown_verdict(self.kind.name, found, spans)
 
     def _made_up(self, task: Task) -> dict[str, Any] | None:
-        """The verdict beside a check: right or wrong as planned, with a reason as real verdicts have them."""
+        """The verdict beside a check: right or wrong as planned.
+
+        Error types and reason, or their absence, are those of a real verdict of the same side: nothing but the texts
+        may tell a check from the work.
+        """
         if self.rng.random() >= self.coverage or task.expected is None:
             return None
         said = task.expected["machine"]
-        if self.kind.name == "key_fact_alignment":
-            machine: dict[str, Any] = {"sentences": said}
-        elif self.kind.name == "key_fact_validation":
-            machine = {"verdict": said}
-        else:
-            types = [one["name"] for one in task.body["error_types"]]
-            machine = {"verdict": said, "error_types": types[:1] if said == "not_supported" else []}
-        reasons = self.reasons.get(_side(machine), [])
-        return {**machine, "reason": self.rng.choice(reasons) if reasons else None}
+        machine: dict[str, Any] = {"sentences" if self.kind.name == "key_fact_alignment" else "verdict": said}
+        plain: dict[str, Any] = (
+            {"error_types": [], "reason": None} if self.kind.name == "fact_verification" else {"reason": None}
+        )
+        return {**plain, **self.rng.choice(self.lent.get(_side(machine), [plain])), **machine}
 
 
 def _side(machine: dict[str, Any]) -> str:
