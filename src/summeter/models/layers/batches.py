@@ -128,10 +128,13 @@ class Desk:
         if (lacks := self._refused.get(request.key)) is not None:
             raise CapabilityError(f"{self._model} refused the reply format {lacks} in an earlier batch", lacks=lacks)
         place = self._places.get(request.key)
-        if place is None or place.done.done():
-            place = self._take(request)
+        fresh = place is None or place.done.done()
+        if place is None or fresh:
+            place = _Place(request, b"", asyncio.get_running_loop().create_future())
         place.waiters += 1
         try:
+            if fresh:
+                self._take(request.key, place)
             return await asyncio.shield(place.done)
         finally:
             place.waiters -= 1
@@ -155,18 +158,17 @@ class Desk:
             if (lacks := batch.made.failed[key]) is not None:
                 self._refused[key] = lacks
 
-    def _take(self, request: Request) -> _Place:
-        place = _Place(request, b"", asyncio.get_running_loop().create_future())
-        self._places[request.key] = place
-        earlier = self._earlier.pop(request.key, None)
-        if earlier is not None:
-            earlier.places[request.key] = place
-            if earlier.task is None:
-                self._start(earlier)
-        else:
-            place.entry = self._api.entry(request)
+    def _take(self, key: str, place: _Place) -> None:
+        earlier = self._earlier.pop(key, None)
+        if earlier is None:
+            place.entry = self._api.entry(place.request)
+        self._places[key] = place
+        if earlier is None:
             self._enqueue(place)
-        return place
+            return
+        earlier.places[key] = place
+        if earlier.task is None:
+            self._start(earlier)
 
     def _enqueue(self, place: _Place) -> None:
         self._asked += 1

@@ -1,0 +1,182 @@
+"""Runs with --batch: killed while they wait, carried on, replayed, foreseen, and paid for at half the price."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import rows
+from engine.llm import answer
+from engine.test_run import files
+from models.batch_server import BatchServer, Body, Outcome
+from models.server import StubServer, ok
+
+from summeter.engine.api import evaluate
+from summeter.engine.estimate import estimate
+from summeter.engine.runs import Run
+from summeter.models.layers.batches import Pace
+from summeter.records import UsageError
+from summeter.store.batches import BatchLog
+from summeter.store.calls import CallStore
+
+MODELS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-0"}
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-0123456789")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    file = tmp_path / "prices.yaml"
+    file.write_text(
+        "date: 2026-01-02\nmodels:\n"
+        + "".join(f"  {model}: {{input: 100, output: 200}}\n" for model in MODELS.values())
+    )
+    return str(file)
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence is a moment, and the results are looked for again at once."""
+    monkeypatch.setattr(Pace.__new__, "__defaults__", (0.01, 5, 0.01, 1.0, 0.01, 24))
+
+
+def judge(body: Body) -> Outcome:
+    content = body["messages"][-1]["content"]
+    return ("ok", answer(content if isinstance(content, str) else "".join(part["text"] for part in content)))
+
+
+def score(server: BatchServer, vendor: str, tmp_path: Path) -> list[str]:
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(6)))
+    return [sys.executable, "-m", "summeter", "score", str(data), "-e", "finesure", "-m", MODELS[vendor], "--batch",
+            "--base-url", server.url(vendor), "-o", str(tmp_path / "run")]  # fmt: skip
+
+
+def stopped(command: list[str], how: signal.Signals, when: Callable[[], object], said: Path) -> subprocess.Popen[bytes]:
+    """The command, sent a signal at that moment."""
+    with said.open("wb") as errors, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors) as process:
+        while not when() and process.poll() is None:
+            time.sleep(0.005)
+        process.send_signal(how)
+        process.wait()
+    return process
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("vendor", sorted(MODELS))
+def test_killed_while_it_waits_it_asks_nothing_twice(tmp_path: Path, vendor: str) -> None:
+    said = tmp_path / "said"
+    with BatchServer(judge) as server:
+        command = score(server, vendor, tmp_path)
+        server.done = lambda _: False
+        # As soon as the server has the batch, whether the run knows of it or not.
+        killed = stopped(command, signal.SIGKILL, lambda: server.batches, said)
+        assert killed.returncode == -signal.SIGKILL
+        # Key facts and fact checks together: 6 documents, 12 summaries.
+        assert server.sizes == [18]
+        # The second session fetches them, and is killed over the alignments.
+        server.done = lambda made: len(made.entries) == 18
+        stopped(command, signal.SIGKILL, lambda: len(server.batches) == 2, said)
+        # The third is interrupted, and says what goes on without it.
+        stopped(command, signal.SIGINT, lambda: server.seen[-1:] == [list(server.batches)[-1]], said)
+        if "interrupted" in said.read_text():
+            assert f"batch {list(server.batches)[-1]} (12 calls to {MODELS[vendor]}, since 20" in said.read_text()
+            assert "the same command, --batch included, fetches the replies" in said.read_text()
+        server.done = lambda _: True
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        assert server.sizes == [18, 12]
+        assert len(server.handed_in) == len(set(server.handed_in)) == 30
+        evaluate(tmp_path / "data.jsonl", ["finesure"], models=MODELS[vendor], out=tmp_path / "whole", batch=True,
+                 base_url=server.url(vendor))  # fmt: skip
+    assert files(tmp_path / "run") == files(tmp_path / "whole")
+    run = Run(tmp_path / "run")
+    assert run.manifest.status == "complete"
+    assert BatchLog(run.folder / "batches.jsonl").open == []
+    # No server any more: the replay is the same to the byte, with --batch or without.
+    replayed = evaluate(tmp_path / "data.jsonl", run.specs, models=MODELS[vendor], replay=run.folder, batch=True,
+                        out=tmp_path / "again")  # fmt: skip
+    assert files(replayed.folder) == files(run.folder)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("vendor", sorted(MODELS))
+class TestMoney:
+    def test_half_the_price_and_told(self, tmp_path: Path, vendor: str, prices: str) -> None:
+        with BatchServer(judge) as server:
+            options: dict[str, Any] = {"models": MODELS[vendor], "prices": prices, "batch": True}
+            run = evaluate(rows(4), ["finesure"], out=tmp_path / "run", base_url=server.url(vendor), **options)
+        used = run.manifest.usage[MODELS[vendor]]
+        # 20 calls of 11 tokens in and 7 out: (11 * 100 + 7 * 200) / 2 = 1,250 millionths of a dollar each.
+        assert (used.calls, used.batched, used.retries) == (20, 20, 0)
+        assert used.cost == pytest.approx(20 * 0.00125)
+
+    def test_a_dry_run_halves_it_too(self, vendor: str, prices: str) -> None:
+        whole, half = (
+            estimate(rows(4), ["finesure"], models=MODELS[vendor], prices=prices, batch=batch)
+            for batch in (False, True)
+        )
+        for one, other in zip(whole, half, strict=True):
+            assert one.cost is not None
+            assert other.cost == pytest.approx(one.cost / 2, abs=1e-6)
+            assert (one.batch, other.batch) == (False, True)
+
+
+@pytest.mark.usefixtures("quick")
+class TestOptions:
+    def test_all_documents_are_in_one_batch_whatever_the_connections(self, tmp_path: Path) -> None:
+        with BatchServer(judge) as server:
+            evaluate(rows(40, "a"), ["finesure.fact_check"], models=MODELS["openai"], out=tmp_path / "run", batch=True,
+                     base_url=server.url("openai"), concurrency=1)  # fmt: skip
+            assert server.sizes == [40]
+
+    def test_begun_one_by_one_and_finished_in_a_batch(self, tmp_path: Path) -> None:
+        options: dict[str, Any] = {"models": MODELS["openai"], "out": tmp_path / "run"}
+        with StubServer(lambda call: ok(answer(call.prompt))) as single:
+            evaluate(rows(4), ["finesure.fact_check"], limit=2, base_url=single.url, **options)
+        with BatchServer(judge) as server:
+            run = evaluate(rows(4), ["finesure.fact_check"], batch=True, base_url=server.url("openai"), **options)
+            assert server.sizes == [4]
+        used = run.manifest.usage[MODELS["openai"]]
+        assert (used.calls, used.batched) == (8, 4)
+
+    def test_a_repair_is_the_next_batch(self, tmp_path: Path) -> None:
+        def clumsy(body: Body) -> Outcome:
+            turns = body["messages"]
+            repair = turns[-2]["role"] == "assistant"
+            return judge({"messages": turns[:-2]}) if repair else ("ok", "well...")
+
+        with BatchServer(clumsy) as server:
+            run = evaluate(rows(3), ["finesure.fact_check"], models=MODELS["openai"], out=tmp_path / "run", batch=True,
+                           base_url=server.url("openai"))  # fmt: skip
+            assert server.sizes == [6, 6]
+        assert {one.status for one in run.judgments()} == {"ok"}
+
+    def test_what_cannot_be_is_said_before_anything_is_written(self, tmp_path: Path) -> None:
+        out = tmp_path / "run"
+        with pytest.raises(UsageError, match="--item-timeout cannot be kept with --batch"):
+            evaluate(rows(), ["finesure"], models=MODELS["openai"], out=out, batch=True, item_timeout=5.0)
+        with pytest.raises(UsageError, match="ollama/m has no batch API that summeter speaks"):
+            evaluate(rows(), ["finesure"], models="ollama/m", out=out, batch=True)
+        assert not out.exists()
+
+    def test_the_key_is_nowhere(self, tmp_path: Path) -> None:
+        with BatchServer(judge) as server:
+            evaluate(rows(2), ["finesure.fact_check"], models=MODELS["openai"], out=tmp_path / "run", batch=True,
+                     base_url=server.url("openai"))  # fmt: skip
+        for file in (tmp_path / "run").rglob("*"):
+            assert not file.is_file() or os.environ["OPENAI_API_KEY"].encode() not in file.read_bytes()
+        with CallStore(tmp_path / "run" / "calls.sqlite", readonly=True) as store:
+            assert {call.batch for call in store.tokens()} == {next(iter(server.batches))}

@@ -1,0 +1,233 @@
+"""A stub of the batch APIs of OpenAI (files, batches) and Anthropic (message batches) on 127.0.0.1.
+
+    with BatchServer() as server:
+        llm = resolve("openai/m", base_url=server.url("openai"), environ={"OPENAI_API_KEY": "k"})
+
+`answer` says what becomes of each request; results come in reverse order. `handed_in` holds every key of every batch
+that was made, so that a key that is asked twice stands there twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.parser import BytesParser
+from itertools import count
+from typing import Any, Self
+
+from aiohttp import web
+
+Outcome = tuple[str, Any]
+"""("ok", text), ("error", (status, message)), ("expired", None), ("cancelled", None) or ("gone", None): no line."""
+
+Body = dict[str, Any]
+_KINDS = {400: "invalid_request_error", 404: "not_found_error", 429: "rate_limit_error", 500: "api_error",
+          529: "overloaded_error"}  # fmt: skip
+
+
+def good(body: Body) -> Outcome:
+    del body
+    return ("ok", "fine")
+
+
+@dataclass
+class Made:
+    """A batch as the server has it."""
+
+    id: str
+    entries: list[tuple[str, Body]]
+    metadata: dict[str, str] = field(default_factory=dict)
+    failed: str | None = None
+    at: float = field(default_factory=time.time)
+
+
+class BatchServer:
+    """Runs while the context is open. `done(batch)` says whether a batch has ended; `turn_away(number)` gives the code
+    with which batch number so-and-so fails as a whole; `mangle` changes the lines of results; `lose(number)` makes the
+    batch and breaks the connection before the answer; `status` answers every creation so, once for each in it."""
+
+    def __init__(self, answer: Callable[[Body], Outcome] = good) -> None:
+        self.answer = answer
+        self.batches: dict[str, Made] = {}
+        self.files: dict[str, bytes] = {}
+        self.seen: list[str] = []
+        self.handed_in: list[str] = []
+        self.done: Callable[[Made], bool] = lambda _: True
+        self.turn_away: Callable[[int], str | None] = lambda _: None
+        self.mangle: Callable[[list[bytes]], list[bytes]] = lambda lines: lines
+        self.lose: Callable[[int], bool] = lambda _: False
+        self.statuses: list[int] = []
+        self._numbers = count()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    def url(self, vendor: str) -> str:
+        return f"http://127.0.0.1:{self._port}" + ("/v1" if vendor == "openai" else "")
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        assert self._ready.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+
+    @property
+    def sizes(self) -> list[int]:
+        """The requests in each batch."""
+        return [len(one.entries) for one in self.batches.values()]
+
+    async def _serve(self) -> None:
+        app = web.Application(client_max_size=1 << 28)
+        route = app.router
+        route.add_post("/v1/files", self._upload)
+        route.add_get("/v1/files/{id}/content", self._content)
+        for path, kind in (("/v1/batches", "openai"), ("/v1/messages/batches", "anthropic")):
+            route.add_post(path, self._create)
+            route.add_get(path, getattr(self, f"_list_{kind}"))
+            route.add_get(path + "/{id}", getattr(self, f"_get_{kind}"))
+        route.add_get("/v1/messages/batches/{id}/results", self._results)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self._port = runner.addresses[0][1]
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._ready.set()
+        await self._stop.wait()
+        await runner.cleanup()
+
+    async def _upload(self, request: web.Request) -> web.Response:
+        head = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()
+        parts: Any = BytesParser().parsebytes(head + await request.read()).get_payload()
+        named = {part.get_param("name", header="content-disposition"): part for part in parts}
+        assert named["purpose"].get_payload(decode=True) == b"batch"
+        name = f"file-{next(self._numbers)}"
+        self.files[name] = named["file"].get_payload(decode=True)
+        return web.json_response({"id": name, "object": "file", "purpose": "batch"})
+
+    async def _create(self, request: web.Request) -> web.Response:
+        body = json.loads(await request.read())
+        if self.statuses:
+            return web.json_response({"error": {"message": "not now", "type": "x"}}, status=self.statuses.pop(0))
+        made = Made(f"batch-{next(self._numbers)}", self._entries(body), body.get("metadata") or {})
+        assert len({key for key, _ in made.entries}) == len(made.entries)
+        number = len(self.batches)
+        made.failed = self.turn_away(number)
+        self.batches[made.id] = made
+        self.handed_in += [key for key, _ in made.entries]
+        if self.lose(number):
+            assert request.transport is not None
+            request.transport.abort()
+        return web.json_response(self._openai(made) if "input_file_id" in body else self._anthropic(made))
+
+    def _entries(self, body: Body) -> list[tuple[str, Body]]:
+        if "requests" in body:
+            return [(one["custom_id"], one["params"]) for one in body["requests"]]
+        assert (body["endpoint"], body["completion_window"]) == ("/v1/chat/completions", "24h")
+        lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
+        assert {(line["method"], line["url"]) for line in lines} == {("POST", "/v1/chat/completions")}
+        return [(line["custom_id"], line["body"]) for line in lines]
+
+    # OpenAI
+
+    def _openai(self, made: Made) -> Body:
+        shown = {"id": made.id, "object": "batch", "metadata": made.metadata, "status": "in_progress",
+                 "created_at": int(made.at),
+                 "request_counts": {"total": len(made.entries), "completed": 0, "failed": 0}}  # fmt: skip
+        if made.failed is not None:
+            errors = {
+                "object": "list",
+                "data": [{"code": made.failed, "message": f"it is {made.failed}", "line": None}],
+            }
+            return {**shown, "status": "failed", "errors": errors}
+        if not self.done(made):
+            return shown
+        return {**shown, "status": "completed", "output_file_id": f"{made.id}-out", "error_file_id": f"{made.id}-err"}
+
+    async def _get_openai(self, request: web.Request) -> web.Response:
+        made = self._find(request)
+        return web.json_response(self._openai(made)) if made else self._missing()
+
+    async def _list_openai(self, request: web.Request) -> web.Response:
+        newest = list(self.batches.values())[::-1]
+        after = request.query.get("after")
+        start = 0 if after is None else [one.id for one in newest].index(after) + 1
+        page = newest[start : start + 2]
+        more = start + 2 < len(newest)
+        return web.json_response({"data": [self._openai(one) for one in page], "has_more": more})
+
+    async def _content(self, request: web.Request) -> web.Response:
+        batch, _, kind = request.match_info["id"].rpartition("-")
+        lines = []
+        for key, body in self.batches[batch].entries[::-1]:
+            what, said = self.answer(body)
+            if (what == "ok") == (kind == "out") and what != "gone":
+                lines.append(
+                    json.dumps({"id": f"r-{key[:5]}", "custom_id": key, **_openai_result(what, said)}).encode()
+                )
+        return web.Response(body=b"\n".join(self.mangle(lines)))
+
+    # Anthropic
+
+    def _anthropic(self, made: Made) -> Body:
+        done = self.done(made)
+        counts = {"processing": 0 if done else len(made.entries), "succeeded": len(made.entries) if done else 0,
+                  "errored": 0, "canceled": 0, "expired": 0}  # fmt: skip
+        # The results are said to lie elsewhere; who went there would carry the key off.
+        return {"id": made.id, "type": "message_batch", "processing_status": "ended" if done else "in_progress",
+                "created_at": datetime.fromtimestamp(made.at, UTC).isoformat(), "request_counts": counts,
+                "results_url": "http://127.0.0.1:9/elsewhere" if done else None}  # fmt: skip
+
+    async def _get_anthropic(self, request: web.Request) -> web.Response:
+        made = self._find(request)
+        return web.json_response(self._anthropic(made)) if made else self._missing()
+
+    async def _list_anthropic(self, request: web.Request) -> web.Response:
+        return web.json_response({"data": [self._anthropic(one) for one in list(self.batches.values())[::-1]]})
+
+    async def _results(self, request: web.Request) -> web.Response:
+        lines = []
+        for key, body in self.batches[request.match_info["id"]].entries[::-1]:
+            what, said = self.answer(body)
+            if what != "gone":
+                lines.append(json.dumps({"custom_id": key, "result": _anthropic_result(what, said)}).encode())
+        return web.Response(body=b"\n".join(self.mangle(lines)))
+
+    def _find(self, request: web.Request) -> Made | None:
+        self.seen.append(request.match_info["id"])
+        return self.batches.get(request.match_info["id"])
+
+    def _missing(self) -> web.Response:
+        return web.json_response({"error": {"message": "No batch found", "type": "not_found_error"}}, status=404)
+
+
+def _openai_result(what: str, said: Any) -> Body:
+    if what == "ok":
+        message = {"role": "assistant", "content": said}
+        body = {"model": "served-1", "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+                "usage": {"prompt_tokens": 11, "completion_tokens": 7}}  # fmt: skip
+        return {"response": {"status_code": 200, "request_id": "q", "body": body}, "error": None}
+    if what == "error":
+        body = {"error": {"message": said[1], "type": "stub_error", "code": None}}
+        return {"response": {"status_code": said[0], "request_id": "q", "body": body}, "error": None}
+    return {"response": None, "error": {"code": f"batch_{what}", "message": f"it is {what}"}}
+
+
+def _anthropic_result(what: str, said: Any) -> Body:
+    if what == "ok":
+        message = {"type": "message", "model": "served-1", "stop_reason": "end_turn",
+                   "content": [{"type": "text", "text": said}],
+                   "usage": {"input_tokens": 11, "output_tokens": 7}}  # fmt: skip
+        return {"type": "succeeded", "message": message}
+    if what == "error":
+        error = {"type": _KINDS[said[0]], "message": said[1]}
+        return {"type": "errored", "error": {"type": "error", "error": error}}
+    return {"type": {"cancelled": "canceled"}.get(what, what)}

@@ -1,0 +1,462 @@
+"""Calls in batches, over the wire formats of OpenAI and Anthropic: what is handed in, what comes of each request, what
+a second session finds, and what is never asked twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from models.batch_server import BatchServer, Body, Outcome
+
+from summeter.models.base import Completion, Message, Request
+from summeter.models.batch import Batching
+from summeter.models.layers.batches import Batches, Means, Pace
+from summeter.models.layers.budget import Budget
+from summeter.models.layers.retry import RetryPolicy
+from summeter.models.prices import Price
+from summeter.models.resolve import CallSettings, bind, resolve, stack
+from summeter.records import (
+    AccessError,
+    BudgetError,
+    InputError,
+    SummeterError,
+    TransientError,
+    UsageError,
+)
+from summeter.store.batches import BatchLog
+from summeter.store.calls import CallStore
+
+MODELS = {"openai": "openai/m", "anthropic": "anthropic/m"}
+ENVIRON = {"OPENAI_API_KEY": "sk-secret-0123456789", "ANTHROPIC_API_KEY": "sk-secret-0123456789"}
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+
+
+@pytest.fixture(params=sorted(MODELS))
+def vendor(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def ask(number: int, vendor: str, **fields: Any) -> Request:
+    return Request(model=MODELS[vendor], messages=(Message(role="user", content=f"question {number}"),), **fields)
+
+
+def number_of(body: Body) -> int:
+    content = body["messages"][-1]["content"]
+    text = content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return int(text.split()[-1])
+
+
+def echo(body: Body) -> Outcome:
+    return ("ok", f"answer {number_of(body)}")
+
+
+class Session:
+    """One sitting: a model at the server, with the log and the store of its run. Sleeps take no time and are noted."""
+
+    def __init__(
+        self,
+        server: BatchServer,
+        vendor: str,
+        folder: Path,
+        *,
+        most: int | None = None,
+        retries: int = 8,
+        **layers: Any,
+    ) -> None:
+        llm = resolve(MODELS[vendor], base_url=server.url(vendor), environ=ENVIRON)
+        assert isinstance(llm, Batching)
+        api = llm.batches()
+        assert api is not None
+        if most is not None:
+            api.most = most
+        self.slept: list[float] = []
+        self.told: list[str] = []
+        self.log = BatchLog(folder / "batches.jsonl")
+        self.store = CallStore(folder / "calls.sqlite")
+        means = Means(sleep=self._sleep, tell=self.told.append)
+        # Looks of their own length tell them from the waits between polls.
+        batches = Batches(llm, api, self.log, pace=Pace(look=0.001, looks=3), means=means)
+        self.model = stack(
+            batches, self.store, retry=RetryPolicy(retries, first=0.0), rng=random.Random(0), **layers
+        )  # fmt: skip
+
+    async def _sleep(self, seconds: float) -> None:
+        if seconds > 0.001:
+            self.slept.append(seconds)
+        await asyncio.sleep(0.001)
+
+    async def all(self, requests: list[Request]) -> list[Completion | SummeterError]:
+        found = await asyncio.gather(*(self.model.complete(one) for one in requests), return_exceptions=True)
+        assert all(isinstance(one, (Completion, SummeterError)) for one in found), found
+        return found  # type: ignore[return-value]
+
+    async def close(self) -> None:
+        await self.model.close()
+        self.store.close()
+
+
+@asynccontextmanager
+async def sitting(*args: Any, **settings: Any) -> AsyncIterator[Session]:
+    session = Session(*args, **settings)
+    try:
+        yield session
+    finally:
+        await session.close()
+
+
+def texts(found: list[Completion | SummeterError]) -> list[str]:
+    return [one.text if isinstance(one, Completion) else f"{type(one).__name__}: {one}" for one in found]
+
+
+def run(server: BatchServer, vendor: str, folder: Path, requests: list[Request], **settings: Any) -> Any:
+    """The replies of one session, and the session."""
+
+    async def main() -> Any:
+        async with sitting(server, vendor, folder, **settings) as session:
+            return await session.all(requests), session
+
+    return asyncio.run(main())
+
+
+class TestWhatComes:
+    def test_every_call_has_its_own_reply_and_says_its_batch(self, vendor: str, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            found, session = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(20)])
+        assert texts(found) == [f"answer {n}" for n in range(20)]
+        assert server.sizes == [20]
+        batch = next(iter(server.batches))
+        assert {(one.batch, one.tokens_in, one.tokens_out, one.seconds) for one in found} == {(batch, 11, 7, None)}
+        assert session.log.open == []
+
+    def test_two_thousand_over_full_batches(self, vendor: str, tmp_path: Path) -> None:
+        requests = [ask(n, vendor) for n in range(2000)]
+        with BatchServer(echo) as server:
+            found, _ = run(server, vendor, tmp_path, requests, most=300)
+            # 2,000 = 6 * 300 + 200, of which the rest waits for silence.
+            assert server.sizes == [300] * 6 + [200]
+            assert texts(found) == [f"answer {n}" for n in range(2000)]
+            assert len(set(server.handed_in)) == len(server.handed_in) == 2000
+            again, _ = run(server, vendor, tmp_path, requests)
+            assert again == found
+            assert len(server.batches) == 7
+
+    def test_a_dependent_call_is_the_next_batch(self, vendor: str, tmp_path: Path) -> None:
+        async def main() -> None:
+            async with sitting(server, vendor, tmp_path) as session:
+
+                async def chain(n: int) -> str:
+                    first = await session.model.complete(ask(n, vendor))
+                    return (await session.model.complete(ask(100 + int(first.text.split()[1]), vendor))).text
+
+                assert await asyncio.gather(*(chain(n) for n in range(5))) == [f"answer {n + 100}" for n in range(5)]
+
+        with BatchServer(echo) as server:
+            asyncio.run(main())
+            assert server.sizes == [5, 5]
+
+    def test_waits_grow_and_the_wait_is_told(self, vendor: str, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            server.done = lambda made: len([one for one in server.seen if one == made.id]) > 12
+            _, session = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(3)])
+        # 30 s, half as much again each time, ten minutes at most.
+        assert session.slept[:4] == [30.0, 45.0, 67.5, 101.25]
+        assert session.slept[-1] == 600.0
+        batch = next(iter(server.batches))
+        assert session.told[0].startswith("handing in 3 calls")
+        assert session.told[1].startswith(f"3 calls in batch {batch}: in_progress, 0 of 3 done; since 20")
+
+
+class TestWhatFails:
+    def test_mixed_errors(self, vendor: str, tmp_path: Path) -> None:
+        tried: Counter[int] = Counter()
+
+        def answer(body: Body) -> Outcome:
+            n = number_of(body)
+            tried[n] += 1
+            # Both of OpenAI's files are made from these answers: a request is asked about twice a batch there.
+            first = tried[n] <= (2 if vendor == "openai" else 1)
+            once: dict[int, Outcome] = {
+                1: ("error", (500, "broke")), 2: ("expired", None), 3: ("gone", None), 4: ("error", (429, "busy")),
+            }  # fmt: skip
+            always: dict[int, Outcome] = {
+                5: ("error", (400, "no such thing")), 6: ("cancelled", None), 7: ("error", (500, "for ever")),
+            }  # fmt: skip
+            return always.get(n) or (once.get(n) if first else None) or echo(body)
+
+        with BatchServer(answer) as server:
+            found, session = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(9)], retries=2)
+        said = texts(found)
+        assert [said[n] for n in (0, 1, 2, 3, 4, 8)] == [f"answer {n}" for n in (0, 1, 2, 3, 4, 8)]
+        assert "no such thing" in said[5]
+        assert said[5].startswith("ModelError")
+        assert "was cancelled" in said[6]
+        assert said[6].startswith("ModelError")
+        assert "for ever" in said[7]
+        assert "gave up after 3 tries" in said[7]
+        # What failed for now goes on together: 1, 2, 3, 4 and 7; then 7 alone.
+        assert server.sizes == [9, 5, 1]
+        assert session.model.usage.retries == 6
+
+    def test_a_line_that_is_none_and_a_line_twice(self, vendor: str, tmp_path: Path) -> None:
+        def mangle(lines: list[bytes]) -> list[bytes]:
+            if len(lines) < 5:
+                return lines
+            second = lines[1].replace(b"answer", b"wrong!")
+            stray = lines[2].replace(json.loads(lines[2])["custom_id"].encode(), b"ours-it-is-not")
+            return [lines[0][: len(lines[0]) // 2], *lines[1:], second, stray, b'"text"', b""]
+
+        with BatchServer(echo) as server:
+            server.mangle = mangle
+            found, _ = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(5)])
+        assert texts(found) == [f"answer {n}" for n in range(5)]
+        assert server.sizes == [5, 1]
+
+    def test_a_line_that_never_comes_fails_alone(self, vendor: str, tmp_path: Path) -> None:
+        with BatchServer(lambda body: ("gone", None) if number_of(body) == 2 else echo(body)) as server:
+            found, _ = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(4)], retries=1)
+        assert isinstance(found[2], TransientError)
+        assert "hold no usable line for this call" in str(found[2])
+        assert [texts(found)[n] for n in (0, 1, 3)] == ["answer 0", "answer 1", "answer 3"]
+
+    def test_a_refused_schema_is_asked_weaker_and_remembered(self, vendor: str, tmp_path: Path) -> None:
+        def answer(body: Body) -> Outcome:
+            strict = "output_config" in body or "response_format" in body
+            return ("error", (400, "unknown parameter: response_format")) if strict else echo(body)
+
+        fields = {"format": "json_schema", "schema_name": "s", "schema_": SCHEMA}
+        with BatchServer(answer) as server:
+            first = [ask(n, vendor, **fields) for n in range(3)]
+            found, _ = run(server, vendor, tmp_path, first)
+            assert texts(found) == [f"answer {n}" for n in range(3)]
+            assert {one.format for one in found} == {"text"}
+            # Anthropic's json_object is refused without asking.
+            assert server.sizes == ([3, 3, 3] if vendor == "openai" else [3, 3])
+
+    def test_refused_formats_are_not_asked_again_by_the_next_session(self, vendor: str, tmp_path: Path) -> None:
+        def answer(body: Body) -> Outcome:
+            strict = "output_config" in body or "response_format" in body
+            return ("error", (400, "unknown parameter: response_format")) if strict else echo(body)
+
+        request = ask(1, vendor, format="json_schema", schema_name="s", schema_=SCHEMA)
+
+        async def killed() -> None:
+            async with sitting(server, vendor, tmp_path) as session:
+                doing = asyncio.create_task(session.model.complete(request))
+                await until(lambda: server.batches and not any(key in newest(server) for key in STRICT))
+                await until(lambda: session.log.open and session.log.open[-1].id is not None)
+                doing.cancel()
+
+        with BatchServer(answer) as server:
+            server.done = lambda made: any(key in made.entries[0][1] for key in STRICT)
+            asyncio.run(killed())
+            before = list(server.handed_in)
+            server.done = lambda _: True
+            found, _ = run(server, vendor, tmp_path, [request])
+            assert texts(found) == ["answer 1"]
+            assert server.handed_in == before
+
+    def test_a_batch_that_is_turned_away_says_why(self, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            server.turn_away = lambda number: "model_not_found" if number == 0 else None
+            found, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(3)])
+            assert {type(one) for one in found} == {AccessError}
+            assert "was turned away: model_not_found / it is model_not_found" in str(found[0])
+            # Mended, the same command hands in anew.
+            again, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(3)])
+        assert texts(again) == [f"answer {n}" for n in range(3)]
+
+    def test_too_much_at_a_time_goes_in_smaller_batches(self, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            server.turn_away = lambda number: "token_limit_exceeded" if number < 2 else None
+            found, _ = run(server, "openai", tmp_path, [ask(n, "openai") for n in range(12)])
+        assert texts(found) == [f"answer {n}" for n in range(12)]
+        # 12 are too many, so are 6; then 3 at a time.
+        assert server.sizes[:2] == [12, 6]
+        assert max(server.sizes[2:]) == 3
+
+    def test_a_key_that_is_refused_stops(self, vendor: str, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            server.statuses = [401]
+            found, session = run(server, vendor, tmp_path, [ask(1, vendor)])
+            assert isinstance(found[0], AccessError)
+            assert "sk-secret" not in str(found[0])
+            assert session.log.open == []
+
+    def test_a_server_without_batches_says_so(self, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            server.statuses = [404]
+            found, _ = run(server, "openai", tmp_path, [ask(1, "openai")])
+        assert "may have none (run without --batch)" in str(found[0])
+
+
+STRICT = ("output_config", "response_format")
+
+
+def newest(server: BatchServer) -> Body:
+    """The first request of the latest batch."""
+    return list(server.batches.values())[-1].entries[0][1]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    while not condition():  # noqa: ASYNC110 - the server's thread knows nothing of this loop
+        await asyncio.sleep(0.005)
+
+
+class TestResume:
+    def test_what_was_handed_in_is_waited_for_and_not_asked_again(self, vendor: str, tmp_path: Path) -> None:
+        requests = [ask(n, vendor) for n in range(6)]
+
+        async def interrupted() -> None:
+            async with sitting(server, vendor, tmp_path) as session:
+                doing = asyncio.create_task(session.all(requests))
+                await until(lambda: session.log.open and session.log.open[0].id is not None)
+                doing.cancel()
+
+        with BatchServer(echo) as server:
+            server.done = lambda _: False
+            asyncio.run(interrupted())
+            server.done = lambda _: True
+            found, session = run(server, vendor, tmp_path, [*requests, ask(99, vendor)])
+            assert texts(found) == [*(f"answer {n}" for n in range(6)), "answer 99"]
+            assert server.sizes == [6, 1]
+            assert len(server.handed_in) == len(set(server.handed_in))
+            assert session.log.open == []
+
+    def test_one_that_was_read_but_not_stored_is_read_again(self, vendor: str, tmp_path: Path) -> None:
+        requests = [ask(n, vendor) for n in range(3)]
+        with BatchServer(echo) as server:
+            run(server, vendor, tmp_path, requests)
+            for file in tmp_path.glob("calls.sqlite*"):
+                file.unlink()
+            found, _ = run(server, vendor, tmp_path, requests)
+            assert texts(found) == [f"answer {n}" for n in range(3)]
+            assert server.sizes == [3]
+
+    def test_an_answer_that_is_lost_is_found(self, vendor: str, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            server.lose = lambda number: number == 0
+            found, _ = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(4)])
+        assert texts(found) == [f"answer {n}" for n in range(4)]
+        assert server.sizes == [4]
+
+    @pytest.mark.parametrize("arrived", [True, False])
+    def test_a_kill_between_handing_in_and_its_answer(self, vendor: str, tmp_path: Path, arrived: bool) -> None:
+        requests = [ask(n, vendor) for n in range(4)]
+        with BatchServer(echo) as server:
+            run(server, vendor, tmp_path, requests)
+            for others in range(3):  # more than a page of the list
+                run(server, vendor, tmp_path / f"other-{others}", [ask(100 + others, vendor)])
+            log = tmp_path / "batches.jsonl"
+            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0] + b'{"event": "submi')
+            for file in tmp_path.glob("calls.sqlite*"):
+                file.unlink()
+            if not arrived:
+                del server.batches[next(iter(server.batches))]
+                server.handed_in = server.handed_in[4:]
+            found, _ = run(server, vendor, tmp_path, requests)
+            assert texts(found) == [f"answer {n}" for n in range(4)]
+            assert len(server.handed_in) == len(set(server.handed_in)) == 7
+
+    def test_a_batch_of_somebody_else_gives_itself_away(self, tmp_path: Path) -> None:
+        # Anthropic's carry no word of ours: one of the same size and minute is taken for it until its results are read.
+        with BatchServer(echo) as server:
+            run(server, "anthropic", tmp_path, [ask(n, "anthropic") for n in range(2)])
+            log = tmp_path / "batches.jsonl"
+            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+            for file in tmp_path.glob("calls.sqlite*"):
+                file.unlink()
+            server.batches.clear()
+            run(server, "anthropic", tmp_path / "other", [ask(n, "anthropic") for n in (7, 8)])
+            found, _ = run(server, "anthropic", tmp_path, [ask(n, "anthropic") for n in range(2)])
+        assert texts(found) == ["answer 0", "answer 1"]
+        assert server.sizes == [2, 2]
+
+    def test_a_busy_server_is_asked_again_later(self, vendor: str, tmp_path: Path) -> None:
+        with BatchServer(echo) as server:
+            server.statuses = [429, 503]
+            found, session = run(server, vendor, tmp_path, [ask(1, vendor)])
+        assert texts(found) == ["answer 1"]
+        assert session.slept == [30.0, 45.0]
+        assert server.sizes == [1]
+
+    def test_another_address_is_refused(self, vendor: str, tmp_path: Path) -> None:
+        logged(tmp_path, vendor)
+        with BatchServer(echo) as server, pytest.raises(UsageError, match=r"handed in at http://elsewhere"):
+            Session(server, vendor, tmp_path)
+
+    def test_without_batches_what_waits_is_not_paid_twice(self, vendor: str, tmp_path: Path) -> None:
+        waits = ask(1, vendor)
+        logged(tmp_path, vendor, waits.key)
+        calls = CallSettings(base_url="http://127.0.0.1:9", batches=BatchLog(tmp_path / "batches.jsonl"))
+        with pytest.MonkeyPatch.context() as patch, CallStore() as store:
+            for name, value in ENVIRON.items():
+                patch.setenv(name, value)
+            bound = bind({"judge": MODELS[vendor]}, store, calls)
+
+            async def main() -> None:
+                try:
+                    await bound.meters[MODELS[vendor]].complete(waits)
+                finally:
+                    await bound.close()
+
+            with pytest.raises(UsageError, match=r"waits for batch b-1 .*--batch to fetch it"):
+                asyncio.run(main())
+
+    def test_a_log_that_is_none(self, tmp_path: Path) -> None:
+        file = tmp_path / "batches.jsonl"
+        file.write_text('{"event": "submitted", "nonce": "?", "id": "b"}\n')
+        with pytest.raises(InputError, match=r"batches.jsonl:1: is no line of a log of batches"):
+            BatchLog(file)
+
+
+def logged(folder: Path, vendor: str, *keys: str) -> None:
+    """Leave a log with one open batch."""
+    lines = [
+        {"event": "submitting", "nonce": "n", "model": MODELS[vendor], "address": "http://elsewhere", "at": 1e9,
+         "keys": keys},
+        {"event": "submitted", "nonce": "n", "id": "b-1"},
+    ]  # fmt: skip
+    (folder / "batches.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+class TestMoney:
+    def test_half_the_price(self) -> None:
+        price = Price(input=2.0, cached=0.5, output=10.0, date="2026-01-31")
+        # As in Price.cost: 0.6 M * 2 + 0.4 M * 0.5 + 0.1 M * 10 = 2.4 dollars, of which a batch costs half.
+        assert price.batched.cost(1_000_000, 100_000, 400_000) == pytest.approx(1.2)
+        assert price.model_copy(update={"batch": 1.0}).batched == price.model_copy(update={"batch": 1.0})
+
+    def test_a_budget_is_checked_before_anything_is_handed_in(self, vendor: str, tmp_path: Path) -> None:
+        # A call is thought to take some tokens of prompt and 200 of reply: two fit into 420. They took 11 + 7 each, and
+        # the other three, now thought to take about as much, fit into what is left together.
+        with BatchServer(echo) as server:
+            found, _ = run(
+                server, vendor, tmp_path, [ask(n, vendor) for n in range(5)], budget=Budget(420, None), price=None
+            )  # fmt: skip
+        assert texts(found) == [f"answer {n}" for n in range(5)]
+        assert server.sizes == [2, 3]
+        with BatchServer(echo) as server:
+            found, _ = run(server, vendor, tmp_path / "b", [ask(1, vendor)], budget=Budget(20, None), price=None)
+        assert isinstance(found[0], BudgetError)
+        assert server.batches == {}
+
+
+class TestWho:
+    @pytest.mark.parametrize("model", ["mistral/m", "google/m", "ollama/m", "vllm/m", "azure/m", "openrouter/a/b"])
+    def test_a_provider_without_batches(self, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("MISTRAL", "GOOGLE", "OPENROUTER", "AZURE_OPENAI"):
+            monkeypatch.setenv(f"{name}_API_KEY", "k")
+        with pytest.raises(UsageError, match=rf"{model} has no batch API that summeter speaks; run without --batch"):
+            bind({"judge": model}, None, CallSettings(base_url="http://127.0.0.1:9", batch=True))
+
+    def test_keys_fit_both_vendors(self, vendor: str) -> None:
+        # Anthropic: [a-zA-Z0-9_-]{1,64}; OpenAI says no limit.
+        assert len(ask(1, vendor).key) == 64
+        assert ask(1, vendor).key.isalnum()
