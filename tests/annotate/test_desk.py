@@ -220,6 +220,16 @@ def test_pay_and_bonus(tmp_path: Path) -> None:
     assert earned.bonus == pytest.approx(0.5)
 
 
+def test_the_bonus_is_told_at_the_end_only(tmp_path: Path) -> None:
+    pay = {"per_batch": 2.0, "bonus": {"amount": 0.5}}
+    folder = made.make(tmp_path, made.rows(10, 2, 4), pay=pay, batch={"size": 4, "per_annotator": 2})
+    with folder.open() as desk:
+        made.do_batch(desk, "anna")
+        assert desk.session(made.who("anna"))["pay"] == {"currency": "USD", "earned": 2.0, "bonus": None}
+        made.do_batch(desk, "anna")
+        assert desk.session(made.who("anna"))["pay"] == {"currency": "USD", "earned": 4.0, "bonus": 1.0}
+
+
 def test_export_import_export_is_the_same_to_the_byte(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "a", **STEPS)
     other = made.make(tmp_path / "b", **STEPS)

@@ -38,11 +38,13 @@ def session_json(hand: Hand) -> Json:
 
 
 def _pay(hand: Hand, person: Person | None) -> Json | None:
+    """What was earned. The bonus follows from the checks: before the end it would tell which batches passed them."""
     plan = hand.campaign.pay
     if plan is None:
         return None
     base, bonus = (0.0, 0.0) if person is None else pay_of(hand.campaign, person)
-    return {"currency": plan.currency, "earned": round(base, 2), "bonus": round(bonus, 2)}
+    shown = round(bonus, 2) if hand.stage == "done" else None
+    return {"currency": plan.currency, "earned": round(base, 2), "bonus": shown}
 
 
 def about(desk: Desk) -> Json:

@@ -91,7 +91,7 @@ export class Shell {
 
   pay(pay) {
     this.bar.pay.hidden = !pay;
-    if (pay) this.bar.pay.textContent = `Pay so far ${money(pay.earned + pay.bonus, pay.currency)}`;
+    if (pay) this.bar.pay.textContent = `Pay so far ${money(pay.earned + (pay.bonus ?? 0), pay.currency)}`;
   }
 
   lease(seconds) {
