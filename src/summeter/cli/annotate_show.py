@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -19,12 +20,12 @@ def show_quality(found: Quality, people: list[dict[str, Any]], console: Console)
     from summeter.annotate.quality import in_words
 
     for row in found.headline():
-        console.print(Text(f"agreement on {row.aspect}: {row.statistic} {_number(row)}, {in_words(row)}"))
+        typer.echo(f"agreement on {row.aspect}: {row.statistic} {_number(row)}, {in_words(row)}")
     for note in found.notes:
-        console.print(Text(note))
+        typer.echo(note)
     console.print(_table(found, people))
     for row in found.assistance:
-        console.print(Text(_assistance(row)))
+        typer.echo(_assistance(row))
 
 
 def _table(found: Quality, people: list[dict[str, Any]]) -> Table:

@@ -45,6 +45,8 @@ class Script:
         while stage not in {"work", "done"}:
             stage = yield from getattr(self, f"_{stage}")(session)
             session = yield "session", {}
+        if stage == "done" and session["done"]["more"]:  # there is work again: somebody was excluded, say
+            stage = "work"
         while stage != "done":
             stage = yield from self._batch()
 
