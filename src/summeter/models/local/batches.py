@@ -1,0 +1,89 @@
+"""Batches: so many tokens at a time, over texts sorted by length; and what to do when memory ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from summeter.records import ModelError
+
+T = TypeVar("T")
+
+WASTE = 0.05
+"""The share of a batch that may be padding."""
+
+Lengths = Sequence[tuple[int, ...]]
+
+
+def plan(lengths: Lengths, budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:
+    """Places of inputs, batch by batch, the longest first.
+
+    An input's lengths are those of its parts (an encoder has one, an encoder-decoder two); every part is padded to
+    the longest of its batch. A batch holds at most `budget` tokens and `most` inputs, and at most the share `waste` of
+    it is padding; an input over the budget has a batch to itself.
+
+    >>> plan([(3,), (10,), (3,), (9,)], 20, waste=0.1)
+    [[1, 3], [0, 2]]
+    """
+    order = sorted(range(len(lengths)), key=lambda place: (tuple(-one for one in lengths[place]), place))
+    batches: list[list[int]] = []
+    longest: tuple[int, ...] = ()
+    real = 0
+    for place in order:
+        own = lengths[place]
+        if batches and len(batches[-1]) < (most or len(order)):
+            wider = tuple(map(max, longest, own))
+            size = (len(batches[-1]) + 1) * sum(wider)
+            if size <= budget and size - real - sum(own) <= waste * size:
+                batches[-1].append(place)
+                longest, real = wider, real + sum(own)
+                continue
+        batches.append([place])
+        longest, real = own, sum(own)
+    return batches
+
+
+def padding(lengths: Lengths, batches: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """(padding tokens, tokens with padding) of batches.
+
+    >>> padding([(3,), (10,), (3,), (9,)], [[1, 3], [0, 2]])
+    (1, 26)
+    """
+    real = full = 0
+    for batch in batches:
+        parts = zip(*(lengths[place] for place in batch), strict=True)
+        full += len(batch) * sum(max(part) for part in parts)
+        real += sum(sum(lengths[place]) for place in batch)
+    return full - real, full
+
+
+def halving(
+    batch: Sequence[int], compute: Callable[[Sequence[int]], Sequence[T]], ended: Callable[[BaseException], bool]
+) -> list[T]:
+    """What `compute` gives for a batch; where memory ends (`ended` knows the error) for its halves, and theirs.
+
+    ModelError where memory does not even hold one input.
+    """
+    try:
+        return list(compute(batch))
+    except Exception as error:
+        if not ended(error):
+            raise
+        if len(batch) == 1:
+            raise ModelError(
+                f"memory does not hold one input ({error}); set max_tokens lower, or device=cpu, behind the model's "
+                "name: local/FOLDER[max_tokens=512]"
+            ) from error
+    # Outside the handler: the failed pass keeps its memory for as long as its error is being handled.
+    middle = len(batch) // 2
+    return halving(batch[:middle], compute, ended) + halving(batch[middle:], compute, ended)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ended: Python's own, torch's on any device, ONNX Runtime's."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    words = str(error).lower()
+    return isinstance(error, RuntimeError) and any(
+        sign in words for sign in ("out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc")
+    )

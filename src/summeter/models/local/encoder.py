@@ -1,0 +1,190 @@
+"""An encoder: unit vectors of texts, pooled as the model's own files say, and the states of its tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from summeter.models.base import TokenStates
+from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
+from summeter.models.local.files import maybe_json
+from summeter.models.local.opened import Opened
+from summeter.models.local.tokens import Parts, padded
+from summeter.records import ReplayMiss, UsageError
+from summeter.store.results import ResultStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+Mode = Literal["mean", "cls", "max"]
+_MODES: dict[str, Mode] = {
+    "pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max",
+    "mean": "mean", "cls": "cls", "max": "max",
+}  # fmt: skip
+_STAGES = frozenset({"Transformer", "Pooling", "Normalize"})
+STATES_AT_ONCE = 128
+"""Texts whose token states are held at a time: a thousand tokens of a large model are four megabytes."""
+
+_STORED: Codec[Any] = Codec(
+    "embedding", lambda one: one.astype("<f4").tobytes(), lambda data: np.frombuffer(data, dtype="<f4")
+)
+_NEVER: Codec[TokenStates] = Codec("states", lambda _: b"", lambda _: _unstored())
+
+
+def _unstored() -> TokenStates:
+    raise ReplayMiss("token states are not stored")
+
+
+class Pooling(NamedTuple):
+    """How token states become one vector; `prompt` goes before each text."""
+
+    mode: Mode = "mean"
+    prompt: str = ""
+    lower: bool = False
+
+
+def pooling(folder: Path) -> Pooling:
+    """What the model's files say (the form of sentence-transformers); the mean of all tokens where they say nothing.
+
+    UsageError for a pooling, or a stage after it, that is not known here.
+    """
+    stages = folder / "modules.json"
+    if stages.is_file():
+        import json
+
+        kinds = [str(one.get("type", "")).rpartition(".")[2] for one in json.loads(stages.read_text("utf-8"))]
+        if strange := [kind for kind in kinds if kind not in _STAGES]:
+            raise UsageError(f"{stages}: the stage {strange[0]} is not known here; known: {', '.join(sorted(_STAGES))}")
+    told = maybe_json(folder / "1_Pooling" / "config.json")
+    named = told.get("pooling_mode")
+    modes = [named] if named else [name for name, on in told.items() if name.startswith("pooling_mode_") and on is True]
+    known = [_MODES[mode] for mode in map(str, modes) if mode in _MODES]
+    if told and (len(modes) != 1 or not known):
+        raise UsageError(
+            f"{folder / '1_Pooling'}: pooling {', '.join(map(str, modes)) or 'none'} is not known here; "
+            f"known: {', '.join(_MODES)}, one of them"
+        )
+    config = maybe_json(folder / "config_sentence_transformers.json")
+    prompt = (config.get("prompts") or {}).get(config.get("default_prompt_name") or "", "")
+    lower = bool(maybe_json(folder / "sentence_bert_config.json").get("do_lower_case"))
+    return Pooling(known[0] if known else "mean", prompt, lower)
+
+
+class LocalEncoder:
+    """Unit vectors and token states; with `opened` None the vectors come from the store alone.
+
+    Token states are too large to keep: a replay computes them anew, and needs the model.
+    """
+
+    def __init__(
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
+    ) -> None:
+        self.id = id_
+        self.usage = usage or LocalUsage()
+        self._opened = opened
+        self._vectors = Batcher(id_, _STORED, self._embed if opened else None, store=store, usage=self.usage)
+        self._states = Batcher(
+            id_, _NEVER, self._encode if opened else None, usage=self.usage, most=STATES_AT_ONCE
+        )  # fmt: skip
+        if opened is not None:
+            self._pooling = pooling(opened.model.folder)
+
+    @cached_property
+    def layers(self) -> int:
+        """How many layers there are; layer 0 are the input embeddings."""
+        return int(self._network.model.config["num_hidden_layers"])
+
+    async def embed(self, texts: Sequence[str]) -> Floats:
+        """A unit vector each: shape (texts, dimensions)."""
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        return np.stack(await self._vectors.ask([(one,) for one in texts]))
+
+    async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
+        """The token states of a layer (None: the last)."""
+        wanted = self.layers if layer is None else layer
+        if not 0 <= wanted <= self.layers:
+            raise UsageError(f"{self.id} has layers 0 to {self.layers}, not {layer}")
+        return await self._states.ask([(one, str(wanted)) for one in texts])
+
+    async def close(self) -> None:
+        """Nothing to let go of: the weights go with their last user."""
+        await asyncio.sleep(0)
+
+    @property
+    def _network(self) -> Opened:
+        if self._opened is None:
+            raise ReplayMiss(f"token states are not stored in a run, and the folder of {self.id} is not here")
+        return self._opened
+
+    def _embed(self, texts: Sequence[Texts]) -> list[Floats]:
+        opened, how = self._network, self._pooling
+        inputs = opened.tokens.texts([how.prompt + (text.lower() if how.lower else text) for (text,) in texts])
+        self.usage.truncated += sum(one.truncated for one in inputs)
+
+        def compute(batch: Sequence[int]) -> list[Floats]:
+            ids, mask, segments = padded([inputs[place] for place in batch], opened.tokens.pad)
+            return list(pooled(opened.backend.hidden(ids, mask, segments, self.layers), mask, how.mode))
+
+        return opened.run([(len(one.ids),) for one in inputs], self.usage, compute)
+
+    def _encode(self, wanted: Sequence[Texts]) -> list[TokenStates]:
+        found: dict[int, TokenStates] = {}
+        for layer in sorted({int(layer) for _, layer in wanted}):
+            places = [place for place, (_, own) in enumerate(wanted) if int(own) == layer]
+            states = self._of_layer([wanted[place][0] for place in places], layer)
+            found.update(zip(places, states, strict=True))
+        return [found[place] for place in range(len(wanted))]
+
+    def _of_layer(self, texts: Sequence[str], layer: int) -> list[TokenStates]:
+        opened, tokens = self._network, self._network.tokens
+        parts = tokens.parts(texts)
+        inputs = [tokens.one(one.ids) for one in parts]
+        self.usage.truncated += sum(one.truncated for one in inputs)
+
+        def compute(batch: Sequence[int]) -> list[Floats]:
+            ids, mask, segments = padded([inputs[place] for place in batch], tokens.pad)
+            made = opened.backend.hidden(ids, mask, segments, layer)
+            return [row[: len(inputs[place].ids)].copy() for place, row in zip(batch, made, strict=True)]
+
+        states = opened.run([(len(one.ids),) for one in inputs], self.usage, compute)
+        before, after = len(tokens.single.before), len(tokens.single.after)
+        return [
+            _states(part, tokens.names(one.ids), one.ids.tolist(), state, (before, after), cut=one.truncated)
+            for part, one, state in zip(parts, inputs, states, strict=True)
+        ]
+
+
+def _states(
+    part: Parts, names: list[str], ids: list[int], states: Floats, around: tuple[int, int], *, cut: bool
+) -> TokenStates:  # fmt: skip
+    before, after = around
+    inner = len(ids) - before - after
+    nowhere = (0, 0)
+    return TokenStates(
+        tokens=tuple(names), ids=tuple(ids),
+        offsets=(*[nowhere] * before, *part.offsets[:inner], *[nowhere] * after),
+        special=(*[True] * before, *[False] * inner, *[True] * after),
+        states=states, truncated=cut,
+    )  # fmt: skip
+
+
+def pooled(states: Floats, mask: NDArray[np.int64], mode: Mode) -> Floats:
+    """Token states, shape (texts, tokens, dimensions), as unit vectors; where the mask is 0 there is no token."""
+    real = mask[:, :, None].astype(np.float32)
+    if mode == "cls":
+        made = states[:, 0]
+    elif mode == "max":
+        made = np.where(real > 0, states, -np.inf).max(axis=1)
+    else:
+        made = (states * real).sum(axis=1) / real.sum(axis=1)
+    length = np.linalg.norm(made, axis=1, keepdims=True)
+    unit: Floats = (made / np.maximum(length, 1e-12)).astype(np.float32)
+    return unit
