@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,16 @@ def test_what_is_wrong_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "postgresql://USER@HOST/NAME" in capsys.readouterr().err
     assert run("import", folder.folder, tmp_path / "plan.yaml", "--database", "postgresql://u@127.0.0.1:1/x") == 1
     assert "the database cannot be used" in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made.make(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert run("serve", folder.folder, "--port", port) == 2
+    assert f"cannot listen on 127.0.0.1, port {port}:" in capsys.readouterr().err
 
 
 def test_another_campaigns_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,6 +83,45 @@ def test_a_link_gives_a_cookie_and_nothing_is_written(tmp_path: Path) -> None:
         run(body)
 
 
+@pytest.mark.parametrize(
+    ("platform", "query", "proxy", "wanted"),
+    [
+        ("prolific", "?PROLIFIC_PID=5f", "", {"SameSite=Lax"}),
+        ("prolific", "?PROLIFIC_PID=5f", "https", {"SameSite=Lax", "Secure"}),
+        # A page in Mechanical Turk's frame keeps no other cookie than this; over plain HTTP no frame can be served.
+        ("mturk", "?workerId=W1&assignmentId=A1", "https", {"SameSite=None", "Secure", "Partitioned"}),
+        ("mturk", "?workerId=W1&assignmentId=A1", "http", {"SameSite=Lax"}),
+    ],
+)
+def test_cookies_fit_where_the_page_stands(
+    platform: str, query: str, proxy: str, wanted: set[str], tmp_path: Path
+) -> None:
+    with opened(made.make(tmp_path, platform={"name": platform})) as run:
+
+        async def body(_: Desk, browser: Callable[[], Client]) -> None:
+            more = {"X-Forwarded-Proto": proxy} if proxy else {}
+            reply = await browser().get("/" + query, headers=more, allow_redirects=False)
+            parts = set(reply.headers["Set-Cookie"].split("; ")[1:])
+            assert parts == {"Path=/", "Max-Age=5184000", "HttpOnly", *wanted}
+
+        run(body)
+
+
+def test_a_proxy_may_change_the_host(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with opened(folder) as run:
+
+        async def body(_: Desk, browser: Callable[[], Client]) -> None:
+            client = browser()
+            head = await enter(client, folder, "anna") | {"Origin": "https://study.example"}
+            for site, status in (("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("", 403)):
+                reply = await client.post("/api/batch", json={}, headers={**head, "Sec-Fetch-Site": site})
+                assert reply.status == status
+            assert (await client.post("/api/batch", json={}, headers=head)).status == 403
+
+        run(body)
+
+
 def test_every_write_needs_the_token_of_its_own_session(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:

@@ -33,7 +33,7 @@ def add_routes(app: web.Application, desk: Desk, page: Page) -> None:
             if not gate.knows(token):
                 return page("nobody.html", status=401)
             response = web.Response(status=303, headers={"Location": "/admin"})
-            set_cookie(response, COOKIE, gate.cookie, secure=request.secure)
+            set_cookie(request, response, COOKIE, gate.cookie, framed=False)
             return response
         return page("admin.html") if gate.open_to(request) else page("nobody.html", status=401)
 

@@ -14,6 +14,8 @@ from summeter.annotate.refusal import Refusal
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 CSRF = "X-CSRF-Token"
+KEPT = 60 * 60 * 24 * 60
+"""Seconds for which a browser keeps a cookie: sixty days."""
 
 
 def policy(platform: Platform) -> str:
@@ -35,7 +37,7 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
     fixed = {
         "Content-Security-Policy": policy(platform), "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
-        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()", "Server": "summeter",
     }  # fmt: skip
 
     async def prepare(request: web.Request, response: web.StreamResponse) -> None:
@@ -47,10 +49,16 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
 
 
 def same_origin(request: web.Request) -> None:
-    """Refuse a write that another site's page sent. Browsers say whose page it was; other clients say nothing."""
+    """Refuse a write that another site's page sent. Browsers say whose page it was; other clients say nothing.
+
+    What `Sec-Fetch-Site` says holds behind a proxy that changes `Host`, too; over plain HTTP there is only `Origin`.
+    """
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
-    foreign = origin is not None and urlsplit(origin).netloc != request.host
-    if foreign or site in {"cross-site", "same-site"}:
+    if site is not None:
+        foreign = site not in {"same-origin", "none"}
+    else:
+        foreign = origin is not None and urlsplit(origin).netloc != request.host
+    if foreign:
         raise Refusal(403, "csrf", "this request came from another site's page")
 
 
@@ -59,9 +67,16 @@ def cookie_of(request: web.Request, name: str) -> str:
     return request.cookies.get(name, "")
 
 
-def set_cookie(response: web.StreamResponse, name: str, value: str, *, secure: bool) -> None:
-    """A cookie no script can read and no other site can send with a write."""
-    response.set_cookie(name, value, httponly=True, samesite="Lax", secure=secure, path="/", max_age=60 * 60 * 24 * 60)
+def set_cookie(request: web.Request, response: web.StreamResponse, name: str, value: str, *, framed: bool) -> None:
+    """A cookie no script can read and, but for a `framed` page, no other site can send with a write.
+
+    In a platform's frame a browser keeps only cookies that say `SameSite=None`, over TLS; each outer site gets its own
+    (`Partitioned`), and writes need the csrf token all the same. A proxy says by `X-Forwarded-Proto` that it ends TLS.
+    """
+    secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
+    site = ["SameSite=None", "Partitioned"] if framed and secure else ["SameSite=Lax"]
+    parts = [f"{name}={value}", "Path=/", f"Max-Age={KEPT}", "HttpOnly", *site, *(["Secure"] if secure else [])]
+    response.headers.add("Set-Cookie", "; ".join(parts))  # http.cookies knows Partitioned from Python 3.14 on
 
 
 async def body_of(request: web.Request) -> dict[str, Any]:

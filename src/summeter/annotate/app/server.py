@@ -17,6 +17,7 @@ from summeter.annotate.people import PREVIEW, Visitor
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.refusal import Refusal
 from summeter.annotate.store.log import StoreError
+from summeter.records import UsageError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -134,7 +135,8 @@ async def _enter(request: web.Request) -> web.StreamResponse:
             raise web.HTTPSeeOther("/work")
         return _pages(request).page("nobody.html", status=401 if query else 200)
     response = web.Response(status=303, headers={"Location": "/work"})
-    set_cookie(response, COOKIE, desk.names.cookie(visitor), secure=request.secure)
+    framed = bool(platform_named(name).frames)
+    set_cookie(request, response, COOKIE, desk.names.cookie(visitor), framed=framed)
     return response
 
 
@@ -190,14 +192,21 @@ async def serve(desk: Desk, host: str, port: int, ready: Callable[[str], None]) 
     runner = web.AppRunner(make_app(desk), handle_signals=False, access_log=None, shutdown_timeout=5)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port)
-        await site.start()
+        await _listen(runner, host, port)
         bound = runner.addresses[0]
         shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         ready(f"http://{shown}:{bound[1]}")
         await _stopped()
     finally:
         await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except (OSError, UnicodeError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot listen on {host}, port {port}: {said}; choose another --host or --port") from error
 
 
 async def _stopped() -> None:
