@@ -31,13 +31,13 @@ def show_quality(found: Quality, people: list[dict[str, Any]], console: Console)
 def _table(found: Quality, people: list[dict[str, Any]]) -> Table:
     table, stages = Table(), {one["annotator"]: one["stage"] for one in people}
     helped = bool(found.assistance)
-    heads = ["annotator", "arm", "stage", "answers", "checks", "seconds", "agreement", *["follows"] * helped, ""]
+    heads = ["annotator", "arm", "stage", "answers", "checks", "seconds", "agrees", *["follows"] * helped, ""]
     for name in heads:
-        table.add_column(name, justify="right" if name in {"answers", "checks", "seconds", "agreement"} else "left")
+        table.add_column(name, justify="right" if name in {"answers", "checks", "seconds", "agrees"} else "left")
     for one in found.annotators:
-        blind = "" if one.endorsement is None else f"{one.endorsement:.0%} of {one.endorsement_n}"
+        blind = "" if one.endorsement is None else f"{round(one.endorsement * one.endorsement_n)}/{one.endorsement_n}"
         cells = [
-            one.annotator, one.arm, one.outcome or stages[one.annotator], str(one.answered),
+            one.annotator, one.arm, (one.outcome or stages[one.annotator]).replace("_", " "), str(one.answered),
             f"{one.checks_passed}/{one.checks_seen}", "" if one.seconds_median is None else f"{one.seconds_median:.1f}",
             "" if one.agreement is None else f"{one.agreement:.2f}", *((blind,) if helped else ()),
             "excluded" if one.excluded else "",
@@ -46,16 +46,16 @@ def _table(found: Quality, people: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _number(row: Row) -> str:
+def _number(row: Row, of: str = "units") -> str:
     if row.value is None:
         return "-"
     ends = "" if row.low is None or row.high is None else f" [{row.low:.2f}, {row.high:.2f}]"
-    return f"{row.value:.2f}{ends} ({row.n} units)"
+    return f"{row.value:.2f}{ends} ({row.n} {of})"
 
 
 def _assistance(row: Row) -> str:
     where = {"checks": "attention checks", "work": "tasks", "all": "checks and tasks"}[str(row.details["tasks"])]
     if row.statistic == "pull":
-        return f"the machine's pull on {where} where it is wrong: {_number(row)} (assisted less unassisted)"
+        return f"the machine's pull on {where} where it is wrong: {_number(row, 'answers')} (assisted less unassisted)"
     seen = "saw" if row.details["arm"] == "assisted" else "did not see"
-    return f"those who {seen} its verdict say what it says on {where} where it is wrong: {_number(row)}"
+    return f"those who {seen} its verdict say what it says on {where} where it is wrong: {_number(row, 'answers')}"
