@@ -38,6 +38,13 @@ def test_a_reply_counts_once_however_many_units_it_failed() -> None:
     assert str(found).startswith("j: 1 of 6 replies usable (16.7%); wrong count 1, meaningless 1, refused 1, no JSON 1")
 
 
+def test_a_hundred_per_cent_is_all_of_them() -> None:
+    rows = [judgment(str(number), 0) for number in range(4799)]
+    assert "4799 of 4799 replies usable (100.0%)" in str(reply_counts(rows)[0])
+    # 4799 / 4800 = 99.979 %: not 100.0.
+    assert "4799 of 4800 replies usable (99.9%)" in str(reply_counts([*rows, judgment("x", 0, reason="no JSON: -")])[0])
+
+
 def test_two_replies_about_one_item_are_two() -> None:
     (found,) = reply_counts([judgment("a", 0, call="1"), judgment("a", 1, call="2", reason="no JSON: prose")])
     assert (found.replies, found.usable, found.faults) == (2, 1, {"no_json": 1})
