@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from evaluators.networks import local_models
 
 from summeter.engine.dry import dry
 from summeter.engine.executor import LocalExecutor
@@ -52,14 +53,15 @@ def row(system: str = "a", **fields: Any) -> dict[str, Any]:
 
 
 def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
-    """All judgments of one evaluator; models answer with a valid example of the schema asked for."""
+    """All judgments of one evaluator; LLMs answer with a valid example of the schema asked for, networks by words."""
     evaluator = build(name)
     data = load(rows)
     roles = {role: "dry/model" for part in evaluator.parts() for role in part.roles}
     work = jobs([evaluator], roles, splitter(data), {"t": 0.0})
     sink = Collected()
-    llms = {role: dry(model, Counter()) for role, model in roles.items()}
-    worker = Worker(work, sink, lambda job: Tools(job.signature, llms), {}, lambda *, ok: None)
+    local = {role for part in evaluator.parts() for role in part.kinds}
+    llms = {role: dry(model, Counter()) for role, model in roles.items() if role not in local}
+    worker = Worker(work, sink, lambda job: Tools(job.signature, llms, **local_models()), {}, lambda *, ok: None)
 
     async def run() -> None:
         async for _ in LocalExecutor(1).map(worker, units(data, work, (), None)):

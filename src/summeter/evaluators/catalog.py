@@ -23,6 +23,7 @@ CATALOG: dict[str, str] = {
     "finesure.key_facts": "summeter.evaluators.finesure.key_facts:KeyFactExtraction",
     "finesure.align": "summeter.evaluators.finesure.align:Align",
     "factscore": "summeter.evaluators.claims.factscore:FactScore",
+    "fenice": "summeter.evaluators.fenice.evaluator:Fenice",
     "rts": "summeter.evaluators.rating.rts:ReasonThenScore",
     "rts2": "summeter.evaluators.rating.rts2:ReasonThenScoreShort",
     "mcq": "summeter.evaluators.rating.mcq:MultipleChoice",

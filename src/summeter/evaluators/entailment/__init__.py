@@ -1,0 +1,1 @@
+"""Judges that rest on a network for natural-language inference."""

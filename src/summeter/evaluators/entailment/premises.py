@@ -1,0 +1,128 @@
+"""Passages of a document as premises, and what the network says of hypotheses: asked once a document.
+
+Every summary of a document meets the same passages, and summaries share sentences and claims: a hypothesis that was
+asked about before, or is being asked about at this moment for another summary, is not asked about again. Equal passages
+are one. Results are held as numbers, not as texts, so that a story of hundreds of sentences stays small.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summeter.evaluators.base import Tools
+from summeter.models.base import NLI
+from summeter.records import Document, UsageError
+from summeter.text.ngrams import words
+from summeter.text.split import split
+from summeter.text.windows import word_windows
+
+Floats = NDArray[np.float64]
+
+ENTAIL, NEUTRAL, CONTRADICT = 0, 1, 2
+RESERVED = 4
+"""One part in so many of what the network reads is left to the hypothesis."""
+
+
+def network(tools: Tools) -> NLI:
+    """The run's network; UsageError where none is bound."""
+    if tools.nli is None:
+        raise UsageError("no model for the role 'nli'; bind one with -m nli=PROVIDER/MODEL")
+    return tools.nli
+
+
+def sentences_of(document: Document) -> list[tuple[int, int]]:
+    """The document's sentences as (start, end): those stored, or, where a document has none, by the rules."""
+    return [(span.start, span.end) for span in document.sentences] or [
+        (start, end) for start, end in split(document.text)
+    ]
+
+
+async def stretches(text: str, spans: Sequence[tuple[int, int]], nli: NLI) -> list[tuple[int, int]]:
+    """The whole text where the network reads it beside a hypothesis; else neighbouring stretches of whole sentences.
+
+    A sentence that is longer than the network reads is a stretch of its own, and its end is cut by the model.
+    """
+    room = nli.limit - nli.limit // RESERVED
+    lengths = await nli.count([text[start:end] for start, end in spans])
+    if sum(lengths) <= room and (await nli.count([text]))[0] <= room:
+        return [(0, len(text))]
+    return [(one.start, one.end) for one in word_windows(spans, lengths, max(1, room))]
+
+
+class Premises:
+    """Passages, and the probabilities (entailed, neutral, contradicted) of hypotheses given each.
+
+    `nearest`: only so many passages a hypothesis are asked about, those that share most of its words; what was not
+    asked about is NaN. None asks about all.
+    """
+
+    def __init__(self, nli: NLI, texts: Sequence[str], nearest: int | None = None) -> None:
+        self._nli = nli
+        self.texts = tuple(dict.fromkeys(texts))
+        place = {text: at for at, text in enumerate(self.texts)}
+        self._places = np.array([place[text] for text in texts], dtype=np.intp)
+        self._known: dict[str, Floats] = {}
+        self._asked: dict[str, asyncio.Future[None]] = {}
+        self._index = _Index(self.texts) if nearest is not None and nearest < len(self.texts) else None
+        self._nearest = nearest or 0
+
+    async def against(self, hypotheses: Sequence[str]) -> list[Floats]:
+        """For each hypothesis an array (passages, 3), in the order of the passages given."""
+        wanted = dict.fromkeys(hypotheses)
+        while missing := [text for text in wanted if text not in self._known]:
+            new = [text for text in missing if text not in self._asked]
+            if new:
+                await self._ask(new)
+            else:
+                await asyncio.wait({self._asked[text] for text in missing})
+        return [self._known[text][self._places] for text in hypotheses]
+
+    async def _ask(self, hypotheses: Sequence[str]) -> None:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._asked.update(dict.fromkeys(hypotheses, done))
+        try:
+            chosen = [self._chosen(text) for text in hypotheses]
+            pairs = [(self.texts[at], text) for text, some in zip(hypotheses, chosen, strict=True) for at in some]
+            found = np.array(await self._nli.classify(pairs), dtype=np.float64).reshape(len(pairs), 3)
+            last = 0
+            for text, some in zip(hypotheses, chosen, strict=True):
+                table = np.full((len(self.texts), 3), np.nan)
+                table[list(some)] = found[last : last + len(some)]
+                self._known[text] = table
+                last += len(some)
+        finally:
+            # Whoever waits looks again: where this attempt failed, the next one makes its own.
+            for text in hypotheses:
+                del self._asked[text]
+            done.set_result(None)
+
+    def _chosen(self, hypothesis: str) -> Sequence[int]:
+        if self._index is None:
+            return range(len(self.texts))
+        return self._index.nearest(hypothesis, self._nearest)
+
+
+class _Index:
+    """Which passages share most words with a text; words that few passages have count more."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._holding: dict[str, list[int]] = {}
+        for at, text in enumerate(texts):
+            for word in {token.text for token in words(text)}:
+                self._holding.setdefault(word, []).append(at)
+        self._count = len(texts)
+
+    def nearest(self, text: str, most: int) -> list[int]:
+        """At most `most` places in order of the passages; among equals the first."""
+        score = dict.fromkeys(range(self._count), 0.0)
+        for word in sorted({token.text for token in words(text)}):
+            holding = self._holding.get(word, [])
+            for at in holding:
+                score[at] += log(self._count / len(holding)) + 0.01
+        order = sorted(score, key=lambda at: (-score[at], at))
+        return sorted(order[:most])

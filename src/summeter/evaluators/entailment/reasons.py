@@ -1,0 +1,61 @@
+"""Verdicts of a network put into words: what it goes by, and what a person can check in a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats
+from summeter.evaluators.support.scorer import default_scorer
+from summeter.records import Span
+
+TELLING = 0.5
+"""A passage contradicts, for the reader, from this probability on."""
+
+
+def chances(row: Floats) -> str:
+    """
+    >>> chances(np.array([0.912, 0.058, 0.03]))
+    'entailment .91, contradiction .03'
+    """
+    return f"entailment {_short(row[ENTAIL])}, contradiction {_short(row[CONTRADICT])}"
+
+
+def _short(share: float) -> str:
+    return f"{share:.2f}".removeprefix("0")
+
+
+def told(row: Floats, where: str, *, supported: bool, found: Sequence[str] = ()) -> str:
+    """Why a claim is decided as it is: the passage's own verdict, then what words and numbers say against it."""
+    if supported:
+        return f"entailed by {where} ({chances(row)})"
+    if row[CONTRADICT] >= TELLING:
+        return "; ".join([f"contradicted by {where} ({chances(row)})", *found])
+    return "; ".join([f"no passage entails it; nearest: {where} ({chances(row)})", *found])
+
+
+def against(table: Floats) -> int | None:
+    """The passage that contradicts most, where one does."""
+    if not len(table) or np.all(np.isnan(table[:, CONTRADICT])):
+        return None
+    worst = int(np.nanargmax(table[:, CONTRADICT]))
+    return worst if table[worst, CONTRADICT] >= TELLING else None
+
+
+def findings(claim: str, text: str, spans: Sequence[tuple[int, int]], scratch: dict[str, Any]) -> tuple[str, ...]:
+    """What the embedded scorer has against a claim: numbers, names and words the document does not have, negation.
+
+    Nothing where it has nothing against it. `scratch` keeps the document as it reads it.
+    """
+    scorer = default_scorer("source")
+    if "lexical" not in scratch:
+        scratch["lexical"] = scorer.prepare(text, list(spans))
+    verdict = scorer.score([claim], scratch["lexical"])[0]
+    return verdict.reasons if verdict.supported is False else ()
+
+
+def spans(places: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """Stretches of the document as evidence, each once."""
+    return tuple(Span(of="document", start=start, end=end) for start, end in dict.fromkeys(places))

@@ -1,0 +1,171 @@
+"""How well the document supports a claim: levels, gate and maxima, as the paper has them and as the released code does.
+
+A passage's score for a claim comes from the network's probabilities of the claim given the passage. The paper (Scirè et
+al., Findings of ACL 2024, section 3.2): score = p_entail - p_contradict; the best sentence, with its coreferences
+resolved, decides unless it stays under T, and then the best window or the whole document does. The released code:
+p_entail - p_neutral, and the best passage of all levels, without a gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, sentences_of
+from summeter.evaluators.fenice.coref import Mention, Version, legacy_versions, versions
+from summeter.models.base import NLI
+from summeter.records import Document
+from summeter.text.windows import sentence_windows
+
+Variant = Literal["paper", "legacy"]
+LevelName = Literal["sentence", "coref", "window", "document"]
+
+
+class Best(NamedTuple):
+    """The passage that decides: its level, its score, the network's probabilities, and the stretches it stands on."""
+
+    level: LevelName
+    score: float
+    row: Floats
+    places: tuple[Mention, ...]
+    version: Version | None = None
+
+
+class Verdict(NamedTuple):
+    """What decides on a claim, and the sentence that contradicts it most strongly, if one does (with its row)."""
+
+    best: Best
+    sentences: Floats
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is compared: see `Fenice`."""
+
+    variant: Variant = "paper"
+    window: int = 5
+    stride: int = 1
+    gate: float = 0.8
+    coref: bool = False
+    levels: bool = True
+    nearest: int | None = None
+
+    def score(self, table: Floats) -> Floats:
+        """Scores of passages, from -1 to 1, of probabilities (..., 3).
+
+        >>> Rules().score(np.array([[0.5, 0.1, 0.4]])).round(9).tolist()
+        [0.1]
+        >>> Rules(variant="legacy").score(np.array([[0.5, 0.1, 0.4]])).round(9).tolist()
+        [0.4]
+        """
+        less = CONTRADICT if self.variant == "paper" else NEUTRAL
+        scores: Floats = table[..., ENTAIL] - table[..., less]
+        return scores
+
+
+def windows(spans: Sequence[Mention], rules: Rules) -> list[tuple[int, int]]:
+    """Windows of neighbouring sentences as (first, behind last).
+
+    Paper: i = 1..n-j+1, so a document of fewer than j sentences has none; with a stride, the last one still ends with
+    the document. Legacy: one window of everything there, which is then never used, and a stride loses the tail.
+
+    >>> windows([(0, 1)] * 12, Rules(variant="legacy", stride=5))
+    [(0, 5), (5, 10)]
+    >>> windows([(0, 1)] * 12, Rules(stride=5))
+    [(0, 5), (5, 10), (7, 12)]
+    """
+    count, size = len(spans), rules.window
+    if rules.variant == "legacy":
+        return [(first, first + size) for first in range(0, count - size + 1, rules.stride)] or [(0, count)]
+    if count < size:
+        return []
+    return [(one.first, one.last) for one in sentence_windows(spans, size, rules.stride)]
+
+
+class Aligner:
+    """A document made ready for the claims of all its summaries.
+
+    `whole` are the stretches that stand for the whole document (one, where the network reads it in one), `clusters`
+    the mentions that mean the same.
+    """
+
+    def __init__(
+        self, document: Document, nli: NLI, rules: Rules,
+        whole: Sequence[Mention], clusters: Sequence[Sequence[Mention]] = (),
+    ) -> None:  # fmt: skip
+        self.rules = rules
+        self.text = document.text
+        self.spans = sentences_of(document)
+        self.clusters = clusters
+        self._nli = nli
+        texts = [self.text[start:end] for start, end in self.spans]
+        self._sentences = Premises(nli, texts, rules.nearest)
+        self._larger = self._passages(texts, whole) if rules.levels else []
+        larger = [text for _, text, _ in self._larger]
+        self._wide = Premises(nli, larger, rules.nearest)
+        self._rows: dict[tuple[str, str], Floats] = {}
+
+    def _passages(self, texts: Sequence[str], whole: Sequence[Mention]) -> list[tuple[LevelName, str, Mention]]:
+        cut = windows(self.spans, self.rules)
+        if self.rules.variant == "legacy" and len(cut) < 2:
+            return []  # the released code reads windows and document only where there are two windows
+        found: list[tuple[LevelName, str, Mention]] = [
+            ("window", " ".join(texts[first:last]), (self.spans[first][0], self.spans[last - 1][1]))
+            for first, last in cut
+        ]
+        return [*found, *(("document", self.text[start:end], (start, end)) for start, end in whole)]
+
+    async def verdicts(self, claims: Sequence[str]) -> list[Verdict]:
+        """What decides on each claim."""
+        tables = await self._sentences.against(claims)
+        best = [self._sentence(table) for table in tables]
+        if self.rules.coref:
+            best = await self._resolved(claims, best)
+        if self._larger:
+            best = await self._widened(claims, best)
+        return [Verdict(one, table) for one, table in zip(best, tables, strict=True)]
+
+    def _sentence(self, table: Floats) -> Best:
+        scores = self.rules.score(table)
+        at = int(np.nanargmax(scores))  # the first of equals, as everywhere here
+        return Best("sentence", float(scores[at]), table[at], (self.spans[at],))
+
+    async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
+        """The best version of each claim's best sentence, where one is better than the sentence itself."""
+        made = [self._made(one.places[0]) for one in best]
+        pairs = [(version.text, claim) for claim, some in zip(claims, made, strict=True) for version in some]
+        asked = [pair for pair in dict.fromkeys(pairs) if pair not in self._rows]
+        if asked:
+            told = await self._nli.classify(asked)
+            self._rows |= {pair: np.array(row, np.float64) for pair, row in zip(asked, told, strict=True)}
+        found = []
+        for claim, one, some in zip(claims, best, made, strict=True):
+            for version in some:
+                row = self._rows[version.text, claim]
+                score = float(self.rules.score(row))
+                if score > one.score:
+                    one = Best("coref", score, row, (one.places[0], version.at), version)  # noqa: PLW2901
+            found.append(one)
+        return found
+
+    def _made(self, sentence: Mention) -> list[Version]:
+        if self.rules.variant == "legacy":
+            return legacy_versions(self.text, self.text[slice(*sentence)], self.clusters)
+        return versions(self.text, sentence, self.clusters)
+
+    async def _widened(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
+        """The best window or stretch: instead of a sentence under the gate (paper), or where it is better (legacy)."""
+        gated = self.rules.variant == "paper"
+        asked = [at for at, one in enumerate(best) if not gated or one.score < self.rules.gate]
+        tables = await self._wide.against([claims[at] for at in asked])
+        found = list(best)
+        for at, table in zip(asked, tables, strict=True):
+            scores = self.rules.score(table)
+            place = int(np.nanargmax(scores))
+            if gated or scores[place] > best[at].score:
+                level, _, span = self._larger[place]
+                found[at] = Best(level, float(scores[place]), table[place], (span,))
+        return found

@@ -1,0 +1,81 @@
+"""The claims of a summary from one of three sources: rules, a sequence-to-sequence network, or an LLM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.claims.extract import AT_MOST, anchor, extract_claims
+from summeter.evaluators.fenice.clauses import clauses
+from summeter.models.base import Seq2Seq
+from summeter.records import Claim, Span, Status, Summary, UsageError, digest
+from summeter.text.split import split
+
+Source = Literal["rules", "seq2seq", "llm"]
+"""`rules`: clauses by rules (`clauses`). `seq2seq`: a network trained to write a summary's claims one sentence each,
+such as the paper's T5. `llm`: an LLM in the role `extractor`."""
+
+
+class Drawn(NamedTuple):
+    """The claims of a summary, each once; or why there are none. `model` drew them (None: rules did)."""
+
+    claims: tuple[Claim, ...]
+    status: Status = "ok"
+    reason: str | None = None
+    calls: tuple[str, ...] = ()
+    model: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Twelve hex digits that change with any text of the list."""
+        return digest([claim.text for claim in self.claims], 12)
+
+
+async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | None = None) -> Drawn:
+    """The claims of a summary. Each names the sentence it comes from, where one is found."""
+    if source == "rules":
+        return Drawn(by_rules(summary))
+    if source == "seq2seq":
+        return await by_network(summary, tools.seq2seq)
+    llm = tools.llm("extractor")
+    found = await extract_claims(summary, llm, at_most=AT_MOST, prompts=prompts)
+    return Drawn(found.claims, found.status, found.reason, found.calls, llm.id)
+
+
+def by_rules(summary: Summary) -> tuple[Claim, ...]:
+    """The statements of each sentence; a statement said twice is one claim."""
+    found: dict[str, Span] = {}
+    for span in sentences(summary):
+        for text in clauses(span.cut(summary.text)):
+            found.setdefault(text, span)
+    return tuple(Claim(text=text, span=span) for text, span in found.items())
+
+
+async def by_network(summary: Summary, model: Seq2Seq | None) -> Drawn:
+    """What the network writes, one sentence one claim (FENICE, section 3.1); exact repetitions are left out."""
+    if model is None:
+        raise UsageError("no model for the role 'seq2seq'; bind one with -m seq2seq=PROVIDER/MODEL")
+    (text,) = await model.generate([summary.text])
+    texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
+    if not texts:
+        return Drawn((), "unparsed", f"claims of the summary: {model.id} wrote none", model=model.id)
+    return Drawn(_anchored(texts, summary), model=model.id)
+
+
+def by_sentence(summary: Summary) -> Drawn:
+    """Every sentence as it stands, for the ladder's lowest step."""
+    return Drawn(tuple(Claim(text=span.cut(summary.text), span=span) for span in sentences(summary)))
+
+
+def sentences(summary: Summary) -> tuple[Span, ...]:
+    """The summary's sentences: those stored, or, where it has none, by the rules."""
+    return summary.sentences or tuple(
+        Span(of="summary", start=start, end=end) for start, end in split(summary.text)
+    )  # fmt: skip
+
+
+def _anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
+    found = anchor(texts, summary)
+    return tuple(Claim(text=text, span=span) for text, (span, _) in zip(texts, found, strict=True))

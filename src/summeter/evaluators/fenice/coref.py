@@ -1,0 +1,95 @@
+"""A sentence of the document with a mention replaced by another of the same cluster (FENICE, section 3.2.2).
+
+"She won gold." entails nothing about Ana until "she" is read as "Ana". One mention at a time is replaced, and the
+network is asked about every version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+_NO_NAMES = (
+    "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself we "
+    "us our ours ourselves they them their theirs themselves this that these those who whom whose which one oneself"
+)
+PRONOUNS: Final = frozenset(_NO_NAMES.split())
+_POSSESSIVE: Final = frozenset(["my", "your", "his", "its", "our", "their", "whose"])
+_GENITIVE: Final = ("'s", "’s")
+
+Mention = tuple[int, int]
+
+
+class Version(NamedTuple):
+    """A sentence with one mention replaced. `read` is the mention's text, `as_` what it is read as, `at` where the
+    latter stands in the document."""
+
+    text: str
+    read: str
+    as_: str
+    at: Mention
+
+
+def versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]) -> list[Version]:
+    """Every version of the sentence at `sentence`, in text order, each once.
+
+    Mentions and sentence are (start, end) in code points of `text`. What replaces a mention is another mention of its
+    cluster that is no pronoun and reads differently; a possessive is replaced by a possessive.
+
+    >>> [one.text for one in versions("Ana ran. She won.", (9, 17), [[(0, 3), (9, 12)]])]
+    ['Ana won.']
+    """
+    start, end = sentence
+    found: dict[str, Version] = {}
+    for cluster in clusters:
+        names = _names(text, cluster)
+        for first, last in sorted(cluster):
+            if start <= first and last <= end:
+                mention = text[first:last]
+                for name, at in names.items():
+                    if name.casefold() != mention.casefold():
+                        said = _fitted(mention, name)
+                        made = text[start:first] + said + text[last:end]
+                        found.setdefault(made, Version(made, mention, said, at))
+    return list(found.values())
+
+
+def legacy_versions(text: str, sentence: str, clusters: Sequence[Sequence[Mention]]) -> list[Version]:
+    """As the released code makes them.
+
+    The sentence is looked for by its text, so that of two equal sentences the first is taken; a mention that ends with
+    the sentence is missed; the first occurrence of the mention's text from its place on is replaced; a possessive is
+    not made one; and mentions that differ in their capitals alone replace each other.
+    """
+    wanted = sentence.strip()
+    start = text.find(wanted)
+    found: dict[str, Version] = {}
+    for cluster in clusters if start >= 0 else ():
+        for first, last in cluster:
+            if not (start <= first and last < start + len(wanted)):
+                continue
+            mention, before = text[first:last], wanted[: first - start]
+            for at in cluster:
+                other = text[slice(*at)]
+                if at != (first, last) and other != mention and other.lower() not in PRONOUNS:
+                    made = before + wanted[first - start :].replace(mention, other, 1)
+                    found.setdefault(made, Version(made, mention, other, (at[0], at[1])))
+    return list(found.values())
+
+
+def _names(text: str, cluster: Sequence[Mention]) -> dict[str, Mention]:
+    """The cluster's mentions that are no pronouns, by text, each at its first place."""
+    found: dict[str, Mention] = {}
+    for start, end in sorted(cluster):
+        name = text[start:end].strip()
+        if name and name.casefold() not in PRONOUNS:
+            found.setdefault(name, (start, end))
+    return found
+
+
+def _fitted(mention: str, name: str) -> str:
+    """The name in the mention's case: genitive for genitive."""
+    bare = name[: -len("'s")] if name.endswith(_GENITIVE) else name
+    if mention.casefold() in _POSSESSIVE or mention.endswith(_GENITIVE):
+        return name if name.endswith(_GENITIVE) else f"{name}'s"
+    return bare

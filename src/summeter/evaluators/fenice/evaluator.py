@@ -1,0 +1,174 @@
+"""`fenice`: claims of the summary, each aligned with the passages of the document by a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
+from summeter.evaluators.entailment.premises import network, sentences_of, stretches
+from summeter.evaluators.entailment.reasons import against, chances, findings, spans, told
+from summeter.evaluators.fenice.align import Aligner, Best, Rules, Variant, Verdict
+from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
+from summeter.models.base import Coref, Kind
+from summeter.models.prompts import Template
+from summeter.records import Claim, Document, Item, Judgment, Unit, UsageError
+
+FAITHFULNESS = "faithfulness"
+
+Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
+
+
+class Fenice(Evaluator):
+    """Claims of the summary against the document's sentences, windows of them, and the whole (FENICE, 2024).
+
+    `claims`: who takes the summary apart: `rules` (no model), `seq2seq` (a network in the role `seq2seq`, such as the
+    paper's T5), `llm` (role `extractor`). `variant`: `paper`, or `legacy` for what the released code computes instead
+    (`align`). `coref`: whether mentions in the best sentence are replaced by what they stand for (role `coref`).
+    `gate`: T, below which the sentence does not decide (paper). `window`: sentences a window; `stride`: sentences from
+    one window to the next. `step`: the ladder of the paper's ablation: `nli_sent` takes summary sentences for claims,
+    `nli_claim` claims against sentences, `nli_coref` adds coreference, `full` adds windows and document. `nearest`: ask
+    the network about only so many sentences a claim, and as many larger passages, those that share most words with it
+    (for long stories; it is no longer FENICE then). `threshold`: a claim is called supported from this score on; the
+    score does not depend on it. `prompts`: a folder whose template `claims` replaces the shipped one.
+
+    Where the document is longer than the network reads, the document level is the best of neighbouring stretches of
+    whole sentences (`legacy`: the whole, of which the network reads the beginning).
+
+    Writes one judgment a claim (a sentence for `nli_sent`), aspect faithfulness: value = p_entail - p_contradict of the
+    passage that decides, in [-1, 1]; label 1 from `threshold` on; evidence that passage; reason in words. The summary's
+    score is the mean of values. Where no claims could be had, one failed judgment of the summary.
+    """
+
+    name: ClassVar[str] = "fenice"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = (
+        "claims of the summary, each aligned with passages of the document by an NLI network (FENICE)"
+    )
+    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    roles: ClassVar[tuple[str, ...]] = ("nli", "coref", "seq2seq", "extractor")
+    kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
+    reduce: ClassVar[Reduce] = "mean"
+
+    variant: Variant = "paper"
+    claims: Source = "rules"
+    step: Step = "full"
+    coref: bool = False
+    gate: float = Field(default=0.8, ge=-1, le=1)
+    window: int = Field(default=5, ge=1)
+    stride: int = Field(default=1, ge=1)
+    nearest: int | None = Field(default=None, ge=1)
+    threshold: float = Field(default=0.5, ge=-1, le=1)
+    prompts: Path | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.coref and self.step in {"nli_sent", "nli_claim"}:
+            raise ValueError(f"step {self.step} is the ladder's step without coreference; leave coref out")
+        if self.variant == "paper" and self.stride > self.window:
+            raise ValueError(f"a stride of {self.stride} would skip sentences between windows of {self.window}")
+        return self
+
+    @property
+    def resolves(self) -> bool:
+        """Whether mentions are replaced by what they stand for."""
+        return self.coref or self.step == "nli_coref"
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The network, and what coreference and claims need as they are set."""
+        drawing = {"rules": (), "seq2seq": ("seq2seq",), "llm": ("extractor",)}[self.claims]
+        return ("nli", *(("coref",) if self.resolves else ()), *(() if self.step == "nli_sent" else drawing))
+
+    def traits(self) -> Mapping[str, object]:
+        """Changed settings, and the prompt where an LLM draws the claims."""
+        if "extractor" not in self.asks:
+            return super().traits()
+        return {**super().traits(), "prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}
+
+    @property
+    def rules(self) -> Rules:
+        """What is compared with what."""
+        return Rules(
+            self.variant, self.window, self.stride, self.gate, self.resolves, self.step == "full", self.nearest
+        )  # fmt: skip
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """The stretches that stand for the whole document, and the clusters of mentions."""
+        data: dict[str, object] = {}
+        if self.rules.levels and self.variant == "paper":
+            data["whole"] = await stretches(document.text, sentences_of(document), network(tools))
+        if self.resolves:
+            data["clusters"] = await _coref(tools).clusters(document.text)
+        return Prepared(document_id=document.id, data=data)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """All passages and claims go to the network at once; what another summary asked about is known."""
+        pen = Pen(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
+        if why := self.unfit(item):
+            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        drawn = by_sentence(item.summary) if self.step == "nli_sent" else await self._draw(item, tools)
+        if not drawn.claims:
+            pen = Pen(self, item, tools.signature, model=drawn.model, calls=drawn.calls)
+            none = "the summary holds no claim"
+            return [pen.failed(FAITHFULNESS, "skipped" if drawn.status == "ok" else drawn.status, drawn.reason or none)]
+        pen = Pen(self, item, tools.signature, pen.prepared, network(tools).id, drawn.calls)
+        aligner = self._aligner(item.document, prepared, tools)
+        verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
+        return [
+            self._judgment(pen, (place, claim), drawn, verdict, (aligner, tools))
+            for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True))
+        ]
+
+    async def _draw(self, item: Item, tools: Tools) -> Drawn:
+        return await draw(item.summary, self.claims, tools, self.prompts)
+
+    def _aligner(self, document: Document, prepared: Prepared, tools: Tools) -> Aligner:
+        """The document made ready, once for all its summaries."""
+        if "aligner" not in tools.scratch:
+            whole = prepared.data.get("whole") or [(0, len(document.text))]
+            clusters = prepared.data.get("clusters") or []
+            tools.scratch["aligner"] = Aligner(
+                document, network(tools), self.rules, [(start, end) for start, end in whole],
+                [[(start, end) for start, end in cluster] for cluster in clusters],
+            )  # fmt: skip
+        found: Aligner = tools.scratch["aligner"]
+        return found
+
+    def _judgment(
+        self, pen: Pen, at: tuple[int, Claim], drawn: Drawn, verdict: Verdict, held: tuple[Aligner, Tools]
+    ) -> Judgment:  # fmt: skip
+        place, claim = at
+        aligner, tools = held
+        best, supported = verdict.best, verdict.best.score >= self.threshold
+        found = () if supported else findings(claim.text, aligner.text, aligner.spans, tools.scratch)
+        reason = told(best.row, _where(best), supported=supported, found=found)
+        places = list(best.places)
+        worst = against(verdict.sentences)
+        if worst is not None and not supported and aligner.spans[worst] not in places:
+            places.append(aligner.spans[worst])
+            reason += f"; another sentence contradicts it ({chances(verdict.sentences[worst])})"
+        unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
+        fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
+        return pen.ok(
+            FAITHFULNESS, unit, place, value=best.score, label=int(supported), reason=reason,
+            evidence=spans(places), **fields,
+        )  # fmt: skip
+
+
+def _where(best: Best) -> str:
+    """The passage in words."""
+    if best.version is not None:
+        return f"a sentence in which '{best.version.read}' is read as '{best.version.as_}'"
+    named = {"window": "a window of sentences", "document": "the document as a whole"}
+    return named.get(best.level, "a sentence")
+
+
+def _coref(tools: Tools) -> Coref:
+    if tools.coref is None:
+        raise UsageError("no model for the role 'coref'; bind one with -m coref=PROVIDER/MODEL")
+    return tools.coref

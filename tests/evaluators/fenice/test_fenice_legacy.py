@@ -1,0 +1,207 @@
+"""`variant=legacy`: each quirk that was measured on the released code (version 0.1.14), and what of it we do not copy.
+
+What the released code computes is reproduced. Where it crashes, gives nan, or answers with what it was asked before,
+there is nothing to reproduce: such an item has a status and a reason, and the tests say what the code would have done.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from evaluators.networks import Row, TableCoref, TableNLI, TableSeq2Seq, document, judge
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.fenice.evaluator import Fenice
+from summeter.records import Document, Judgment
+from summeter.scoring import summary_scores
+
+SENTENCES = tuple(f"Sentence {name} is here." for name in ("one", "two", "three", "four", "five", "six"))
+SOURCE = document(*SENTENCES)
+CLAIM = "Ada sold the mill."
+LEGACY = Fenice(variant="legacy")
+
+
+def window(first: int) -> str:
+    return " ".join(SENTENCES[first : first + 5])
+
+
+def one(
+    table: dict[str, Row], evaluator: Fenice = LEGACY, source: Document = SOURCE, **tools: object
+) -> Judgment:  # fmt: skip
+    nli = TableNLI({(premise, CLAIM): row for premise, row in table.items()})
+    ((found,),) = judge(evaluator, source, CLAIM, tools=Tools("sig", nli=nli, **tools))  # type: ignore[arg-type]
+    return found
+
+
+def cut(found: Judgment) -> list[str]:
+    return [span.cut(SOURCE.text) for span in found.evidence]
+
+
+class TestPairScore:
+    """p_entail - p_neutral, where the paper has p_entail - p_contradict."""
+
+    def test_a_contradicting_passage_is_worth_0_and_an_unrelated_one_minus_1(self) -> None:
+        contradicted = dict.fromkeys([*SENTENCES, window(0), window(1), SOURCE.text], (0.0, 0.0, 1.0))
+        assert one(contradicted).value == 0.0
+        assert one({}).value == -1.0
+        # The paper has it the other way round.
+        assert one(contradicted, Fenice()).value == -1.0
+        assert one({}, Fenice()).value == 0.0
+
+    def test_so_a_contradiction_outranks_what_is_not_mentioned(self) -> None:
+        found = one({SENTENCES[2]: (0.0, 0.0, 1.0)})
+        assert found.value == 0.0
+        assert cut(found) == [SENTENCES[2]]
+        assert found.reason is not None
+        assert found.reason.startswith("contradicted by a sentence")
+
+    def test_by_hand(self) -> None:
+        # .9 - .08 = .82 (the paper: .9 - .02 = .88).
+        table = {SENTENCES[0]: (0.9, 0.08, 0.02)}
+        assert one(table).value == pytest.approx(0.82)
+        assert one(table, Fenice()).value == pytest.approx(0.88)
+
+
+class TestLevels:
+    def test_there_is_no_gate_and_a_larger_passage_only_ever_adds(self) -> None:
+        # The sentence has .95, over any T; the window's .99 counts all the same.
+        table = {SENTENCES[0]: (0.95, 0.0, 0.05), window(0): (0.99, 0.0, 0.01)}
+        assert one(table).value == pytest.approx(0.99)
+        # And where the window is worse the sentence stays (the paper, under T, would take the window's).
+        low = {SENTENCES[0]: (0.5, 0.1, 0.4), window(0): (0.3, 0.1, 0.6)}
+        assert one(low).value == pytest.approx(0.4)
+
+    def test_windows_and_document_count_from_six_sentences_on(self) -> None:
+        for size, expected in ((5, -1.0), (6, 1.0)):
+            source = document(*SENTENCES[:size])
+            assert one({source.text: (1.0, 0.0, 0.0)}, source=source).value == expected
+        # The paper reads the whole of five sentences too.
+        five = document(*SENTENCES[:5])
+        assert one({five.text: (1.0, 0.0, 0.0)}, Fenice(), five).value == 1.0
+
+    def test_among_equals_the_first_sentence_then_coreference_then_window_then_document(self) -> None:
+        same = (0.7, 0.1, 0.2)
+        assert cut(one(dict.fromkeys([SENTENCES[4], SENTENCES[1]], same))) == [SENTENCES[1]]
+        assert cut(one(dict.fromkeys([SENTENCES[4], window(0), SOURCE.text], same))) == [SENTENCES[4]]
+        assert cut(one(dict.fromkeys([window(1), window(0), SOURCE.text], same))) == [window(0)]
+        assert cut(one({SOURCE.text: same})) == [SOURCE.text]
+
+    def test_what_the_document_decides_has_its_stretch_for_evidence(self) -> None:
+        # The released code reports the passage "DOCUMENT".
+        found = one({SOURCE.text: (0.9, 0.1, 0.0)})
+        assert [(span.of, span.start, span.end) for span in found.evidence] == [("document", 0, len(SOURCE.text))]
+        assert "DOCUMENT" not in (found.reason or "")
+
+    def test_a_stride_above_1_may_lose_the_tail(self) -> None:
+        many = document(*(f"Number {at} is here." for at in range(12)))
+        nli = TableNLI()
+        judge(Fenice(variant="legacy", stride=5), many, CLAIM, tools=Tools("sig", nli=nli))
+        texts = many.sentence_texts
+        wide = [premise for premise, _ in nli.asked if premise not in texts and premise != many.text]
+        # n = 12, j = 5, stride 5: sentences 0 to 9, and none of the last two.
+        assert wide == [" ".join(texts[0:5]), " ".join(texts[5:10])]
+
+    def test_the_whole_document_is_one_passage_however_long(self) -> None:
+        # The network reads its beginning and no more: its tail is lost at this level (the paper's variant: stretches).
+        long = document(*(f"Number {at} is here." for at in range(300)))
+        nli = TableNLI(limit=64)
+        judge(LEGACY, long, CLAIM, tools=Tools("sig", nli=nli))
+        assert (long.text, CLAIM) in nli.asked
+        assert nli.asked.count((long.text, CLAIM)) == 1
+
+
+class TestCoreference:
+    def test_it_is_off_by_default(self) -> None:
+        assert LEGACY.asks == ("nli",)
+
+    def test_it_competes_with_the_other_levels(self) -> None:
+        # Sentence .4; "Ana won gold." .6; window and document (six sentences) -1: .6 wins. With a window of .8, that.
+        source = document("Ana came home.", "She won gold.", *SENTENCES[:4])
+        table = {"She won gold.": (0.6, 0.2, 0.2), "Ana won gold.": (0.7, 0.1, 0.2)}
+        coref = TableCoref(["Ana", "She"])
+        evaluator = Fenice(variant="legacy", coref=True)
+        assert one(table, evaluator, source, coref=coref).value == pytest.approx(0.6)
+        wide = " ".join(source.sentence_texts[:5])
+        assert one({**table, wide: (0.9, 0.1, 0.0)}, evaluator, source, coref=coref).value == pytest.approx(0.8)
+
+    def test_a_mention_at_the_very_end_of_the_sentence_is_missed(self) -> None:
+        source = document("Ana came home", "Bo saw her", text="Ana came home\nBo saw her")
+        table = {"Bo saw her": (0.2, 0.8, 0.0), "Bo saw Ana": (1.0, 0.0, 0.0)}
+        coref = TableCoref(["Ana", "her"])
+        found = one(table, Fenice(variant="legacy", coref=True), source, coref=coref)
+        assert found.value == pytest.approx(-0.6)
+        # The paper's variant sees it: "Bo saw Ana" is entailed.
+        assert one(table, Fenice(coref=True), source, coref=coref).value == pytest.approx(1.0)
+
+
+class TestClaims:
+    def test_exact_repetitions_go_and_the_order_stays(self) -> None:
+        writer = TableSeq2Seq({CLAIM: "B is here. A is here. B is here. b is here."})
+        tools = Tools("sig", nli=TableNLI(), seq2seq=writer)
+        (found,) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        assert [one.claim.text for one in found if one.claim] == ["B is here.", "A is here.", "b is here."]
+
+    def test_the_score_is_the_plain_mean_over_claims(self) -> None:
+        writer = TableSeq2Seq({CLAIM: "A is here. B is here."})
+        table = {(SENTENCES[0], "A is here."): (1.0, 0.0, 0.0), (SENTENCES[1], "B is here."): (0.2, 0.1, 0.7)}
+        tools = Tools("sig", nli=TableNLI(table), seq2seq=writer)
+        (found,) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        (score,) = summary_scores(found, {"fenice": Fenice.reduce})
+        assert score.value == pytest.approx((1.0 + 0.1) / 2)
+
+
+class TestNotCopied:
+    """Faults that are no definition of anything."""
+
+    def test_the_answer_does_not_depend_on_what_was_asked_before(self) -> None:
+        # The released cache's keys hold the place of a claim and not its text, so that with coreference on a second
+        # call answers with the first call's score for the claim in the same place: 1.00 where .33 is right.
+        source = document("Ana came home.", "She won gold.")
+        table = {
+            ("She won gold.", "Ana won gold."): (0.5, 0.5, 0.0), ("Ana won gold.", "Ana won gold."): (1.0, 0.0, 0.0),
+            ("She won gold.", "Ana won silver."): (0.3, 0.5, 0.2),
+            ("Ana won gold.", "Ana won silver."): (0.5, 0.17, 0.33),
+        }  # fmt: skip
+        tools = Tools("sig", nli=TableNLI(table), coref=TableCoref(["Ana", "She"]))
+        ((first,), (second,)) = judge(
+            Fenice(variant="legacy", coref=True), source, "Ana won gold.", "Ana won silver.", tools=tools
+        )
+        released = {(0, 0, "She won gold."[:100]): 1.0}  # (sample, claim's place, premise): the second finds the first
+        assert released[0, 0, "She won gold."] == first.value == 1.0
+        assert second.value == pytest.approx(0.33)
+
+    def test_texts_are_told_apart_by_all_they_say(self) -> None:
+        # The released keys join a number and the first 100 characters: these two meet, and so do long equal beginnings.
+        def released(place: int, text: str) -> str:
+            return f"{place}{text[:100]}"
+
+        assert released(1, "2 cats") == released(12, " cats")
+        start = "Very " * 30
+        assert released(0, f"{start}old.") == released(0, f"{start}new.")
+        source = document(f"{start}old.", f"{start}new.")
+        nli = TableNLI({(f"{start}new.", CLAIM): (1.0, 0.0, 0.0)})
+        ((found,),) = judge(LEGACY, source, CLAIM, tools=Tools("sig", nli=nli))
+        assert found.value == 1.0
+
+    def test_what_crashes_a_batch_or_gives_nan_there_is_skipped_here(self) -> None:
+        tools = Tools("sig", nli=TableNLI(), seq2seq=TableSeq2Seq({CLAIM: ""}))
+        ((empty,), (fine,)) = judge(LEGACY, SOURCE, "", CLAIM, tools=tools)
+        assert (empty.status, empty.value, fine.status) == ("skipped", None, "ok")
+        ((nowhere,),) = judge(LEGACY, Document(id="d", text=""), CLAIM, tools=tools)
+        assert (nowhere.status, nowhere.reason) == ("skipped", "the document is empty")
+        ((none,),) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        assert (none.status, none.value) == ("unparsed", None)
+
+    def test_nothing_is_ever_nan(self) -> None:
+        found = judge(LEGACY, SOURCE, CLAIM, "It rained. It snowed.", tools=Tools("sig", nli=TableNLI()))
+        assert not any(math.isnan(one.value) for some in found for one in some if one.value is not None)
+
+    def test_everything_of_a_document_is_shared(self) -> None:
+        # There, 12 systems' summaries have the document split, resolved and windowed 12 times.
+        nli, coref = TableNLI(), TableCoref(["Sentence", ("Sentence", 1)])
+        judge(
+            Fenice(variant="legacy", coref=True), SOURCE, *[CLAIM] * 12, tools=Tools("sig", nli=nli, coref=coref)
+        )  # fmt: skip
+        assert coref.asked == 1
+        assert len(nli.asked) == len(set(nli.asked)) == 6 + 2 + 1

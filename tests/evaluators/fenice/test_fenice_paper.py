@@ -1,0 +1,292 @@
+"""fenice as the paper's equations have it, worked by hand on a network by table."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+import pytest
+from evaluators.networks import Row, TableCoref, TableNLI, TableSeq2Seq, document, item, judge
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.catalog import build
+from summeter.evaluators.fenice.evaluator import Fenice
+from summeter.records import Document, Judgment, UsageError
+from summeter.scoring import summary_scores
+
+SENTENCES = tuple(f"Sentence {name} is here." for name in ("one", "two", "three", "four", "five", "six"))
+SOURCE = document(*SENTENCES)
+CLAIM = "Ada sold the mill."
+
+
+def window(first: int, size: int = 5) -> str:
+    return " ".join(SENTENCES[first : first + size])
+
+
+def one(
+    table: dict[str, Row], evaluator: Fenice | None = None, source: Document = SOURCE, **tools: object
+) -> Judgment:  # fmt: skip
+    """The verdict on the one claim; `table` maps passages to what they say of it."""
+    nli = TableNLI({(premise, CLAIM): row for premise, row in table.items()})
+    ((found,),) = judge(evaluator or Fenice(), source, CLAIM, tools=Tools("sig", nli=nli, **tools))  # type: ignore[arg-type]
+    return found
+
+
+def cut(found: Judgment, source: Document = SOURCE) -> list[str]:
+    return [span.cut(source.text) for span in found.evidence]
+
+
+def test_a_sentence_that_reaches_the_gate_decides() -> None:
+    # Sentence 2: .95 - .01 = .94; sentence 4: .97 - .02 = .95, the best. .95 >= T = .8: the window's .99 is not asked.
+    table = {SENTENCES[1]: (0.95, 0.04, 0.01), SENTENCES[3]: (0.97, 0.01, 0.02), window(0): (0.99, 0.01, 0.0)}
+    found = one(table)
+    assert found.value == pytest.approx(0.95)
+    assert (found.label, found.target.unit, found.model) == (1, "claim", "table/nli")
+    assert cut(found) == [SENTENCES[3]]
+    assert found.reason == "entailed by a sentence (entailment .97, contradiction .02)"
+
+
+def test_under_the_gate_the_best_window_or_the_document_replaces_the_sentence() -> None:
+    # Best sentence .79 < .8. Windows of 5 of 6 sentences: two (i = 1, 2). Second window .90 - .05 = .85.
+    table = {SENTENCES[0]: (0.80, 0.19, 0.01), window(1): (0.90, 0.05, 0.05), SOURCE.text: (0.84, 0.16, 0.0)}
+    found = one(table)
+    assert found.value == pytest.approx(0.85)
+    assert cut(found) == [window(1)]
+    assert found.reason == "entailed by a window of sentences (entailment .90, contradiction .05)"
+
+
+def test_they_replace_it_even_where_they_are_lower() -> None:
+    # Sentence .7; windows 0; document .2 - .1 = .1: the paper takes .1.
+    found = one({SENTENCES[0]: (0.7, 0.3, 0.0), SOURCE.text: (0.2, 0.7, 0.1)})
+    assert found.value == pytest.approx(0.1)
+    assert cut(found) == [SOURCE.text]
+    assert found.label == 0
+
+
+def test_at_the_gate_itself_the_sentence_decides() -> None:
+    assert one({SENTENCES[0]: (0.8, 0.2, 0.0), window(0): (1.0, 0.0, 0.0)}).value == pytest.approx(0.8)
+    # A higher gate lets the window in.
+    wide = one({SENTENCES[0]: (0.8, 0.2, 0.0), window(0): (1.0, 0.0, 0.0)}, Fenice(gate=0.81))
+    assert wide.value == pytest.approx(1.0)
+
+
+def test_a_contradicted_claim_is_below_an_unrelated_one_in_each_pair_but_the_maximum_hides_it() -> None:
+    # One sentence contradicts (-.9), the others are unrelated (0): the maximum is 0, and the reason tells of the other.
+    found = one({SENTENCES[2]: (0.05, 0.0, 0.95)})
+    assert found.value == pytest.approx(0.0)
+    assert found.reason is not None
+    assert "another sentence contradicts it (entailment .05, contradiction .95)" in found.reason
+    assert SENTENCES[2] in cut(found)
+    # Where every passage contradicts, so does the score.
+    everywhere = dict.fromkeys([*SENTENCES, window(0), window(1), SOURCE.text], (0.1, 0.0, 0.9))
+    told = one(everywhere)
+    assert told.value == pytest.approx(-0.8)
+    assert told.reason is not None
+    assert told.reason.startswith("contradicted by a window of sentences (entailment .10, contradiction .90)")
+
+
+def test_a_document_of_fewer_sentences_than_a_window_has_none_and_the_whole_counts() -> None:
+    short = document(*SENTENCES[:3])
+    found = one({short.text: (0.9, 0.1, 0.0)}, source=short)
+    assert (found.value, cut(found, short)) == (pytest.approx(0.9), [short.text])
+
+
+def test_windows_have_the_size_and_stride_asked_for_and_lose_no_tail() -> None:
+    nli = TableNLI()
+    many = document(*(f"Number {at} is here." for at in range(12)))
+    judge(Fenice(window=5, stride=5), many, CLAIM, tools=Tools("sig", nli=nli))
+    asked = {premise for premise, _ in nli.asked}
+    texts = many.sentence_texts
+    for first in (0, 5, 7):  # the last window ends with the document
+        assert " ".join(texts[first : first + 5]) in asked
+    assert len(asked) == 12 + 3 + 1
+    with pytest.raises(UsageError, match="skip sentences"):
+        build("fenice[stride=6]")
+
+
+BILES = document("Simone Biles came home.", "She won gold.")
+
+
+class TestCoreference:
+    def test_a_pronoun_is_read_as_the_name(self) -> None:
+        # The sentence alone: .5. "Simone Biles won gold.": .95, over the gate.
+        table = {"She won gold.": (0.5, 0.5, 0.0), "Simone Biles won gold.": (0.95, 0.05, 0.0)}
+        coref = TableCoref(["Simone Biles", "She"])
+        found = one(table, Fenice(coref=True), BILES, coref=coref)
+        assert found.value == pytest.approx(0.95)
+        assert cut(found, BILES) == ["She won gold.", "Simone Biles"]
+        assert found.reason is not None
+        assert found.reason.startswith("entailed by a sentence in which 'She' is read as 'Simone Biles'")
+
+    def test_it_is_tried_on_the_best_sentence_alone_and_never_makes_it_worse(self) -> None:
+        table = {"She won gold.": (0.9, 0.1, 0.0), "Simone Biles won gold.": (0.2, 0.8, 0.0)}
+        found = one(table, Fenice(coref=True), BILES, coref=TableCoref(["Simone Biles", "She"]))
+        assert (found.value, cut(found, BILES)) == (pytest.approx(0.9), ["She won gold."])
+
+    def test_it_is_off_unless_asked_for(self) -> None:
+        coref = TableCoref(["Simone Biles", "She"])
+        one({}, Fenice(), BILES, coref=coref)
+        assert coref.asked == 0
+        assert Fenice().asks == ("nli",)
+        assert Fenice(coref=True).asks == ("nli", "coref")
+
+    def test_clusters_are_found_once_a_document_and_stored(self) -> None:
+        coref = TableCoref(["Simone Biles", "She"])
+        tools = Tools("sig", nli=TableNLI(), coref=coref)
+        ((first,), (second,)) = judge(Fenice(coref=True), BILES, CLAIM, CLAIM, tools=tools)
+        assert coref.asked == 1
+        assert first.prepared == second.prepared
+        assert first.prepared
+
+    def test_a_missing_model_is_named(self) -> None:
+        with pytest.raises(UsageError, match="-m coref="):
+            judge(Fenice(coref=True), BILES, CLAIM, tools=Tools("sig", nli=TableNLI()))
+        with pytest.raises(UsageError, match="-m nli="):
+            judge(Fenice(), BILES, CLAIM, tools=Tools("sig"))
+        with pytest.raises(UsageError, match="-m seq2seq="):
+            judge(Fenice(claims="seq2seq"), BILES, CLAIM, tools=Tools("sig", nli=TableNLI()))
+
+
+class TestLadder:
+    """FENICE, table 5: what each step adds."""
+
+    TEXT = "Ada sold the mill and bought a boat."
+    # Sentence hypothesis .3; claims: .9 and .4; the second with "She" read as "Ada" .6, in the whole document .7.
+    SOURCE = document("Ada sold her mill.", "She has a new boat.")
+    BOUGHT = "Ada bought a boat."
+    TABLE: ClassVar = {
+        ("She has a new boat.", TEXT): (0.3, 0.7, 0.0),
+        ("Ada sold her mill.", CLAIM): (0.9, 0.1, 0.0),
+        ("She has a new boat.", BOUGHT): (0.4, 0.6, 0.0),
+        ("Ada has a new boat.", BOUGHT): (0.6, 0.4, 0.0),
+        (SOURCE.text, BOUGHT): (0.7, 0.3, 0.0),
+    }
+
+    @pytest.mark.parametrize(
+        ("settings", "values"),
+        [
+            ({"step": "nli_sent"}, [0.3]),
+            ({"step": "nli_claim"}, [0.9, 0.4]),
+            ({"step": "nli_coref"}, [0.9, 0.6]),
+            ({"coref": True}, [0.9, 0.7]),
+        ],
+    )
+    def test_steps(self, settings: dict[str, object], values: list[float]) -> None:
+        tools = Tools("sig", nli=TableNLI(self.TABLE), coref=TableCoref([("Ada", 0), "She"]))
+        (found,) = judge(Fenice(**settings), self.SOURCE, self.TEXT, tools=tools)
+        assert [one.value for one in found] == pytest.approx(values)
+        (score,) = summary_scores(found, {"fenice": Fenice.reduce})
+        assert score.value == pytest.approx(sum(values) / len(values))
+
+    def test_the_lowest_step_judges_sentences_and_asks_no_extractor(self) -> None:
+        lowest = Fenice(step="nli_sent", claims="llm")
+        assert lowest.asks == ("nli",)
+        ((found,),) = judge(lowest, self.SOURCE, self.TEXT, tools=Tools("sig", nli=TableNLI()))
+        assert (found.target.unit, found.target.index, found.claim) == ("sentence", 0, None)
+
+    def test_a_step_without_coreference_takes_none(self) -> None:
+        with pytest.raises(UsageError, match="without coreference"):
+            build("fenice[step=nli_claim,coref=true]")
+
+
+class TestClaims:
+    def test_a_network_writes_them_one_a_sentence_and_repetitions_are_one(self) -> None:
+        text = "Ada sold the mill and moved."
+        writer = TableSeq2Seq({text: "Ada sold the mill. Ada moved. Ada sold the mill."})
+        tools = Tools("sig", nli=TableNLI(), seq2seq=writer)
+        (found,) = judge(Fenice(claims="seq2seq"), SOURCE, text, tools=tools)
+        assert [one.claim.text for one in found if one.claim] == ["Ada sold the mill.", "Ada moved."]
+        assert [one.claim.span.cut(text) for one in found if one.claim and one.claim.span] == [text, text]
+
+    def test_no_claim_is_no_number(self) -> None:
+        tools = Tools("sig", nli=TableNLI(), seq2seq=TableSeq2Seq({CLAIM: " "}))
+        ((found,),) = judge(Fenice(claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        assert (found.status, found.value, found.target.unit) == ("unparsed", None, "summary")
+        assert found.reason == "claims of the summary: table/seq2seq wrote none"
+
+    def test_each_source_asks_its_own_role(self) -> None:
+        assert Fenice(claims="seq2seq").asks == ("nli", "seq2seq")
+        assert Fenice(claims="llm").asks == ("nli", "extractor")
+        assert "prompt:" in Fenice(claims="llm").sign({"nli": "a/b", "extractor": "c/d"})
+        assert "prompt:" not in Fenice().sign({"nli": "a/b"})
+
+
+class TestLongDocuments:
+    STORY = document(*(f"Chapter {at} tells of day {at}." for at in range(664)))
+
+    def test_a_document_longer_than_the_network_reads_is_read_in_stretches(self) -> None:
+        # Six words a sentence and 120 tokens, of which a quarter is the hypothesis': 90, so 15 sentences a stretch.
+        nli = TableNLI({(" ".join(self.STORY.sentence_texts[30:45]), CLAIM): (0.9, 0.1, 0.0)}, limit=120)
+        ((found,),) = judge(Fenice(), self.STORY, CLAIM, tools=Tools("sig", nli=nli))
+        assert found.value == pytest.approx(0.9)
+        assert cut(found, self.STORY) == [" ".join(self.STORY.sentence_texts[30:45])]
+        assert all(len(premise.split()) <= 90 for premise, _ in nli.asked)
+        # 664 sentences, 660 windows, 45 stretches: all of them once.
+        assert len(nli.asked) == len(set(nli.asked)) == 664 + 660 + 45
+
+    def test_summaries_share_what_they_have_in_common(self) -> None:
+        nli = TableNLI(limit=120)
+        summaries = ["Ada sold the mill. It rained.", "It rained. Ada sold the mill.", "Ada sold the mill."]
+        found = judge(Fenice(), self.STORY, *summaries, tools=Tools("sig", nli=nli))
+        assert [len(some) for some in found] == [2, 2, 1]
+        assert len(nli.asked) == len(set(nli.asked)) == 2 * (664 + 660 + 45)
+        assert [one.value for one in found[0]] == [one.value for one in reversed(found[1])]
+
+    def test_the_nearest_passages_alone_where_that_is_asked_for(self) -> None:
+        nli = TableNLI(limit=120)
+        ((found,),) = judge(Fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", nli=nli))
+        assert len(nli.asked) == 3 + 3  # sentences; windows and stretches
+        assert self.STORY.sentence_texts[500] in {premise for premise, _ in nli.asked}
+        assert found.value == 0.0
+
+    def test_equal_sentences_are_asked_about_once(self) -> None:
+        refrain = document(*["It rained."] * 20, *SENTENCES)
+        nli = TableNLI()
+        judge(Fenice(step="nli_claim"), refrain, CLAIM, tools=Tools("sig", nli=nli))
+        assert len(nli.asked) == 7
+
+
+class Broken(TableNLI):
+    """Fails at its first call."""
+
+    async def classify(self, pairs):  # type: ignore[no-untyped-def]
+        found = await super().classify(pairs)
+        if self.calls == 1:
+            raise UsageError("out of memory")
+        return found
+
+
+def test_where_one_summary_fails_another_asks_for_itself() -> None:
+    tools = Tools("sig", nli=Broken())
+    fenice = Fenice(step="nli_claim")
+
+    async def run() -> list[list[Judgment] | BaseException]:
+        prepared = await fenice.prepare(SOURCE, tools)
+        items = [item(SOURCE, CLAIM, system) for system in "ab"]
+        made = (fenice.judge(one, prepared, tools) for one in items)
+        return list(await asyncio.gather(*made, return_exceptions=True))
+
+    first, second = asyncio.run(run())
+    assert isinstance(first, UsageError)
+    assert isinstance(second, list)
+    assert second[0].status == "ok"
+
+
+def test_reasons_name_what_a_person_can_check() -> None:
+    source = document("Profits rose 14 percent in May.", "Staff numbers fell.")
+    ((found,),) = judge(Fenice(), source, "Profits rose 41 percent.", tools=Tools("sig", nli=TableNLI()))
+    assert found.reason is not None
+    assert "41 is not in the source; nearest: 14" in found.reason
+    assert found.reason.startswith("no passage entails it; nearest: the document as a whole")
+
+
+def test_empty_texts_are_skipped_with_a_reason() -> None:
+    tools = Tools("sig", nli=TableNLI())
+    ((found,),) = judge(Fenice(), SOURCE, " ", tools=tools)
+    assert (found.status, found.reason) == ("skipped", "the summary is empty")
+
+
+def test_a_document_without_stored_sentences_is_split() -> None:
+    bare = Document(id="d", text=SOURCE.text)
+    found = one({SENTENCES[3]: (0.97, 0.01, 0.02)}, source=bare)
+    assert cut(found, bare) == [SENTENCES[3]]

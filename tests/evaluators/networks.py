@@ -1,0 +1,192 @@
+"""Networks by table: what a premise says of a hypothesis is written down; whatever is not is neutral."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summeter.evaluators.base import Evaluator, Tools
+from summeter.models.base import Entailment, Generation, TokenStates
+from summeter.records import Document, Item, Judgment, Span, Summary
+from summeter.text.split import split
+
+Row = tuple[float, float, float]
+"""Probabilities (entailed, neutral, contradicted)."""
+
+
+class TableNLI:
+    """Answers from the table; counts words as tokens; remembers what it was asked."""
+
+    id = "table/nli"
+
+    def __init__(self, table: Mapping[tuple[str, str], Row] | None = None, *, limit: int = 512) -> None:
+        self.table = dict(table or {})
+        self.limit = limit
+        self.asked: list[tuple[str, str]] = []
+        self.calls = 0
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        self.calls += 1
+        self.asked += pairs
+        await asyncio.sleep(0)
+        return [Entailment(*self.table.get(pair, (0.0, 1.0, 0.0))) for pair in pairs]
+
+
+class TableSeq2Seq:
+    """Writes what the table says of a text."""
+
+    id = "table/seq2seq"
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self.table = table
+
+    async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
+        return [self.table[source] for source in sources]
+
+    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        raise NotImplementedError
+
+
+class TableCoref:
+    """Clusters given as the texts of mentions: each stands for all its places, or (text, n) for the n-th one."""
+
+    id = "table/coref"
+
+    def __init__(self, *clusters: Sequence[str | tuple[str, int]]) -> None:
+        self.given = clusters
+        self.asked = 0
+
+    async def clusters(self, text: str) -> list[list[tuple[int, int]]]:
+        self.asked += 1
+        return [[self._place(text, one) for one in cluster] for cluster in self.given]
+
+    @staticmethod
+    def _place(text: str, mention: str | tuple[str, int]) -> tuple[int, int]:
+        wanted, number = (mention, 0) if isinstance(mention, str) else mention
+        at = -1
+        for _ in range(number + 1):
+            at = text.index(wanted, at + 1)
+        return at, at + len(wanted)
+
+
+def document(*sentences: str, text: str | None = None) -> Document:
+    whole = text if text is not None else " ".join(sentences)
+    spans, at = [], 0
+    for sentence in sentences:
+        start = whole.index(sentence, at)
+        at = start + len(sentence)
+        spans.append(Span(of="document", start=start, end=at))
+    return Document(id="d", text=whole, sentences=tuple(spans))
+
+
+def item(source: Document, text: str, system: str = "s") -> Item:
+    spans = tuple(Span(of="summary", start=start, end=end) for start, end in split(text))
+    summary = Summary(document_id=source.id, system=system, text=text, sentences=spans, splitter="rules-1")
+    return Item(document=source, summary=summary)
+
+
+def judge(evaluator: Evaluator, source: Document, *summaries: str, tools: Tools) -> list[list[Judgment]]:
+    """What the evaluator says of each summary; the document is prepared once, the summaries judged side by side."""
+
+    async def run() -> list[list[Judgment]]:
+        prepared = await evaluator.prepare(source, tools)
+        items = [item(source, text, f"s{at}") for at, text in enumerate(summaries)]
+        return list(await asyncio.gather(*(evaluator.judge(one, prepared, tools) for one in items)))
+
+    return asyncio.run(run())
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+class WordNLI(TableNLI):
+    """Entailment is the share of the hypothesis' words that the premise has."""
+
+    id = "words/nli"
+
+    async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        self.asked += pairs
+        return [self._one(premise, hypothesis) for premise, hypothesis in pairs]
+
+    @staticmethod
+    def _one(premise: str, hypothesis: str) -> Entailment:
+        have, want = set(words(premise)), words(hypothesis)
+        share = sum(word in have for word in want) / len(want) if want else 0.0
+        return Entailment(share, 1 - share, 0.0)
+
+
+def vector(word: str, size: int = 16) -> NDArray[np.float32]:
+    """A direction of the word's own."""
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+    return np.random.default_rng(seed).normal(size=size).astype(np.float32)
+
+
+class WordEmbedder:
+    """The sum of a text's word vectors, made a unit vector."""
+
+    id = "words/embed"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += texts
+        sums = np.stack([sum(map(vector, words(text)), start=vector("[none]") * 1e-3) for text in texts])
+        return (sums / np.linalg.norm(sums, axis=1, keepdims=True)).astype(np.float32)
+
+
+class WordEncoder:
+    """One token a word, between two special ones; a layer above turns the states a little."""
+
+    id = "words/encoder"
+    layers = 12
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.layer: int | None = None
+
+    async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
+        self.asked += texts
+        self.layer = layer
+        return [self._one(text) for text in texts]
+
+    @staticmethod
+    def _one(text: str) -> TokenStates:
+        found = list(re.finditer(r"\w+|[^\w\s]", text))
+        tokens = ("[CLS]", *(match[0].lower() for match in found), "[SEP]")
+        inner = [(match.start(), match.end()) for match in found]
+        ids = tuple(int.from_bytes(hashlib.sha256(token.encode()).digest()[:4], "big") for token in tokens)
+        return TokenStates(
+            tokens, ids, ((0, 0), *inner, (0, 0)), (True, *[False] * len(found), True),
+            np.stack([vector(token) for token in tokens]),
+        )  # fmt: skip
+
+
+class EchoSeq2Seq(TableSeq2Seq):
+    """Writes what it is given."""
+
+    id = "echo/seq2seq"
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
+        return list(sources)
+
+
+def local_models() -> dict[str, Any]:
+    """A model of every kind, by the name of its place in `Tools`."""
+    return {
+        "nli": WordNLI(), "embed": WordEmbedder(), "encoder": WordEncoder(),
+        "seq2seq": EchoSeq2Seq(), "coref": TableCoref(),
+    }  # fmt: skip
