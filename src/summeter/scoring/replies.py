@@ -32,12 +32,12 @@ class ReplyCount(Record):
         return self.line(self.judge)
 
     def line(self, name: str) -> str:
-        """As printed: `finesure.align: 97 of 100 replies usable (97.0%); wrong count 2, no JSON 1`. The share is
-        rounded down, so that 100.0% is all of them."""
+        """As printed: `finesure.align: 97 of 100 replies usable (97.0%); wrong count 2, no JSON 1`. No share
+        under 1 is rounded to 100.0%."""
         unusable = ", ".join(f"{_words(fault)} {n}" for fault, n in self.faults.items())
         tail = f"; {unusable}" if unusable else ""
-        share = 1000 * self.usable // self.replies / 10
-        return f"{name}: {self.usable} of {self.replies} replies usable ({share:.1f}%){tail}"
+        share = self.success if self.usable == self.replies else min(self.success, 0.999)
+        return f"{name}: {self.usable} of {self.replies} replies usable ({share:.1%}){tail}"
 
 
 def reply_counts(judgments: Iterable[Judgment]) -> list[ReplyCount]:
