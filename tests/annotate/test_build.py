@@ -183,6 +183,17 @@ def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path)
     assert beside["check"] <= beside["work"]
 
 
+def test_paraphrases_are_framed_in_turn_in_the_campaigns_own_words(tmp_path: Path) -> None:
+    attention = {"rate": 0.5, "paraphrases": ["So: {}", "{}?"]}
+    folder = made.make(tmp_path, kind="key_fact_alignment", language="de", attention=attention)
+    facts = [one.body["key_fact"] for one in folder.tasks.checks if (one.expected or {})["sentence"] is not None]
+    # A German text is left as it stands, an English one would lose the capital of its first word.
+    assert [one.startswith("So: The ") for one in facts] == [True, False] * (len(facts) // 2)
+    assert all(one.endswith(".?") for one in facts[1::2])
+    with pytest.raises(InputError, match=r"attention.paraphrases: each is a frame that holds \{\} once"):
+        made.make(tmp_path / "bad", kind="key_fact_alignment", attention={"paraphrases": ["no place"]})
+
+
 def test_verdicts_that_decide() -> None:
     target = Target(document_id="d", system="s", unit="key_fact", index=0)
     common = {"target": target, "aspect": "completeness", "judge": "j", "signature": "j|v:1"}

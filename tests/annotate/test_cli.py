@@ -27,7 +27,9 @@ def test_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[st
             pass
     other = tmp_path / "second"
     assert run("new", tmp_path / "plan.yaml", "-o", other) == 0
-    assert "12 tasks of fact_verification, 1 answers each; 3 attention checks" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "12 tasks of fact_verification, 1 answers each; 3 attention checks" in printed.out
+    assert "note: a person meets about 3.0 attention checks at most" in printed.err
     assert run("status", folder.folder) == 0
     assert "12 of 12 answers, 12 of 12 tasks complete" in capsys.readouterr().out
     assert run("status", folder.folder, "--json") == 0

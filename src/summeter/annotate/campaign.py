@@ -125,14 +125,30 @@ class Training(Record):
     pass_share: Share = 0.0
 
 
+STRANGER = "The lighthouse keeper tuned an old violin before the eclipse."
+PARAPHRASES = ("It is stated that {}", "We learn that {}", "As the summary has it, {}", "One is told that {}")
+
+
 class Attention(Record):
-    """Tasks with a known answer, mixed in: `rate` is their share of all tasks shown."""
+    """Tasks with a known answer, mixed in: `rate` is their share of all tasks shown.
+
+    `stranger` is a sentence that belongs to no text; `paraphrases` are frames that make a key fact of a sentence. Both
+    are English unless given.
+    """
 
     rate: float = Field(default=0.2, ge=0, le=0.5)
     pass_share: Share = 0.7
     judge_after: int = Field(default=4, ge=1)
     exclude: bool = True
-    stranger: str = Field(default="The lighthouse keeper tuned an old violin before the eclipse.", min_length=1)
+    stranger: str = Field(default=STRANGER, min_length=1)
+    paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
+
+    @field_validator("paraphrases")
+    @classmethod
+    def _framed(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if any(one.count("{}") != 1 for one in value):
+            raise ValueError("each is a frame that holds {} once, where the sentence goes")
+        return value
 
 
 class Similar(Record):

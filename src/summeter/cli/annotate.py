@@ -32,6 +32,7 @@ def new(
     """Check CAMPAIGN.yaml and its data, and make the campaign's folder: whole, or not at all."""
     from summeter.annotate.build import build
     from summeter.annotate.folder import CampaignFolder
+    from summeter.annotate.notices import notices
 
     made = CampaignFolder(build(file, folder))
     tasks, one = made.tasks, made.campaign
@@ -39,6 +40,8 @@ def new(
         f"{one.name}: {len(tasks.work)} tasks of {one.kind}, {one.answers_per_item} answers each; "
         f"{len(tasks.checks)} attention checks, {len(tasks.training)} for training"
     )
+    for notice in notices(made):
+        typer.echo(f"note: {notice}", err=True)
     typer.echo(f"written to {folder}; next: summeter annotate serve {folder}")
 
 

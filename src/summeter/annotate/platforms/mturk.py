@@ -25,8 +25,8 @@ class MTurk(Platform):
     """An external question. Answers are stored here; the platform gets the outcome and its code."""
 
     name = "mturk"
-    forms = f"{LIVE} {SANDBOX}"
-    frames = f"{LIVE} {SANDBOX} https://worker.mturk.com"
+    forms = frames = f"{LIVE} {SANDBOX} https://worker.mturk.com"
+    """A submitted assignment is redirected to the worker's own site, which the policy of the form covers too."""
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The worker of a link; before the assignment is accepted, a preview."""

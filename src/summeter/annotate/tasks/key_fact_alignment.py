@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from summeter.annotate.state import Answer
 
 
+_COMMON = frozenset(
+    {"The", "A", "An", "It", "He", "She", "They", "We", "In", "On", "At", "This", "That", "There", "After"}
+)
+"""English words that are capitals for no other reason than that they begin a sentence."""
+
+
 class Alignment(Given):
     """An answer."""
 
@@ -64,7 +70,9 @@ class KeyFactAlignment(Kind):
         summary = others.rng.choice(summaries)
         place = others.rng.randrange(len(summary.sentences))
         paraphrased = number % 2 == 0
-        fact = paraphrase(summary.sentence_texts[place]) if paraphrased else campaign.attention.stranger
+        frames, stranger = campaign.attention.paraphrases, campaign.attention.stranger
+        frame = frames[number // 2 % len(frames)]
+        fact = paraphrase(summary.sentence_texts[place], frame, campaign.language) if paraphrased else stranger
         said = "One of the sentences says almost the same." if paraphrased else "No sentence speaks of this."
         return Task(
             key=key_of("ka-check", number), kind=self.name, role="check", document_id=source.document.id,
@@ -117,13 +125,12 @@ class KeyFactAlignment(Kind):
         )  # fmt: skip
 
 
-def paraphrase(sentence: str) -> str:
+def paraphrase(sentence: str, frame: str, language: str = "en") -> str:
     """The sentence in a frame: the same matter, not the same string.
 
-    >>> paraphrase("The cat sat.")
-    'It is stated that the cat sat.'
+    >>> paraphrase("The cat sat.", "We learn that {}")
+    'We learn that the cat sat.'
     """
     first, _, rest = sentence.strip().partition(" ")
-    common = {"The", "A", "An", "It", "He", "She", "They", "We", "In", "On", "At", "This", "That", "There", "After"}
-    head = first.lower() if first in common else first
-    return f"It is stated that {head} {rest}".rstrip()
+    small = language == "en" and first in _COMMON
+    return frame.replace("{}", f"{first.lower() if small else first} {rest}".rstrip())
