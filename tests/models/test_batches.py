@@ -378,6 +378,22 @@ class TestResume:
         assert texts(found) == ["answer 0", "answer 1"]
         assert server.sizes == [2, 2]
 
+    def test_of_two_that_are_alike_the_nearer_is_ours(self, tmp_path: Path) -> None:
+        requests = [ask(n, "anthropic") for n in range(2)]
+        with BatchServer(echo) as server:
+            run(server, "anthropic", tmp_path / "other", [ask(n, "anthropic") for n in (7, 8)])
+            run(server, "anthropic", tmp_path, requests)
+            run(server, "anthropic", tmp_path / "third", [ask(n, "anthropic") for n in (5, 6)])
+            for made, late in zip(server.batches.values(), (-60.0, 0.0, 60.0), strict=True):
+                made.at += late
+            log = tmp_path / "batches.jsonl"
+            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+            for file in tmp_path.glob("calls.sqlite*"):
+                file.unlink()
+            found, _ = run(server, "anthropic", tmp_path, requests)
+        assert texts(found) == ["answer 0", "answer 1"]
+        assert server.sizes == [2, 2, 2]
+
     def test_a_busy_server_is_asked_again_later(self, vendor: str, tmp_path: Path) -> None:
         with BatchServer(echo) as server:
             server.statuses = [429, 503]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from summeter.models.base import LLM, Completion, Request
-from summeter.records import BudgetError
+from summeter.records import BudgetError, UsageError
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Meter:
         start = self._clock()
         try:
             return await self.llm.complete(request)
-        except BudgetError:
+        except (BudgetError, UsageError):
             raise  # not sent, hence no failure
         except Exception:
             self.usage.failures += 1

@@ -83,13 +83,13 @@ class AnthropicBatches:
         """By the time and the number of requests, since a batch carries no word of ours. Another's batch that is alike
         shows itself when its results hold none of our keys."""
         page = await parsed(self._llm, Exchange("GET", self._at().update_query({"limit": "1000"})))
-        for one in replies.dicts(page.get("data")):
-            found = replies.string(one.get("id"))
-            if found is None or found in known or sum(_counts(one).values()) != len(tag.keys):
-                continue
-            if -_BEFORE <= _seconds(one.get("created_at")) - tag.at <= _AFTER:
-                return found
-        return None
+        alike = {
+            found: _seconds(one.get("created_at")) - tag.at
+            for one in replies.dicts(page.get("data"))
+            if sum(_counts(one).values()) == len(tag.keys) and (found := replies.string(one.get("id"))) is not None
+        }
+        near = {found: abs(late) for found, late in alike.items() if -_BEFORE <= late <= _AFTER and found not in known}
+        return min(near, key=lambda found: near[found], default=None)
 
     def _at(self, *parts: str) -> Any:
         return self._llm.under("batches", *parts)
