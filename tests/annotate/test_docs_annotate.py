@@ -1,0 +1,68 @@
+"""docs/annotate.md does what it says: its campaign is made and done, its commands print what the page prints.
+
+Who gets which task is drawn anew for each campaign's secret, so numbers are compared as numbers, not by their value.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from summeter.annotate.campaign import Campaign
+from summeter.cli.main import app
+from summeter.store.dataset import load
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+
+
+def steady(text: str) -> list[str]:
+    """Lines with N for every number."""
+    return [re.sub(r"[-+±]?\d*\.?\d+", "N", re.sub(r" +", " ", line)).strip() for line in text.splitlines()]
+
+
+def console(text: str) -> None:
+    """Each line of the page is printed, in order; where it has `...`, others stand between."""
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, _, expected = part.partition("\n")
+        words = shlex.split(command)
+        assert words[0] == "summeter"
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code == 0, f"{command}: {result.output} {result.exception}"
+        printed, wanted = steady(result.stdout), steady(expected)
+        assert "..." in wanted or len(printed) == len(wanted), f"{command} printed: {result.stdout}"
+        lines = iter(printed)
+        assert all(line in lines for line in wanted if line != "..."), f"{command} printed: {result.stdout}"
+
+
+def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(root / "examples")
+    page = (root / "docs" / "annotate.md").read_text(encoding="utf-8")
+    for language, text in BLOCK.findall(page):
+        if language == "yaml":
+            Path("study.yaml").write_text(text, encoding="utf-8")
+        elif language == "console":
+            console(text)
+        elif language == "python":
+            exec(compile(text, "docs/annotate.md", "exec"), {})
+        else:
+            assert language == "sh"
+    data = load("gold")
+    assert {one.status for one in data.judgments("human.merged")} == {"ok"}
+    assert len(data.judgments("human.raw")) == 264
+
+
+def test_every_field_of_the_campaign_is_on_the_page(root: Path) -> None:
+    page = (root / "docs" / "annotate.md").read_text(encoding="utf-8")
+    table = page.partition("## Campaign file")[2].partition("\n## ")[0]
+    missing = [name for name in Campaign.model_fields if f"`{name}`" not in table]
+    assert missing == []
+
+
+def test_the_pictures_are_small(root: Path) -> None:
+    for name in ("annotate-quality.png", "annotate-adjudicate.png"):
+        assert (root / "docs" / "images" / name).stat().st_size < 200_000
