@@ -91,8 +91,7 @@ def summarize(
     call again asks only for what is missing. A document whose lead gave no summary has none by the systems that
     wait for its length either; they stand in `failures.jsonl` as skipped, and are never asked at another length.
 
-    Raises UsageError for no models, an unknown name in `free` or a lead among them, and whatever a model string
-    or the documents raise.
+    Raises UsageError for no models or an unknown name in `free`, and whatever a model string or the documents raise.
     """
     _check(asked)
     found = read_documents(documents)[:limit]
