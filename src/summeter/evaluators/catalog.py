@@ -24,6 +24,7 @@ CATALOG: dict[str, str] = {
     "finesure.align": "summeter.evaluators.finesure.align:Align",
     "factscore": "summeter.evaluators.claims.factscore:FactScore",
     "fenice": "summeter.evaluators.fenice.evaluator:Fenice",
+    "summac": "summeter.evaluators.entailment.summac:SummaC",
     "rts": "summeter.evaluators.rating.rts:ReasonThenScore",
     "rts2": "summeter.evaluators.rating.rts2:ReasonThenScoreShort",
     "mcq": "summeter.evaluators.rating.mcq:MultipleChoice",

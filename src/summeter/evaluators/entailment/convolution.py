@@ -1,0 +1,165 @@
+"""SummaC-Conv: what the document's passages say of a summary sentence, as a histogram, weighed by a convolution.
+
+Laban et al. (TACL 2022, section 3.2): the probabilities of entailment of one summary sentence given each passage fall
+into bins; a 1-D convolution over the bins (one weight a bin, shared by all sentences) makes a score of the counts; the
+mean of the sentences' scores decides. Here too: reading weights from a file, and fitting them, with numpy alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
+from summeter.records import InputError, UsageError, digest
+
+SCHEMA = "summeter-summac-conv/1"
+COLUMNS = {"e": ENTAIL, "c": CONTRADICT, "n": NEUTRAL}
+EVEN50 = tuple(round(step / 50, 2) for step in range(51))
+"""Fifty bins of equal width."""
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Weights of SummaC-Conv.
+
+    `bins` are edges from 0 to 1, the last bin closed on both sides; `labels` the probabilities that are counted (`e`,
+    `c`, `n`), each with its own len(bins) - 1 weights, one behind the other; a sentence's score is weights x counts +
+    `bias`. The summary's probability is sigmoid(final x (min, mean, max of the scores) + final_bias). `rows`: only so
+    many sentences of a summary are read (None: all). `card` says where the weights are from.
+
+    >>> one = Convolution(bins=(0.0, 0.5, 1.0), labels="e", weights=(-1.0, 2.0), bias=0.5)
+    >>> table = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [1.0, 0.0, 0.0]])
+    >>> one.score(table)      # one passage in the lower bin, two in the upper: -1 + 4 + .5
+    3.5
+    """
+
+    bins: tuple[float, ...]
+    labels: str
+    weights: tuple[float, ...]
+    bias: float = 0.0
+    final: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    final_bias: float = 0.0
+    rows: int | None = None
+    card: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        edges = np.array(self.bins)
+        if len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or np.any(np.diff(edges) <= 0):
+            raise ValueError("`bins` must rise from 0 to 1")
+        if not self.labels or set(self.labels) - set(COLUMNS):
+            raise ValueError(f"`labels` must be of e, c and n, got {self.labels!r}")
+        wanted = len(self.labels) * (len(edges) - 1)
+        if len(self.weights) != wanted:
+            raise ValueError(f"{len(self.weights)} weights for {wanted} bins")
+
+    @property
+    def id(self) -> str:
+        """Eight hex digits that change with any number."""
+        return digest([value for name, value in asdict(self).items() if name != "card"], 8)
+
+    def counts(self, table: Floats) -> Floats:
+        """How many passages fall into each bin; `table` has the probabilities (passages, 3) of one sentence."""
+        return histogram(table, self.bins, self.labels)
+
+    def score(self, table: Floats) -> float:
+        """A sentence's score: any number; above 0 speaks for it where `final` is as it is fitted here."""
+        return float(self.counts(table) @ np.array(self.weights) + self.bias)
+
+    def probability(self, scores: Sequence[float]) -> float:
+        """That a summary with sentences of these scores is consistent with its document."""
+        read = np.array(scores[: self.rows])
+        told = np.array([read.min(), read.mean(), read.max()])
+        return float(1 / (1 + np.exp(-(told @ np.array(self.final) + self.final_bias))))
+
+    def save(self, file: Path) -> None:
+        """Write the weights as JSON."""
+        file.write_text(json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n", "utf-8")
+
+
+def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
+    """Counts of passages by bin, one label behind the other. Passages that were not asked about (NaN) are left out.
+
+    >>> histogram(np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]]), (0.0, 0.5, 1.0), "en").tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    asked = table[~np.isnan(table[:, ENTAIL])]
+    # A network's probabilities may pass 1 by the last bit.
+    told = [np.histogram(np.clip(asked[:, COLUMNS[one]], 0, 1), bins=np.array(bins))[0] for one in labels]
+    return np.concatenate(told).astype(np.float64)
+
+
+def load(file: Path) -> Convolution:
+    """Weights from a file that `Convolution.save` wrote. UsageError where it is not there, InputError where it is no
+    such file."""
+    try:
+        value = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no file of weights {file}; scripts/train_summac.py makes one") from error
+    except (OSError, ValueError) as error:
+        raise InputError.at(file, None, None, f"cannot be read as weights of SummaC-Conv: {error}") from error
+    if not isinstance(value, dict) or value.pop("schema", None) != SCHEMA:
+        raise InputError.at(file, None, "schema", f"is not {SCHEMA}; scripts/train_summac.py writes such files")
+    try:
+        lists = {name: tuple(map(float, value[name])) for name in ("bins", "weights", "final")}
+        return Convolution(**{**value, **lists})
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError.at(file, None, None, f"is no SummaC-Conv: {error}") from error
+
+
+def fit(
+    summaries: Sequence[Sequence[Floats]], consistent: Sequence[int], *,
+    bins: Sequence[float] = EVEN50, labels: str = "e", ridge: float = 1.0, rounds: int = 100,
+) -> Convolution:  # fmt: skip
+    """The weights under which the labelled summaries are likeliest.
+
+    `summaries` holds for each summary the tables (passages, 3) of its sentences; `consistent` is 1 or 0 for each. With
+    the mean over sentences the model is linear in the mean histogram, so this is a logistic regression with the squared
+    weights times `ridge` / 2 added to the loss: it has one optimum, found by Newton's method, whatever the seed.
+    Raises UsageError where there is nothing to learn from.
+    """
+    truth = np.array(consistent, dtype=np.float64)
+    if len(summaries) != len(truth) or not set(truth.tolist()) == {0.0, 1.0}:
+        raise UsageError("SummaC-Conv is fitted on summaries of both kinds, each labelled 1 (consistent) or 0")
+    if ridge <= 0:
+        raise UsageError(f"the ridge must be above 0, got {ridge:g}")
+    means = np.array([np.mean([histogram(one, bins, labels) for one in some], axis=0) for some in summaries])
+    columns = np.hstack([means, np.ones((len(means), 1))])
+    weights = np.zeros(columns.shape[1])
+    penalty = np.full(len(weights), ridge)
+    penalty[-1] = 1e-9  # the bias goes free
+    for _ in range(rounds):
+        chance = 1 / (1 + np.exp(-np.clip(columns @ weights, -500, 500)))
+        slope = columns.T @ (truth - chance) - penalty * weights
+        curve = (columns * (chance * (1 - chance))[:, None]).T @ columns + np.diag(penalty)
+        step = np.linalg.solve(curve, slope)
+        weights = weights + step * min(1.0, 5.0 / max(1e-12, float(np.abs(step).max())))
+        if float(np.abs(step).max()) < 1e-10:
+            break
+    made = Convolution(tuple(map(float, bins)), labels, tuple(weights[:-1].tolist()), float(weights[-1]))
+    return replace(made, card={"summaries": len(truth), "consistent": int(truth.sum()), "ridge": ridge})
+
+
+def released(
+    mlp: tuple[Sequence[float], float], final: tuple[Sequence[Sequence[float]], Sequence[float]], *,
+    bins: Sequence[float], labels: str = "e", aggregate: str = "mean",
+) -> Convolution:  # fmt: skip
+    """The weights of the released code (`mlp` and `layer_final`, each weight and bias) in this form.
+
+    Its two outputs are a softmax, so that their difference is what counts; its last layer sees the mean three times,
+    or minimum, mean and maximum (`aggregate` "all"); it reads the first ten sentences of a summary.
+    """
+    (against, support), (bias_against, bias_support) = final
+    gap = np.array(support, dtype=np.float64) - np.array(against, dtype=np.float64)
+    place = {"min": 0, "mean": 1, "max": 2}
+    told = gap if aggregate == "all" else np.eye(3)[place[aggregate]] * gap.sum()
+    first, second, third = map(float, told)
+    return Convolution(
+        tuple(map(float, bins)), labels, tuple(map(float, mlp[0])), float(mlp[1]),
+        (first, second, third), float(bias_support) - float(bias_against), 10,
+    )  # fmt: skip

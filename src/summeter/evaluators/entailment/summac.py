@@ -1,0 +1,177 @@
+"""`summac`: every sentence of the summary against every passage of the document (SummaC: Laban et al., TACL 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.entailment.convolution import Convolution, load
+from summeter.evaluators.entailment.grains import Grain, Passage, Place, cut, fitted
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, network, sentences_of
+from summeter.evaluators.entailment.reasons import findings, told
+from summeter.models.base import Kind
+from summeter.records import Document, Item, Judgment, Span, Summary
+from summeter.text.split import split
+
+FAITHFULNESS = "faithfulness"
+
+
+class _Said(NamedTuple):
+    """A sentence of the summary (its place among them), and what the passages say of it."""
+
+    place: int
+    passage: Passage
+    table: Floats
+    value: float
+
+
+class SummaC(Evaluator):
+    """Which passage of the document entails each sentence of the summary best, and how well (SummaC).
+
+    `variant=zs`: the highest probability of entailment over passages, then the mean over sentences. `variant=conv`: all
+    probabilities as a histogram, weighed by a trained convolution (`weights`: a file of `scripts/train_summac.py`).
+    `granularity`: what a passage of the document is (sentence, 2sents, paragraph, mixed, document), and after a hyphen,
+    where that differs, what is judged of the summary (sentence, paragraph or document): `paragraph-sentence`. `labels`
+    (zs): `e` counts entailment, as the paper does; `ec` takes off the highest probability of contradiction, as the
+    released class does unless told otherwise. `least`: passages of so many characters or fewer are left out, and
+    `most`: passages beyond so many (released: 10 and 100; here nothing is left out unless asked for). `threshold`: a
+    sentence is called supported from this value on; the score does not depend on it.
+
+    Passages longer than the network reads are cut into stretches of whole sentences.
+
+    Writes one judgment a sentence and one of the summary, aspect faithfulness, both in [0, 1] (`ec`: [-1, 1]); the
+    summary's own is its score. Evidence is the passage that entails best.
+    """
+
+    name: ClassVar[str] = "summac"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "each summary sentence against every passage, by an NLI network (SummaC-ZS, SummaC-Conv)"
+    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    roles: ClassVar[tuple[str, ...]] = ("nli",)
+    kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
+    reduce: ClassVar[Reduce] = "whole"
+
+    variant: Literal["zs", "conv"] = "zs"
+    granularity: str = "sentence"
+    labels: Literal["e", "ec"] = "e"
+    weights: Path | None = None
+    least: int = Field(default=0, ge=0)
+    most: int | None = Field(default=None, ge=1)
+    threshold: float = Field(default=0.5, ge=-1, le=1)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        grain, _, judged = self.granularity.partition("-")
+        if grain not in Grain.__args__ or (judged and judged not in {"sentence", "paragraph", "document"}):  # type: ignore[attr-defined]
+            raise ValueError(
+                f"granularity {self.granularity!r}: a passage is one of {', '.join(Grain.__args__)}, and behind a "  # type: ignore[attr-defined]
+                "hyphen what is judged of the summary is sentence, paragraph or document"
+            )
+        if self.variant == "conv" and self.weights is None:
+            raise ValueError(
+                "variant conv needs its trained weights: give weights=FILE (scripts/train_summac.py trains them on "
+                "labelled summaries), or take variant zs"
+            )
+        if self.variant == "zs" and self.weights is not None:
+            raise ValueError("weights are for variant conv; leave them out, or set variant=conv")
+        if self.variant == "conv" and self.labels != "e":
+            raise ValueError("labels are for variant zs; the weights of conv say what they count")
+        return self
+
+    @property
+    def _grains(self) -> tuple[Grain, Grain]:
+        grain, _, judged = self.granularity.partition("-")
+        # What is judged of a summary follows the document's grain where that can be one of a summary.
+        own = judged or (grain if grain in {"paragraph", "document"} else "sentence")
+        return grain, own  # type: ignore[return-value]
+
+    def traits(self) -> Mapping[str, object]:
+        """Changed settings, and the hash of the weights."""
+        return {**super().traits(), **({"weights": load(self.weights).id} if self.weights else {})}
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """Where the passages stand, unless they are the sentences."""
+        grain = self._grains[0]
+        if grain == "sentence":
+            return Prepared(document_id=document.id)
+        places = sentences_of(document)
+        found = await fitted(cut(document.text, places, grain, self.least), places, network(tools))
+        return Prepared(document_id=document.id, data={"passages": [one.place for one in found]})
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment a sentence, one of the summary."""
+        nli = network(tools)
+        pen = Pen(self, item, tools.signature, prepared=prepared.id if prepared.data else None, model=nli.id)
+        if why := self.unfit(item):
+            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        passages = self._passages(item.document, prepared)
+        judged = cut(item.summary.text, _sentences(item.summary), self._grains[1], self.least)
+        if not passages or not judged:
+            side = "the document" if not passages else "the summary"
+            return [pen.failed(FAITHFULNESS, "skipped", f"{side} has no passage of more than {self.least} characters")]
+        if "premises" not in tools.scratch:
+            tools.scratch["premises"] = Premises(nli, [one.text for one in passages])
+        premises: Premises = tools.scratch["premises"]
+        tables = await premises.against([one.text for one in judged])
+        convolution = load(self.weights) if self.weights else None
+        numbers = {place: at for at, place in enumerate(_sentences(item.summary))}
+        said = [
+            _Said(numbers.get(one.place, 0), one, table, self._value(table, convolution))
+            for one, table in zip(judged, tables, strict=True)
+        ]
+        parts = [self._part(pen, one, passages, tools) for one in said]
+        return [self._whole(pen, said, convolution), *(parts if self._grains[1] == "sentence" else ())]
+
+    def _passages(self, document: Document, prepared: Prepared) -> list[Passage]:
+        text = document.text
+        if "passages" in prepared.data:
+            joined = self._grains[0] == "2sents"
+            found = [
+                Passage(" ".join(text[start:end].split()) if joined else text[start:end], start, end)
+                for start, end in prepared.data["passages"]
+            ]
+        else:
+            found = cut(text, sentences_of(document), "sentence", self.least)
+        return found[: self.most]
+
+    def _value(self, table: Floats, convolution: Convolution | None) -> float:
+        """A sentence's value: for conv what the summary's would be if it were this sentence alone."""
+        if convolution is not None:
+            return convolution.probability([convolution.score(table)])
+        best = float(table[:, ENTAIL].max())
+        return best - float(table[:, CONTRADICT].max()) if self.labels == "ec" else best
+
+    def _part(self, pen: Pen, said: _Said, passages: Sequence[Passage], tools: Tools) -> Judgment:
+        at = int(np.argmax(said.table[:, ENTAIL]))
+        supported = said.value >= self.threshold
+        document = pen.item.document
+        found = findings(said.passage.text, document.text, sentences_of(document), tools.scratch)
+        reason = told(said.table[at], "a passage", supported=supported, found=() if supported else found)
+        return pen.ok(
+            FAITHFULNESS, "sentence", said.place, value=said.value, label=int(supported), reason=reason,
+            evidence=(Span(of="document", start=passages[at].start, end=passages[at].end),),
+        )  # fmt: skip
+
+    def _whole(self, pen: Pen, said: Sequence[_Said], convolution: Convolution | None) -> Judgment:
+        if convolution is None:
+            value = float(np.mean([one.value for one in said]))
+        else:
+            value = convolution.probability([convolution.score(one.table) for one in said])
+        weakest = min(said, key=lambda one: one.value)
+        count = "1 passage" if len(said) == 1 else f"{len(said)} passages"
+        return pen.ok(
+            FAITHFULNESS, value=value, label=int(value >= self.threshold),
+            reason=f"{count} of the summary judged; the weakest has {weakest.value:.2f}",
+            evidence=(Span(of="summary", start=weakest.passage.start, end=weakest.passage.end),),
+        )  # fmt: skip
+
+
+def _sentences(summary: Summary) -> list[Place]:
+    return [(span.start, span.end) for span in summary.sentences] or [
+        (start, end) for start, end in split(summary.text)
+    ]

@@ -1,0 +1,253 @@
+"""SummaC-ZS and SummaC-Conv by hand, on a network by table."""
+
+from __future__ import annotations
+
+import asyncio
+from math import exp
+from pathlib import Path
+
+import numpy as np
+import pytest
+from evaluators.networks import TableNLI, document, judge
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.catalog import build
+from summeter.evaluators.entailment.convolution import EVEN50, Convolution, fit, histogram, load, released
+from summeter.evaluators.entailment.grains import cut, fitted, paragraphs
+from summeter.evaluators.entailment.summac import SummaC
+from summeter.records import InputError, Judgment, UsageError
+from summeter.scoring import summary_scores
+
+ONE, TWO, THREE = "Ada sold her mill.", "It rained in May.", "Nobody saw the boat."
+SOURCE = document(ONE, TWO, THREE)
+SUMMARY = "Ada sold the mill. A boat was seen."
+FIRST, SECOND = "Ada sold the mill.", "A boat was seen."
+TABLE = {
+    (ONE, FIRST): (0.9, 0.08, 0.02), (TWO, FIRST): (0.1, 0.6, 0.3), (THREE, FIRST): (0.0, 1.0, 0.0),
+    (ONE, SECOND): (0.05, 0.95, 0.0), (TWO, SECOND): (0.2, 0.8, 0.0), (THREE, SECOND): (0.1, 0.1, 0.8),
+}  # fmt: skip
+
+
+def run(evaluator: SummaC, text: str = SUMMARY, nli: TableNLI | None = None) -> list[Judgment]:
+    (found,) = judge(evaluator, SOURCE, text, tools=Tools("sig", nli=nli or TableNLI(TABLE)))
+    return found
+
+
+def score(found: list[Judgment]) -> float | None:
+    (one,) = summary_scores(found, {"summac": SummaC.reduce})
+    return one.value
+
+
+class TestZeroShot:
+    def test_maximum_over_passages_then_mean_over_sentences(self) -> None:
+        whole, first, second = run(SummaC())
+        # Sentence 1: max(.9, .1, 0) = .9; sentence 2: max(.05, .2, .1) = .2; mean .55.
+        assert (first.value, second.value) == (0.9, 0.2)
+        assert whole.value == pytest.approx(0.55)
+        assert score([whole, first, second]) == pytest.approx(0.55)
+        assert [(one.target.unit, one.target.index, one.label) for one in (whole, first, second)] == [
+            ("summary", None, 1), ("sentence", 0, 1), ("sentence", 1, 0),
+        ]  # fmt: skip
+
+    def test_with_contradiction_each_maximum_is_its_own(self) -> None:
+        whole, first, second = run(SummaC(labels="ec"))
+        # .9 - max(.02, .3, 0) = .6, from two passages; .2 - .8 = -.6; mean 0.
+        assert (first.value, second.value) == (pytest.approx(0.6), pytest.approx(-0.6))
+        assert whole.value == pytest.approx(0.0)
+
+    def test_evidence_and_reasons(self) -> None:
+        whole, first, second = run(SummaC())
+        assert [span.cut(SOURCE.text) for span in first.evidence] == [ONE]
+        assert first.reason == "entailed by a passage (entailment .90, contradiction .02)"
+        assert [span.cut(SOURCE.text) for span in second.evidence] == [TWO]
+        assert second.reason is not None
+        assert second.reason.startswith("no passage entails it; nearest: a passage (entailment .20, contradiction .00)")
+        assert whole.reason == "2 passages of the summary judged; the weakest has 0.20"
+        assert [span.cut(SUMMARY) for span in whole.evidence] == [SECOND]
+
+    def test_short_sentences_and_late_passages_are_left_out_where_that_is_asked_for(self) -> None:
+        # Released: sentences of 10 characters or fewer go, and passages after the 100th.
+        nli = TableNLI(TABLE)
+        found = run(SummaC(least=10, most=2), "So be it. Ada sold the mill.", nli)
+        assert {premise for premise, _ in nli.asked} == {ONE, TWO}
+        assert [(one.target.unit, one.target.index) for one in found] == [("summary", None), ("sentence", 1)]
+        (none,) = run(SummaC(least=10), "So be it.")
+        assert (none.status, none.reason) == ("skipped", "the summary has no passage of more than 10 characters")
+
+    def test_summaries_share_the_document(self) -> None:
+        nli = TableNLI(TABLE)
+        judge(SummaC(), SOURCE, SUMMARY, SECOND, FIRST, tools=Tools("sig", nli=nli))
+        assert len(nli.asked) == len(set(nli.asked)) == 6
+
+
+class TestGrains:
+    TEXT = "One is here. Two is\nhere.\n\nThree is here."
+    PLACES = ((0, 12), (13, 25), (27, 41))
+
+    @pytest.mark.parametrize(
+        ("grain", "expected"),
+        [
+            ("sentence", ["One is here.", "Two is\nhere.", "Three is here."]),
+            ("2sents", ["One is here. Two is\nhere.", "Two is\nhere. Three is here.", "Three is here."]),
+            ("paragraph", ["One is here. Two is\nhere.", "Three is here."]),
+            (
+                "mixed",
+                ["One is here.", "Two is\nhere.", "Three is here.", "One is here. Two is\nhere.", "Three is here."],
+            ),
+            ("document", [TEXT]),
+        ],
+    )
+    def test_grains(self, grain: str, expected: list[str]) -> None:
+        found = cut(self.TEXT, self.PLACES, grain)  # type: ignore[arg-type]
+        assert [one.text for one in found] == expected
+        assert all(" ".join(self.TEXT[slice(*one.place)].split()) == " ".join(one.text.split()) for one in found)
+
+    def test_lines_are_paragraphs_where_no_line_is_blank(self) -> None:
+        assert [one.text for one in paragraphs("\n A b.\nC d. \n")] == ["A b.", "C d."]
+        assert [one.text for one in paragraphs("A b.\n \t\nC d.\nE")] == ["A b.", "C d.\nE"]
+
+    def test_a_passage_too_long_is_cut_at_sentences(self) -> None:
+        # The network reads 12 tokens, a quarter of them for the hypothesis: 9, two sentences of four words.
+        source = document(ONE, TWO, THREE)
+        places = [(span.start, span.end) for span in source.sentences]
+        found = asyncio.run(fitted(cut(source.text, places, "document"), places, TableNLI(limit=12)))
+        assert [one.text for one in found] == [f"{ONE} {TWO}", THREE]
+
+    def test_the_document_as_one_passage(self) -> None:
+        nli = TableNLI({(SOURCE.text, FIRST): (0.7, 0.3, 0.0)})
+        whole, first, _ = run(SummaC(granularity="document-sentence"), nli=nli)
+        assert (first.value, whole.value) == (0.7, pytest.approx(0.35))
+        assert whole.prepared == first.prepared
+
+    def test_the_summary_as_one_passage_has_no_sentences(self) -> None:
+        (whole,) = run(SummaC(granularity="document"), nli=TableNLI({(SOURCE.text, SUMMARY): (0.7, 0.3, 0.0)}))
+        assert (whole.target.unit, whole.value) == ("summary", 0.7)
+
+
+# Three bins: [0, .2), [.2, .8), [.8, 1]; a sentence's score is -1, 0 or 2 a passage, and -.5.
+SMALL = Convolution(bins=(0.0, 0.2, 0.8, 1.0), labels="e", weights=(-1.0, 0.0, 2.0), bias=-0.5)
+
+
+def sigmoid(number: float) -> float:
+    return 1 / (1 + exp(-number))
+
+
+class TestConvolution:
+    @pytest.fixture
+    def weights(self, tmp_path: Path) -> Path:
+        file = tmp_path / "weights.json"
+        SMALL.save(file)
+        return file
+
+    def test_by_hand(self, weights: Path) -> None:
+        whole, first, second = run(SummaC(variant="conv", weights=weights))
+        # Sentence 1: .9, .1, 0 -> counts 2, 0, 1 -> -2 + 2 - .5 = -.5. Sentence 2: .05, .2, .1 -> 2, 1, 0 -> -2.5.
+        assert first.value == pytest.approx(sigmoid(-0.5))
+        assert second.value == pytest.approx(sigmoid(-2.5))
+        # The mean of the scores is -1.5; the mean of the probabilities would be another number.
+        assert whole.value == pytest.approx(sigmoid(-1.5))
+        assert score([whole, first, second]) == whole.value
+
+    def test_the_weights_are_signed(self, weights: Path, tmp_path: Path) -> None:
+        one = SummaC(variant="conv", weights=weights).sign({"nli": "a/b"})
+        assert f"weights:{SMALL.id}" in one
+        other = tmp_path / "other.json"
+        Convolution(SMALL.bins, "e", (-1.0, 0.0, 2.5), -0.5).save(other)
+        assert SummaC(variant="conv", weights=other).sign({"nli": "a/b"}) != one
+
+    def test_a_file_gives_back_what_was_saved(self, weights: Path) -> None:
+        assert load(weights) == SMALL
+
+    def test_faults_are_told_of(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match=r"conv needs its trained weights.*train_summac"):
+            build("summac[variant=conv]")
+        with pytest.raises(UsageError, match="variant conv"):
+            build("summac[weights=w.json]")
+        with pytest.raises(UsageError, match="granularity 'word'"):
+            build("summac[granularity=word]")
+        with pytest.raises(UsageError, match="no file of weights"):
+            load(tmp_path / "none.json")
+        for text, fault in [
+            ("{", "cannot be read"), ("[]", "is not summeter-summac-conv/1"),
+            ('{"schema": "summeter-summac-conv/1"}', "is no SummaC-Conv"),
+        ]:  # fmt: skip
+            file = tmp_path / "bad.json"
+            file.write_text(text)
+            with pytest.raises(InputError, match=fault):
+                load(file)
+        with pytest.raises(ValueError, match="2 weights for 1 bins"):
+            Convolution((0.0, 1.0), "e", (1.0, 2.0))
+        with pytest.raises(ValueError, match="rise from 0 to 1"):
+            Convolution((0.0, 0.5), "e", (1.0,))
+
+    def test_histograms_hold_every_passage_once(self) -> None:
+        table = np.array([[0.0, 0.5, 0.5], [0.02, 0.98, 0.0], [1.0, 0.0, 0.0], [np.nan] * 3])
+        counts = histogram(table, EVEN50, "e")
+        # Edges belong to the bin on their right, 1 to the last one; what was not asked about counts nowhere.
+        assert (counts[0], counts[1], counts[49], counts.sum()) == (1, 1, 1, 3)
+
+    @given(st.integers(0, 10_000))
+    def test_the_released_layers_give_the_same_probability(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        mlp, bias = rng.normal(size=50), float(rng.normal())
+        final, final_bias = rng.normal(size=(2, 3)), rng.normal(size=2)
+        tables = [rng.dirichlet([1, 1, 1], size=7) for _ in range(int(rng.integers(1, 14)))]
+        for aggregate in ("min", "mean", "max", "all"):
+            mine = released(
+                (mlp, bias), (final.tolist(), final_bias.tolist()), bins=EVEN50, aggregate=aggregate
+            )  # fmt: skip
+            got = mine.probability([mine.score(one) for one in tables])
+            # As the released model's forward pass: the first ten sentences, their scores, three features, a softmax.
+            rows = np.array([histogram(one, EVEN50, "e") @ mlp + bias for one in tables[:10]])
+            three = np.array([rows.min(), rows.mean(), rows.max()])
+            seen = three if aggregate == "all" else np.full(3, three[["min", "mean", "max"].index(aggregate)])
+            logits = final @ seen + final_bias
+            logits -= logits.max()
+            assert got == pytest.approx(float(np.exp(logits[1]) / np.exp(logits).sum()), abs=1e-9)
+
+
+class TestTraining:
+    @staticmethod
+    def rows(count: int, seed: int = 7) -> tuple[list[list[np.ndarray]], list[int]]:  # type: ignore[type-arg]
+        """Consistent summaries have one passage that entails each sentence; the others none."""
+        rng = np.random.default_rng(seed)
+        made, labels = [], []
+        for place in range(count):
+            label = place % 2
+            tables = []
+            for _ in range(int(rng.integers(1, 4))):
+                table = rng.dirichlet([0.5, 6, 0.5], size=8)
+                if label and rng.random() < 0.9:
+                    table[0] = (0.95, 0.04, 0.01)
+                tables.append(table)
+            made.append(tables)
+            labels.append(label)
+        return made, labels
+
+    def test_it_is_the_optimum_that_scikit_learn_finds(self) -> None:
+        made, labels = self.rows(120)
+        mine = fit(made, labels, ridge=0.5)
+        means = np.array([np.mean([histogram(one, EVEN50, "e") for one in some], axis=0) for some in made])
+        theirs = LogisticRegression(C=2.0, tol=1e-12, max_iter=100_000).fit(means, labels)
+        np.testing.assert_allclose(mine.weights, theirs.coef_[0], atol=1e-5)
+        assert mine.bias == pytest.approx(float(theirs.intercept_[0]), abs=1e-5)
+        told = [mine.probability([mine.score(one) for one in some]) for some in made]
+        np.testing.assert_allclose(told, theirs.predict_proba(means)[:, 1], atol=1e-6)
+
+    def test_it_learns(self) -> None:
+        mine = fit(*self.rows(200))
+        made, labels = self.rows(100, seed=8)
+        told = [mine.probability([mine.score(one) for one in some]) >= 0.5 for some in made]
+        assert np.mean(np.array(told) == np.array(labels)) > 0.85
+        assert mine.card == {"summaries": 200, "consistent": 100, "ridge": 1.0}
+
+    def test_one_kind_alone_teaches_nothing(self) -> None:
+        made, _ = self.rows(4)
+        for labels in ([1, 1, 1, 1], [1, 0, 1], [1, 0, 2, 0]):
+            with pytest.raises(UsageError, match="both kinds"):
+                fit(made, labels)
+        with pytest.raises(UsageError, match="above 0"):
+            fit(*self.rows(4), ridge=0.0)
