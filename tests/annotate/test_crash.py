@@ -100,7 +100,7 @@ class Annotator:
             try:
                 return await self.once(method, path, body, plain)
             except (Lost, aiohttp.ClientError, TimeoutError):
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.2)  # a closer watch would take the time that the server needs to come back
 
     async def once(self, method: str, path: str, body: Any, plain: bool) -> Any:
         if self.rng.random() < 0.1:
