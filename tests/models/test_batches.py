@@ -147,6 +147,16 @@ class TestWhatComes:
             assert again == found
             assert len(server.batches) == 7
 
+    def test_large_requests_and_signs_of_all_kinds(self, vendor: str, tmp_path: Path) -> None:
+        # 30 times 100,000 characters, of which some take three bytes, and a lone surrogate, which has no UTF-8.
+        long = '\u96e8\udc00"\n' + "x" * 100_000
+        turns = [(Message(role="user", content=f"{long} {n}"),) for n in range(30)]
+        requests = [Request(model=MODELS[vendor], messages=turn) for turn in turns]
+        with BatchServer(lambda body: ("ok", f"\u96e8\udc00 {number_of(body)}")) as server:
+            found, _ = run(server, vendor, tmp_path, requests)
+            assert server.sizes == [30]
+        assert texts(found) == [f"\u96e8\ufffd {n}" for n in range(30)]
+
     def test_a_dependent_call_is_the_next_batch(self, vendor: str, tmp_path: Path) -> None:
         async def main() -> None:
             async with sitting(server, vendor, tmp_path) as session:
@@ -422,7 +432,7 @@ class TestResume:
                 finally:
                     await bound.close()
 
-            with pytest.raises(UsageError, match=r"waits for batch b-1 .*--batch to fetch it"):
+            with pytest.raises(UsageError, match=r"batch b-1 of this run .*--batch to fetch its replies"):
                 asyncio.run(main())
 
     def test_a_log_that_is_none(self, tmp_path: Path) -> None:

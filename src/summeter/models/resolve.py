@@ -180,7 +180,7 @@ class CallSettings:
 def _sent(llm: LLM, calls: CallSettings) -> LLM:
     """The model as the run reaches it: in batches or one by one. UsageError for a model that has no batches."""
     if not calls.batch:
-        return Guard(llm, calls.batches) if calls.batches is not None and calls.batches.open else llm
+        return Guard(llm, calls.batches) if calls.batches is not None and calls.batches.of(llm.id) else llm
     api = llm.batches() if isinstance(llm, Batching) else None
     if api is None:
         raise UsageError(

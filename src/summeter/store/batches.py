@@ -58,6 +58,21 @@ class BatchLog:
         """The batches of a model, the earliest first."""
         return [one for one in self._all.values() if one.model == model]
 
+    def held(self, model: str) -> dict[str, Submission]:
+        """Calls to a model, by key, and the latest batch that answers each: all but those that failed there."""
+        found: dict[str, Submission] = {}
+        for made in self.of(model):
+            for key in made.keys:
+                if key in made.failed:
+                    found.pop(key, None)
+                else:
+                    found[key] = made
+        return found
+
+    def refused(self, model: str) -> dict[str, str]:
+        """Calls to a model, by key, that were refused for their reply format, and the format."""
+        return {key: lacks for made in self.of(model) for key, lacks in made.failed.items() if lacks is not None}
+
     @property
     def open(self) -> list[Submission]:
         """The batches whose results were not read."""

@@ -118,10 +118,10 @@ class Desk:
         self._most, self._width = api.most, 0
         self._running: dict[asyncio.Task[None], _Batch] = {}
         self._collector: asyncio.Task[None] | None = None
-        self._refused: dict[str, str] = {}
-        self._earlier: dict[str, _Batch] = {}
-        for made in log.of(model):
-            self._remember(_Batch(made))
+        # What earlier sessions handed in.
+        self._refused = log.refused(model)
+        held, batches = log.held(model), {made.nonce: _Batch(made) for made in log.of(model)}
+        self._earlier = {key: batches[made.nonce] for key, made in held.items()}
 
     async def ask(self, request: Request) -> Completion:
         """The reply to one request."""
@@ -141,22 +141,15 @@ class Desk:
 
     async def close(self) -> None:
         """Stop waiting."""
+        for batch in self._running.values():
+            if batch.known and not batch.places:  # all was given out, and only the end of the results is left to read
+                self._log.ended(batch.made.nonce, {})
         tasks = [*self._running, *([self._collector] if self._collector else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     # Gathering
-
-    def _remember(self, batch: _Batch) -> None:
-        """What an earlier session handed in: the latest batch that holds a call is the one that answers it."""
-        for key in batch.made.keys:
-            if key not in batch.made.failed:
-                self._earlier[key] = batch
-                continue
-            self._earlier.pop(key, None)
-            if (lacks := batch.made.failed[key]) is not None:
-                self._refused[key] = lacks
 
     def _take(self, key: str, place: _Place) -> None:
         earlier = self._earlier.pop(key, None)

@@ -8,11 +8,14 @@ from summeter.store.batches import BatchLog
 
 
 class Guard:
-    """Sends calls one by one, but none that lies in a batch which nobody has read: it would be paid for twice."""
+    """Sends calls one by one, but none that a batch answers whose replies are not stored: it would be paid for twice.
+
+    It sits below the cache, where only calls arrive that are not stored.
+    """
 
     def __init__(self, llm: LLM, log: BatchLog) -> None:
         self.llm = llm
-        self._held = {key: one for one in log.open if one.model == llm.id for key in one.keys}
+        self._held = log.held(llm.id)
 
     @property
     def id(self) -> str:
@@ -23,9 +26,9 @@ class Guard:
         """The reply of the layer below."""
         if (made := self._held.get(request.key)) is not None:
             raise UsageError(
-                f"this run waits for batch {made.name} ({len(made.keys)} calls to {made.model}, since {made.since}), "
-                "which holds calls that would now be made again: give the same command with --batch to fetch it; or "
-                "cancel the batch with the vendor and delete batches.jsonl in the run's folder to pay for them anew"
+                f"batch {made.name} of this run ({len(made.keys)} calls to {made.model}, since {made.since}) holds "
+                "calls that would now be made again: give the same command with --batch to fetch its replies; or "
+                "cancel it with the vendor and delete batches.jsonl in the run's folder to pay for them anew"
             )
         return await self.llm.complete(request)
 

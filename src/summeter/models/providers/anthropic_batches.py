@@ -42,7 +42,9 @@ class AnthropicBatches:
     async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
         """One POST."""
         del tag
-        body = b"".join((b'{"requests":[', b",".join(entries), b"]}"))
+        commas = [b'{"requests":[', *(b"," for _ in entries[1:]), b"]}"]
+        # One copy of what may be large.
+        body = b"".join((*(part for pair in zip(commas, entries, strict=False) for part in pair), commas[-1]))
         made = await parsed(self._llm, Exchange("POST", self._at(), body))
         found = replies.string(made.get("id"))
         if found is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 import time
 from abc import ABC, abstractmethod
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 32 * 2**20
 """The largest reply that is read. A completion has some kilobytes; whoever sends this much is no model."""
+
+LARGE = 2**20
 
 UPLOAD = 900.0
 """Seconds that a request with a whole batch may take at least."""
@@ -179,7 +182,7 @@ class HttpLLM(ABC):
     async def _send(self, sent: Exchange) -> tuple[int, Mapping[str, str], bytes]:
         session, signed = self._sessions.get(), await self._signed(sent.body or b"")
         async with session.request(
-            sent.method, sent.url, data=sent.body, headers=sent.headers or signed, proxy=self._proxy,
+            sent.method, sent.url, data=_sent(sent.body), headers=sent.headers or signed, proxy=self._proxy,
             allow_redirects=False,
         ) as response:  # fmt: skip
             parts, size = [], 0
@@ -230,3 +233,8 @@ class HttpLLM(ABC):
             if len(key) >= 4:
                 text = text.replace(key, "[key]")
         return text
+
+
+def _sent(body: bytes | None) -> bytes | io.BytesIO | None:
+    """What is large goes out piece by piece: at once it would be copied, and hold up all others."""
+    return body if body is None or len(body) <= LARGE else io.BytesIO(body)

@@ -38,11 +38,11 @@ class OpenAIBatches:
     def entry(self, request: Request) -> bytes:
         """A line of the file."""
         line = {"custom_id": request.key, "method": "POST", "url": PATH, "body": self._llm.payload(request)}
-        return to_json(line).encode("utf-8", "backslashreplace")
+        return to_json(line).encode("utf-8", "backslashreplace") + b"\n"
 
     async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
         """Up with the file, then the batch."""
-        body, kind = _form(b"\n".join(entries) + b"\n", tag.nonce)
+        body, kind = _form(entries, tag.nonce)
         llm = self._llm
         sent = Exchange("POST", llm.under("files"), body, {"Content-Type": kind})
         file = replies.string((await parsed(llm, sent)).get("id"))
@@ -131,13 +131,13 @@ def _id(made: dict[str, Any], llm: HttpLLM) -> str:
     return found
 
 
-def _form(content: bytes, nonce: str) -> tuple[bytes, str]:
-    """The body of the upload (multipart/form-data, RFC 7578), and its type."""
+def _form(lines: Sequence[bytes], nonce: str) -> tuple[bytes, str]:
+    """The body of the upload (multipart/form-data, RFC 7578), and its type: one copy of what may be large."""
     border = f"summeter-{nonce}"
     head = (
         f'--{border}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
         f'--{border}\r\nContent-Disposition: form-data; name="file"; filename="summeter-{nonce}.jsonl"\r\n'
         "Content-Type: application/jsonl\r\n\r\n"
     )
-    body = b"".join((head.encode(), content, f"\r\n--{border}--\r\n".encode()))
+    body = b"".join((head.encode(), *lines, f"\r\n--{border}--\r\n".encode()))
     return body, f"multipart/form-data; boundary={border}"
