@@ -7,7 +7,6 @@ import platform
 import re
 import sys
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -158,6 +157,8 @@ def _row(name: str, found: str, *, ok: bool, fix: str = "", optional: bool = Fal
 
 
 def _dependencies() -> list[dict[str, str]]:
+    from importlib.metadata import PackageNotFoundError, requires, version
+
     rows = []
     for text in requires("summeter") or []:
         found = re.match(r"[\w.-]+", text)
@@ -172,6 +173,8 @@ def _dependencies() -> list[dict[str, str]]:
 
 
 def _extras() -> list[dict[str, str]]:
+    from importlib.metadata import version
+
     return [
         _row(f"{package} ({about})", version(package) if find_spec(package) else "not installed",
              ok=find_spec(package) is not None, fix=f"pip install 'summeter[{extra}]'", optional=True)

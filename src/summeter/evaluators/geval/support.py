@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.finesure.blocks import lines
 from summeter.evaluators.geval.common import PACKAGE
-from summeter.evaluators.rating.judge import load, of_document, texts
+from summeter.evaluators.rating.judge import load, texts
 from summeter.evaluators.replies import choice, entries, read_reply, show
-from summeter.evaluators.windows import shown
+from summeter.evaluators.windows import seen, shown
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, Form
 from summeter.records import Item, Judgment, ReplyError
@@ -60,12 +60,12 @@ class GEvalPlusFaithfulness(Evaluator):
             return [pen.failed(FAITHFULNESS, "skipped", why)]
         llm = tools.llm("judge")
         count = len(item.sentences)
-        found = shown(item.document, llm, self.prompt(of_document(item, "")), REPLY_TOKENS * count)
-        views = [item] if found.whole else [of_document(item, view.text) for view in found.views]
+        found = shown(item.document, llm, self.prompt(seen(item, "")), REPLY_TOKENS * count)
+        views = [item] if found.whole else [seen(item, view.text) for view in found.views]
         answers: list[Answer[tuple[int, ...]]] = []
         while len(answers) < len(views) and not all(_supported(answers, place) for place in range(count)):
-            seen = views[len(answers)]
-            answers.append(await llm.ask(self.prompt(seen), self.form(seen)))
+            one = views[len(answers)]
+            answers.append(await llm.ask(self.prompt(one), self.form(one)))
         pen = Pen(self, item, tools.signature, model=llm.id, calls=tuple(key for one in answers for key in one.calls))
         return [_judgment(pen, answers, place, found.truncated_tokens) for place in range(count)]
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.finesure.blocks import fence_code
-from summeter.evaluators.windows import shown
+from summeter.evaluators.windows import seen, shown
 from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import InputError, Item, Judgment, ReplyError, Summary, Unit, UsageError
@@ -173,20 +173,14 @@ def view(item: Item, llm: BoundLLM, prompt: Callable[[Item], Prompt], reply: int
     if llm.context is None:
         return item, None
     near = [*_parts(item.summary), *(_parts(item.rival) if item.rival else ())]
-    found = shown(item.document, llm, prompt(of_document(item, "")), reply, near)
+    found = shown(item.document, llm, prompt(seen(item, "")), reply, near)
     if found.whole:
         return item, None
-    return of_document(item, found.views[0].text), found.truncated_tokens
+    return seen(item, found.views[0].text), found.truncated_tokens
 
 
 def _parts(summary: Summary) -> tuple[str, ...]:
     return summary.sentence_texts or (summary.text,)
-
-
-def of_document(item: Item, text: str) -> Item:
-    """The item with this text for its document's."""
-    document = item.document.model_copy(update={"text": text, "sentences": ()})
-    return item.model_copy(update={"document": document})
 
 
 def load(package: str, name: str, override: Path | None) -> Template:
