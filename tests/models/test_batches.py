@@ -435,6 +435,40 @@ class TestResume:
             with pytest.raises(UsageError, match=r"batch b-1 of this run .*--batch to fetch its replies"):
                 asyncio.run(main())
 
+    def test_a_full_disk_keeps_a_batch_from_being_handed_in(
+        self, vendor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(_: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        with BatchServer(echo) as server:
+            with monkeypatch.context() as patch:
+                patch.setattr("summeter.store.batches.os.fsync", full)
+                found, _ = run(server, vendor, tmp_path, [ask(1, vendor)])
+            assert "No space left on device" in str(found[0])
+            assert server.batches == {}
+            assert (tmp_path / "batches.jsonl").read_bytes() == b""
+            again, _ = run(server, vendor, tmp_path, [ask(1, vendor)])
+            assert texts(again) == ["answer 1"]
+
+    def test_no_event_of_the_log_may_be_the_last_one(self, vendor: str, tmp_path: Path) -> None:
+        # Whatever line the log ends with, whole or torn: a new session asks nothing twice, and all have their replies.
+        requests = [ask(n, vendor) for n in range(4)]
+        with BatchServer(lambda body: ("gone", None) if number_of(body) == 3 else echo(body)) as server:
+            run(server, vendor, tmp_path, requests, retries=1)
+            whole = (tmp_path / "batches.jsonl").read_bytes().splitlines(keepends=True)
+            assert [json.loads(line)["event"] for line in whole] == ["submitting", "submitted", "ended"] * 2
+            server.answer = echo
+            for kept in range(1, len(whole)):
+                (tmp_path / "batches.jsonl").write_bytes(b"".join(whole[:kept]) + whole[kept][:7])
+                for file in tmp_path.glob("calls.sqlite*"):
+                    file.unlink()
+                before = len(server.batches)
+                found, _ = run(server, vendor, tmp_path, requests)
+                assert texts(found) == [f"answer {n}" for n in range(4)]
+                # After the third line the second batch is unknown to the log, as if it had never been sent.
+                assert len(server.batches) == before + (kept == 3)
+
     def test_a_log_that_is_none(self, tmp_path: Path) -> None:
         file = tmp_path / "batches.jsonl"
         file.write_text('{"event": "submitted", "nonce": "?", "id": "b"}\n')

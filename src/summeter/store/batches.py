@@ -7,9 +7,11 @@ have arrived.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -101,13 +103,9 @@ class BatchLog:
         self._add({"event": "withdrawn", "nonce": nonce})
 
     def _add(self, event: dict[str, Any]) -> None:
+        if self._path is not None:
+            _append(self._path, json.dumps(event).encode() + b"\n")
         self._apply(event)
-        if self._path is None:
-            return
-        with self._path.open("ab") as file:
-            file.write(json.dumps(event).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
 
     def _read(self, path: Path) -> None:
         whole = path.read_bytes()
@@ -134,6 +132,20 @@ class BatchLog:
             self._all.pop(nonce, None)
         else:
             raise ValueError(f"unknown event {kind!r}")
+
+
+def _append(path: Path, line: bytes) -> None:
+    """Add a line, on the disk when this returns; of one that could not be written, nothing stays."""
+    with path.open("ab", buffering=0) as file:
+        before = file.tell()
+        try:
+            if file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, "the disk is full", str(path))
+            os.fsync(file.fileno())
+        except OSError:
+            with suppress(OSError):
+                file.truncate(before)
+            raise
 
 
 def waiting_words(batches: Iterable[Submission]) -> Sequence[str]:
