@@ -117,6 +117,9 @@ def test_from_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert run("adjudicate", folder.folder, "--all", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [one["adjudicated"] and one["adjudicated"]["said"] for one in rows] == [None, "supported"]
+    assert run("status", folder.folder, "--quick") == 0
+    assert run("status", folder.folder, "--quick", "--json") == 0
+    assert "annotators differ on 1 tasks" in capsys.readouterr().out
     assert run("status", folder.folder) == 0
     assert "annotators differ on 1 tasks, 1 are adjudicated" in capsys.readouterr().out
 

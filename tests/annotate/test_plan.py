@@ -44,6 +44,8 @@ def test_more_labels_give_less_width_and_it_is_said_in_words() -> None:
     assert 0.45 < widths[2] / widths[0] < 0.8
     assert all((row.value or 0) <= row.details["labels_alone"] * 1.1 for row in found.study)
     assert "20 labels give about ±" in found.study.notes[1]
+    far = plan_comparison([judge("one", 0.3)], ("A", "B"), Asked(sizes=(20, 500)))
+    assert far.study.notes[-1] == "500 labels: there are not that many items to draw from"
     assert "people stood in for by three" in found.study.notes[1]
 
 

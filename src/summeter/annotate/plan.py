@@ -113,6 +113,7 @@ def plan_comparison(runs: Sequence[Judged], systems: tuple[str, str], asked: Ask
         if settled is None
         else f"{settled} labels should settle it, with a chance of {POWER:.0%}, if people see the same difference",
     ]
+    notes += _passed_over(how, steps)
     chosen = _sample(found, labels, how.seed)
     items = tuple((document, system) for document, _ in chosen for system in systems)
     return Proposed(Study("plan", rows, notes), items, labels, settled)
@@ -141,6 +142,7 @@ def plan_calibration(runs: Sequence[Judged], judge: str, asked: Asked | None = N
         notes.append(
             f"{settled} labels should show a bias of {max(gaps):.3f}, as the stand-ins have it (chance {POWER:.0%})"
         )
+    notes += _passed_over(how, steps)
     chosen = _sample(found, labels, how.seed)
     return Proposed(Study("plan", rows, notes), tuple(chosen), labels, settled)
 
@@ -299,6 +301,12 @@ def _told(steps: Sequence[_Step], unit: str, about: str) -> str:
     first, *rest = [(step.labels, f"±{step.half_width:.3f}") for step in steps]
     parts = [f"{first[0]} labels give about {first[1]}", *(f"{labels} {width}" for labels, width in rest)]
     return f"{'; '.join(parts)}; one label is one {unit}{about}"
+
+
+def _passed_over(how: Asked, steps: Sequence[_Step]) -> list[str]:
+    """The sizes asked for that cannot be drawn."""
+    seen = {step.labels for step in steps}
+    return [f"{one} labels: there are not that many items to draw from" for one in how.sizes if one not in seen]
 
 
 def _named(stand_ins: Iterable[str]) -> str:

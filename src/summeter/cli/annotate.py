@@ -70,7 +70,11 @@ def serve(
 
 
 @app.command()
-def status(campaign: Campaign, database: Database = None, as_json: AsJson = False) -> None:
+def status(
+    campaign: Campaign,
+    quick: Annotated[bool, typer.Option("--quick", help="Progress only: no agreement, no table of people.")] = False,
+    database: Database = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
     """Say how far CAMPAIGN is, and how its people do. May be asked while it is served."""
     import time
 
@@ -85,8 +89,14 @@ def status(campaign: Campaign, database: Database = None, as_json: AsJson = Fals
     with CampaignFolder(campaign).open(database, readonly=True) as desk:
         found = figures.status(desk, desk.state, int(time.time() * 1000), desk.log.last_seq)
         people = figures.people(desk, desk.state)
-        looked = quality(desk)
         found["disputes"] = len(disputes(desk))
+        looked = None if quick else quality(desk)
+    if looked is None:
+        if as_json:
+            print_json(people, status=found)
+        else:
+            typer.echo("\n".join(_overview(found)))
+        return
     if as_json:
         standing = {one.annotator: one.to_json() for one in looked.annotators}
         print_json([{**standing[str(one["annotator"])], **one} for one in people], status=found,

@@ -49,8 +49,9 @@ def _table(found: Quality, people: list[dict[str, Any]]) -> Table:
 def _number(row: Row, of: str = "units") -> str:
     if row.value is None:
         return "-"
-    ends = "" if row.low is None or row.high is None else f" [{row.low:.2f}, {row.high:.2f}]"
-    return f"{row.value:.2f}{ends} ({row.n} {of})"
+    value, low, high = (None if one is None else round(one, 2) + 0.0 for one in (row.value, row.low, row.high))
+    ends = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
+    return f"{value:.2f}{ends} ({row.n} {of})"
 
 
 def _assistance(row: Row) -> str:
