@@ -72,8 +72,11 @@ def injection(
 
 def _show(study: Study) -> None:
     """A block a judge and aspect: what turned something, the rest in one line."""
-    for (judge, aspect, unit), rows in _blocks(study).items():
-        typer.echo(f"{judge}: {aspect}, by {unit}")
+    blocks = _blocks(study)
+    known = {(judge, signature) for judge, signature, *_ in blocks}
+    for (judge, signature, aspect, unit), rows in blocks.items():
+        alone = sum(name == judge for name, _ in known) == 1
+        typer.echo(f"{judge if alone else signature}: {aspect}, by {unit}")
         quiet = [row for row in rows if row.value == row.details["control"] == 0 and row.details["attack"] != ALL]
         for row in reversed(rows):
             if row not in quiet:
@@ -84,10 +87,10 @@ def _show(study: Study) -> None:
         typer.echo(text)
 
 
-def _blocks(study: Study) -> dict[tuple[str, str, str], list[Row]]:
-    found: dict[tuple[str, str, str], list[Row]] = {}
+def _blocks(study: Study) -> dict[tuple[str, str, str, str], list[Row]]:
+    found: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in study:
-        found.setdefault((row.judge or "", row.aspect or "", row.level or ""), []).append(row)
+        found.setdefault((row.judge or "", row.signature or "", row.aspect or "", row.level or ""), []).append(row)
     return found
 
 
