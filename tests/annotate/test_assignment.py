@@ -195,14 +195,25 @@ def test_attention_checks_come_at_the_set_rate(tmp_path: Path) -> None:
         while made.do_batch(desk, "anna"):
             pass
         person = desk.state.people["anna"]
-    # 200 tasks of work in batches of 10: 10 * .2 / .8 = 2.5 checks a batch, so 50 of 250 in expectation.
+    # 200 tasks of work in batches of 10: 10 * .2 / .8 = 2.5 checks a batch, two and three in turn, so 50 of 250.
     shown = sum(len(one.tasks) for one in person.batches.values())
-    assert shown - 200 == person.checks_seen
-    assert 40 <= person.checks_seen <= 60
-    assert all(len(one.checks) in {2, 3} for one in person.batches.values())
+    assert shown - 200 == person.checks_seen == 50
+    counts = [len(one.checks) for one in person.batches.values()]
+    assert counts in ([2, 3] * 10, [3, 2] * 10)
     assert len({key for one in person.batches.values() for key in one.checks}) == person.checks_seen
     places = [one.tasks.index(key) for one in person.batches.values() for key in one.checks]
     assert len(set(places)) > 6
+
+
+def test_checks_of_small_batches_keep_the_rate_too(tmp_path: Path) -> None:
+    plan = {"answers_per_item": 3, "attention": {"rate": 0.1, "judge_after": 99}, "batch": {"size": 1}}
+    with made.make(tmp_path, made.rows(9, 2, 4), **plan).open() as desk:
+        for name in PEOPLE[:3]:
+            shown = 0
+            for work in range(1, 73):
+                shown += made.do_batch(desk, name) - 1
+                assert abs(shown - work / 9) < 1  # one check to nine tasks of the work
+            assert shown == 8
 
 
 def test_failing_the_checks_ends_it_and_reopens_the_answers(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ and the key facts of a summary stay with one person.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from random import Random
@@ -50,15 +51,24 @@ def _may(state: State, person: Person | None, key: str) -> bool:
     return person is None or (person.annotator not in slots.held and key not in person.answers)
 
 
-def with_checks(work: Sequence[Task], checks: Checks, seen: Mapping[str, int], rate: float, rng: Random) -> list[Task]:
-    """The batch in the order of showing: its work with attention checks mixed in.
+def checks_due(person: Person, work: int, rate: float, rng: Random) -> int:
+    """How many attention checks come with the next `work` tasks, so that of all a person is shown a share `rate` are.
 
-    Of all tasks shown a share `rate` are checks on average: a batch of n tasks gets n * rate / (1 - rate), and for the
-    fraction one more by lot. A check this person has `seen` never comes again.
-    A check stands among the tasks of its own document where it can.
+    After n tasks of the work floor(n * rate / (1 - rate) + u) checks were shown, for a u in [0, 1) drawn with `rng`
+    (one that is the same for each batch of a person): at no time one more or less than the rate says, and never more
+    than a campaign has for somebody who does all of it.
     """
-    wanted = round(len(work) * rate / (1 - rate), 9)
-    count = int(wanted) + (rng.random() < wanted % 1)
+    shown = sum(len(one.checks) for one in person.batches.values())
+    done = sum(len(one.tasks) for one in person.batches.values()) - shown
+    due = round((done + work) * rate / (1 - rate), 9)  # 12 * .2 / .8 is 3, and a little more
+    return max(0, math.floor(due + rng.random()) - shown)
+
+
+def with_checks(work: Sequence[Task], checks: Checks, seen: Mapping[str, int], count: int, rng: Random) -> list[Task]:
+    """The batch in the order of showing: its work with `count` attention checks mixed in, as far as there are any.
+
+    A check this person has `seen` never comes again. A check stands among the tasks of its own document where it can.
+    """
     near_by = dict.fromkeys(task.document_id for task in work)
     pool = [one for name in near_by for one in checks.by_document.get(name, ()) if one.key not in seen]
     rng.shuffle(pool)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from summeter.annotate.assign import choose, with_checks
+from summeter.annotate.assign import checks_due, choose, with_checks
 from summeter.annotate.checks import finish, give_back
 from summeter.annotate.desk import Hand, Json
 from summeter.annotate.refusal import Refusal
@@ -139,7 +139,8 @@ def _hand_out(hand: Hand, person: Person) -> None:
     number = len(person.batches) + 1
     rng = Random(desk.names.mark("checks", hand.annotator, str(number)))
     work = [desk.tasks.by_key[key] for key in keys]
-    for task in with_checks(work, desk.checks, person.assigned, hand.campaign.attention.rate, rng):
+    due = checks_due(person, len(work), hand.campaign.attention.rate, Random(desk.names.mark("rate", hand.annotator)))
+    for task in with_checks(work, desk.checks, person.assigned, due, rng):
         hand.turn.emit("assigned", hand.annotator, task=task.key, batch=number, data={"check": task.role == "check"})
 
 
