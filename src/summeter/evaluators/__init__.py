@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from summeter.evaluators.catalog import CATALOG
 
 if TYPE_CHECKING:
+    from summeter.evaluators.entailment.summac import SummaC as SummaC
+    from summeter.evaluators.fenice.evaluator import Fenice as Fenice
     from summeter.evaluators.finesure.align import Align as Align
     from summeter.evaluators.finesure.bundle import FineSurE as FineSurE
     from summeter.evaluators.finesure.fact_check import FactCheck as FactCheck
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
     from summeter.evaluators.geval.plus import GEvalPlus as GEvalPlus
     from summeter.evaluators.geval.rating import GEvalPlusRating as GEvalPlusRating
     from summeter.evaluators.geval.support import GEvalPlusFaithfulness as GEvalPlusFaithfulness
+    from summeter.evaluators.overlap.bertscore import BertScore as BertScore
     from summeter.evaluators.overlap.novelty import Abstractiveness as Abstractiveness
     from summeter.evaluators.overlap.rouge import Rouge as Rouge
+    from summeter.evaluators.overlap.similarity import Similarity as Similarity
     from summeter.evaluators.rating.direct import DirectAssessment as DirectAssessment
     from summeter.evaluators.rating.h2h import HeadToHead as HeadToHead
     from summeter.evaluators.rating.mcq import MultipleChoice as MultipleChoice

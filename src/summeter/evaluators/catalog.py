@@ -18,6 +18,8 @@ CATALOG: dict[str, str] = {
     "support": "summeter.evaluators.support.evaluator:Support",
     "abstractiveness": "summeter.evaluators.overlap.novelty:Abstractiveness",
     "rouge": "summeter.evaluators.overlap.rouge:Rouge",
+    "bertscore": "summeter.evaluators.overlap.bertscore:BertScore",
+    "similarity": "summeter.evaluators.overlap.similarity:Similarity",
     "finesure": "summeter.evaluators.finesure.bundle:FineSurE",
     "finesure.fact_check": "summeter.evaluators.finesure.fact_check:FactCheck",
     "finesure.key_facts": "summeter.evaluators.finesure.key_facts:KeyFactExtraction",

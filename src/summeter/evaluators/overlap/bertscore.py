@@ -1,0 +1,168 @@
+"""`bertscore`: tokens of the summary matched with those of the references by their contextual states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from summeter.evaluators.base import Evaluator, Need, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.overlap.backbones import Baseline, baseline_of, layer_of
+from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy
+from summeter.models.base import Kind, TokenEmbedder, TokenStates
+from summeter.records import Document, Item, Judgment, Span, UsageError, digest
+
+PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
+SHOWN = 3
+
+
+class _Word(NamedTuple):
+    """A word of the summary: its stretch, its worst token's similarity."""
+
+    start: int
+    end: int
+    similar: float
+
+
+class BertScore(Evaluator):
+    """Precision, recall and F1 of token states against the references (BERTScore: Zhang et al., ICLR 2020).
+
+    Role `encoder`. With several references each measure takes its best one, as in the released package. `layer`: whose
+    states are compared (None: the one published for the model, `backbones.LAYERS`). `idf`: a file of token counts over
+    references (`scripts/bertscore_idf.py`) that weighs rare tokens more. `rescale`: scores are stretched so that
+    unrelated sentences get 0, with the published baseline of the model, or that of the file `baseline`.
+
+    Writes three judgments of the summary, and one of each of its sentences (precision of its tokens against the
+    reference with the best F1), whose evidence are the words of it that match worst. Values lie in [-1, 1], mostly high
+    up; compare them with each other, not with a fixed mark.
+    """
+
+    name: ClassVar[str] = "bertscore"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "greedy match of contextual token states with the references' (BERTScore)"
+    aspects: ClassVar[tuple[str, ...]] = ASPECTS
+    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+    roles: ClassVar[tuple[str, ...]] = ("encoder",)
+    kinds: ClassVar[Mapping[str, Kind]] = {"encoder": "encoder"}
+    reduce: ClassVar[Reduce] = "whole"
+
+    layer: int | None = Field(default=None, ge=0)
+    idf: Path | None = None
+    rescale: bool = False
+    baseline: Path | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.baseline is not None and not self.rescale:
+            raise ValueError("a baseline does nothing without rescale=true")
+        return self
+
+    def traits(self) -> Mapping[str, object]:
+        """Changed settings, and the hashes of files."""
+        found = dict(super().traits())
+        if self.idf is not None:
+            found["idf"] = Frequencies.load(self.idf).id
+        if self.baseline is not None:
+            if not self.baseline.is_file():
+                raise UsageError(f"there is no file of baselines {self.baseline}")
+            found["baseline"] = digest(self.baseline.read_text("utf-8"), 8)
+        return found
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """The references' states, kept for all summaries of the document."""
+        await self._references(document, tools)
+        return Prepared(document_id=document.id)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """Three judgments of the summary, one a sentence."""
+        del prepared
+        encoder = _encoder(tools)
+        pen = Pen(self, item, tools.signature, model=encoder.id)
+        if why := self.unfit(item):
+            return [pen.failed(aspect, "skipped", why) for aspect in ASPECTS]
+        layer = self._layer(encoder)
+        base = baseline_of(encoder.id, layer, self.baseline) if self.rescale else None
+        counts = Frequencies.load(self.idf) if self.idf else None
+        references = await self._references(item.document, tools)
+        text = item.summary.text
+        (candidate,) = await encoder.states([text.strip()], layer)
+        matches = [found for one in references if (found := greedy(candidate, one, counts)) is not None]
+        if not matches:
+            side = "the summary or every reference has no token that weighs anything"
+            return [pen.failed(aspect, "skipped", side) for aspect in ASPECTS]
+        cut = candidate.truncated or any(one.truncated for one in references)
+        return [*_whole(pen, matches, base, cut=cut), *_sentences(pen, candidate, max(matches, key=_f1), base)]
+
+    def _layer(self, encoder: TokenEmbedder) -> int:
+        return layer_of(encoder.id, encoder.layers) if self.layer is None else self.layer
+
+    async def _references(self, document: Document, tools: Tools) -> list[TokenStates]:
+        if "references" not in tools.scratch:
+            encoder = _encoder(tools)
+            texts = [text.strip() for text in document.references if text.strip()]
+            tools.scratch["references"] = await encoder.states(texts, self._layer(encoder)) if texts else []
+        found: list[TokenStates] = tools.scratch["references"]
+        return found
+
+
+def _encoder(tools: Tools) -> TokenEmbedder:
+    if tools.encoder is None:
+        raise UsageError("no model for the role 'encoder'; bind one with -m encoder=PROVIDER/MODEL")
+    return tools.encoder
+
+
+def _f1(match: Greedy) -> float:
+    return match.f1
+
+
+def _whole(pen: Pen, matches: Sequence[Greedy], base: Baseline | None, *, cut: bool) -> list[Judgment]:
+    scores = [(one.precision, one.recall, one.f1) for one in matches]
+    if base is not None:
+        scores = [base.rescaled(one) for one in scores]
+    best = [max(one[place] for one in scores) for place in range(3)]
+    told = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
+    told += "; what is longer than the encoder reads was cut" if cut else ""
+    return [pen.ok(aspect, value=value, reason=told) for aspect, value in zip(ASPECTS, best, strict=True)]
+
+
+def _sentences(pen: Pen, candidate: TokenStates, match: Greedy, base: Baseline | None) -> list[Judgment]:
+    """The precision of each sentence's tokens. A sentence whose tokens weigh nothing, or were cut, has none."""
+    text = pen.item.summary.text
+    shift = len(text) - len(text.lstrip())
+    starts = np.array([start for start, _ in candidate.offsets]) + shift
+    found = []
+    for place, span in enumerate(pen.item.summary.sentences):
+        mine = (starts >= span.start) & (starts < span.end) & (match.weights > 0)
+        if not mine.any():
+            why = "no token of the sentence weighs anything, or the encoder does not read so far"
+            found.append(pen.failed(PRECISION, "skipped", why, "sentence", place))
+            continue
+        value = float(match.best[mine] @ match.weights[mine] / match.weights[mine].sum())
+        if base is not None:
+            value = base.rescaled((value, value, value))[0]
+        worst = _worst(text, candidate, match, mine, shift)
+        shown = ", ".join(f"'{text[word.start : word.end]}' ({word.similar:.2f})" for word in worst)
+        found.append(pen.ok(
+            PRECISION, "sentence", place, value=value,
+            reason=f"least like anything in the reference: {shown}" if shown else "the sentence has no word",
+            evidence=tuple(Span(of="summary", start=word.start, end=word.end) for word in worst),
+        ))  # fmt: skip
+    return found
+
+
+def _worst(text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, shift: int) -> list[_Word]:
+    """The words with the least similar tokens, worst first; tokens that touch are one word."""
+    words: list[_Word] = []
+    for at in np.flatnonzero(mine):
+        start, end = (edge + shift for edge in candidate.offsets[at])
+        if not any(map(str.isalnum, text[start:end])):
+            continue
+        similar = float(match.best[at])
+        if words and words[-1].end == start:
+            words[-1] = _Word(words[-1].start, end, min(similar, words[-1].similar))
+        else:
+            words.append(_Word(start, end, similar))
+    return sorted(words, key=lambda word: (word.similar, word.start))[:SHOWN]

@@ -1,0 +1,142 @@
+"""`similarity`: how close the summary as a whole lies to the document, or to a reference, in an embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.entailment.premises import sentences_of
+from summeter.models.base import Embedder, Kind
+from summeter.records import Document, Item, Judgment, Span, UsageError
+
+SIMILARITY = "similarity"
+Floats = NDArray[np.float64]
+
+
+class _Against(NamedTuple):
+    """What summaries are compared with: one vector a text, and (against the document) one a sentence of it."""
+
+    texts: Floats
+    sentences: Floats | None = None
+
+
+class Similarity(Evaluator):
+    """The cosine of the summary's embedding and the document's, or the nearest reference's; in [-1, 1].
+
+    Role `embed`. `against`: document or reference. `pool`: `whole` embeds a text as one (what is longer than the
+    network reads is cut); `sentences` takes the mean of its sentences' vectors, so that nothing of a long document is
+    lost.
+
+    It says whether two texts are about the same, not whether what one says is true of the other: a summary with its
+    numbers changed lies nearly as close as the right one.
+
+    Writes one judgment of the summary, and against the document one of each sentence: the cosine with the nearest
+    sentence of the document, which is its evidence.
+    """
+
+    name: ClassVar[str] = "similarity"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "cosine of the summary's embedding with the document's or the reference's"
+    aspects: ClassVar[tuple[str, ...]] = (SIMILARITY,)
+    roles: ClassVar[tuple[str, ...]] = ("embed",)
+    kinds: ClassVar[Mapping[str, Kind]] = {"embed": "embed"}
+    reduce: ClassVar[Reduce] = "whole"
+
+    against: Literal["document", "reference"] = "document"
+    pool: Literal["whole", "sentences"] = "whole"
+
+    def unfit(self, item: Item) -> str | None:
+        """As for all, and where there is no reference to compare with."""
+        if (why := super().unfit(item)) is None and self.against == "reference" and not _references(item.document):
+            return "there is no reference summary"
+        return why
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """The document's or the references' vectors, kept for all summaries of the document."""
+        await self._other(document, tools)
+        return Prepared(document_id=document.id)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary; against the document, one a sentence."""
+        del prepared
+        embedder = _embedder(tools)
+        pen = Pen(self, item, tools.signature, model=embedder.id)
+        if why := self.unfit(item):
+            return [pen.failed(SIMILARITY, "skipped", why)]
+        other = await self._other(item.document, tools)
+        cut = [text for text in item.sentences if text.strip()] or [item.summary.text]
+        own = await _vectors(embedder, [item.summary.text, *cut])
+        vector = own[0] if self.pool == "whole" else _mean(own[1:])
+        near = other.texts @ vector
+        told = "cosine with the document" if self.against == "document" else _nearest(near)
+        whole = pen.ok(SIMILARITY, value=_clipped(near.max()), reason=told)
+        if other.sentences is None:
+            return [whole]
+        return [whole, *_parts(pen, own[1:], other.sentences, sentences_of(item.document))]
+
+    async def _other(self, document: Document, tools: Tools) -> _Against:
+        if "against" not in tools.scratch:
+            tools.scratch["against"] = await self._embedded(document, _embedder(tools))
+        found: _Against = tools.scratch["against"]
+        return found
+
+    async def _embedded(self, document: Document, embedder: Embedder) -> _Against:
+        if self.against == "document":
+            cut = [document.text[start:end] for start, end in sentences_of(document)] or [document.text]
+            found = await _vectors(embedder, [document.text, *cut])
+            return _Against(found[:1] if self.pool == "whole" else _mean(found[1:])[None], found[1:])
+        texts = _references(document)
+        if self.pool == "whole" or not texts:
+            return _Against(await _vectors(embedder, texts) if texts else np.zeros((0, 0)))
+        from summeter.text.split import split
+
+        means = [_mean(await _vectors(embedder, [one[start:end] for start, end in split(one)])) for one in texts]
+        return _Against(np.stack(means))
+
+
+def _references(document: Document) -> list[str]:
+    return [text for text in document.references if text.strip()]
+
+
+def _embedder(tools: Tools) -> Embedder:
+    if tools.embed is None:
+        raise UsageError("no model for the role 'embed'; bind one with -m embed=PROVIDER/MODEL")
+    return tools.embed
+
+
+async def _vectors(embedder: Embedder, texts: list[str]) -> Floats:
+    found: Floats = np.asarray(await embedder.embed(texts), dtype=np.float64)
+    return found
+
+
+def _mean(vectors: Floats) -> Floats:
+    """The direction of the mean of unit vectors."""
+    total: Floats = vectors.sum(axis=0)
+    length = float(np.linalg.norm(total))
+    return total / length if length else total
+
+
+def _clipped(cosine: Any) -> float:
+    return float(np.clip(cosine, -1.0, 1.0))
+
+
+def _nearest(near: Floats) -> str:
+    return "cosine with the reference" if len(near) == 1 else f"cosine with the nearest of {len(near)} references"
+
+
+def _parts(pen: Pen, own: Floats, document: Floats, places: list[tuple[int, int]]) -> list[Judgment]:
+    cosines = own @ document.T
+    numbers = [place for place, text in enumerate(pen.item.sentences) if text.strip()]
+    found = []
+    for place, row in zip(numbers, cosines, strict=False):
+        at = int(row.argmax())
+        start, end = places[at] if at < len(places) else (0, len(pen.item.document.text))
+        found.append(pen.ok(
+            SIMILARITY, "sentence", place, value=_clipped(row[at]), reason="cosine with the nearest sentence",
+            evidence=(Span(of="document", start=start, end=end),),
+        ))  # fmt: skip
+    return found

@@ -1,0 +1,239 @@
+"""BERTScore against its formula by brute force, and by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from math import log, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from evaluators.networks import WordEncoder, item
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.catalog import build
+from summeter.evaluators.overlap.backbones import BASELINES, LAYERS, Baseline, baseline_of, layer_of
+from summeter.evaluators.overlap.bertscore import F1, PRECISION, RECALL, BertScore
+from summeter.evaluators.overlap.greedy import Frequencies, greedy
+from summeter.models.base import TokenStates
+from summeter.records import Document, InputError, Judgment, UsageError
+from summeter.scoring import summary_scores
+
+REFERENCE = "Ada sold her mill in May."
+SUMMARY = "Ada sold the mill. It rained."
+
+
+def judge(
+    evaluator: BertScore, references: Sequence[str] = (REFERENCE,), text: str = SUMMARY,
+    encoder: WordEncoder | None = None,
+) -> list[Judgment]:  # fmt: skip
+    source = Document(id="d", text="Anything.", references=tuple(references))
+    tools = Tools("sig", encoder=encoder or WordEncoder())
+
+    async def run() -> list[Judgment]:
+        return await evaluator.judge(item(source, text), await evaluator.prepare(source, tools), tools)
+
+    return asyncio.run(run())
+
+
+def whole(found: Sequence[Judgment]) -> dict[str, float | None]:
+    return {one.aspect: one.value for one in found if one.target.unit == "summary"}
+
+
+def brute(one: TokenStates, other: TokenStates, idf: Frequencies | None = None) -> tuple[float, float, float]:
+    """Equations 2 and 3, token by token."""
+
+    def cosine(x: np.ndarray, y: np.ndarray) -> float:
+        dot = sum(float(a) * float(b) for a, b in zip(x, y, strict=True))
+        return dot / sqrt(sum(float(a) ** 2 for a in x)) / sqrt(sum(float(b) ** 2 for b in y))
+
+    def side(mine: TokenStates, theirs: TokenStates) -> float:
+        total = weight = 0.0
+        for token, special, state in zip(mine.tokens, mine.special, mine.states, strict=True):
+            if special:
+                continue
+            w = idf.idf(token) if idf else 1.0
+            total += w * max(cosine(state, y) for y in theirs.states)
+            weight += w
+        return total / weight
+
+    p, r = side(one, other), side(other, one)
+    return p, r, 2 * p * r / (p + r)
+
+
+def states(text: str) -> TokenStates:
+    return asyncio.run(WordEncoder().states([text]))[0]
+
+
+WORDS = st.lists(st.sampled_from(["ada", "sold", "the", "mill", "boat", "."]), min_size=1, max_size=9).map(" ".join)
+
+
+class TestFormula:
+    @given(WORDS, WORDS)
+    def test_as_by_brute_force(self, one: str, other: str) -> None:
+        found = greedy(states(one), states(other))
+        assert found is not None
+        assert (found.precision, found.recall, found.f1) == pytest.approx(brute(states(one), states(other)), abs=1e-9)
+
+    @given(WORDS, WORDS)
+    def test_with_idf_too(self, one: str, other: str) -> None:
+        counts = Frequencies(9, {"the": 8, ".": 9, "ada": 2})
+        found = greedy(states(one), states(other), counts)
+        if found is None:
+            assert set(one.split()) == {"."} or set(other.split()) == {"."}  # ln(10/10) = 0: nothing weighs anything
+        else:
+            expected = brute(states(one), states(other), counts)
+            assert (found.precision, found.recall, found.f1) == pytest.approx(expected, abs=1e-9)
+
+    def test_by_hand(self) -> None:
+        def text(*rows: tuple[float, float]) -> TokenStates:
+            tokens = tuple(f"t{at}" for at in range(len(rows)))
+            count = len(rows)
+            return TokenStates(
+                tokens, tuple(range(count)), ((0, 0),) * count, (False,) * count, np.array(rows, np.float32)
+            )
+
+        # Candidate (1, 0), (0, 2); reference (3, 4): cosines .6 and .8. P = (.6 + .8) / 2 = .7; R = .8; F = 1.12 / 1.5.
+        found = greedy(text((1, 0), (0, 2)), text((3, 4)))
+        assert found is not None
+        assert (found.precision, found.recall, found.f1) == pytest.approx((0.7, 0.8, 1.12 / 1.5))
+
+    def test_equal_texts_have_1(self) -> None:
+        assert whole(judge(BertScore(), text=REFERENCE)) == pytest.approx({PRECISION: 1.0, RECALL: 1.0, F1: 1.0})
+
+    def test_the_evaluator_computes_the_same(self) -> None:
+        expected = brute(states(SUMMARY), states(REFERENCE))
+        assert tuple(whole(judge(BertScore())).values()) == pytest.approx(expected, abs=1e-9)
+
+
+class TestReferences:
+    def test_each_measure_takes_its_best_reference(self) -> None:
+        texts = ["Ada sold the mill.", "It rained. Ada sold the mill. Nobody saw it happen."]
+        each = [brute(states(SUMMARY), states(one)) for one in texts]
+        found = judge(BertScore(), texts)
+        assert tuple(whole(found).values()) == pytest.approx([max(one) for one in zip(*each, strict=True)], abs=1e-9)
+        assert {one.reason for one in found if one.target.unit == "summary"} == {"best of 2 references"}
+
+    def test_they_are_read_once_for_all_summaries(self) -> None:
+        encoder = WordEncoder()
+        evaluator = BertScore()
+        source = Document(id="d", text="Anything.", references=(REFERENCE,))
+        tools = Tools("sig", encoder=encoder)
+
+        async def run() -> None:
+            prepared = await evaluator.prepare(source, tools)
+            for system in "abc":
+                await evaluator.judge(item(source, SUMMARY, system), prepared, tools)
+
+        asyncio.run(run())
+        assert encoder.asked.count(REFERENCE) == 1
+
+    def test_none_is_skipped(self) -> None:
+        assert {one.status for one in judge(BertScore(), [" "])} == {"skipped"}
+
+
+class TestSentences:
+    def test_each_has_the_precision_of_its_tokens_and_its_worst_words(self) -> None:
+        found = judge(BertScore(), text="  Ada sold the mill. It rained.")
+        parts = [one for one in found if one.target.unit == "sentence"]
+        match = greedy(states("Ada sold the mill. It rained."), states(REFERENCE))
+        assert match is not None
+        # Tokens: [CLS] ada sold the mill . it rained . [SEP]
+        assert parts[0].value == pytest.approx(match.best[1:6].mean())
+        assert parts[1].value == pytest.approx(match.best[6:9].mean())
+        text = "  Ada sold the mill. It rained."
+        assert parts[0].evidence[0].cut(text) == "the"
+        assert parts[0].reason is not None
+        assert parts[0].reason.startswith("least like anything in the reference: 'the' (")
+
+    def test_the_score_is_that_of_the_whole(self) -> None:
+        found = judge(BertScore())
+        scores = {one.aspect: one.value for one in summary_scores(found, {"bertscore": BertScore.reduce})}
+        assert scores == whole(found)
+
+
+class TestLayersAndBaselines:
+    def test_the_published_layer_is_asked_for(self) -> None:
+        encoder = WordEncoder()
+        judge(BertScore(), encoder=encoder)
+        assert encoder.layer == LAYERS["roberta-base"] == 10
+        judge(BertScore(layer=3), encoder=encoder)
+        assert encoder.layer == 3
+
+    def test_models_are_known_by_their_last_name(self) -> None:
+        assert layer_of("hf/FacebookAI/roberta-large@abc[precision=int8]", 24) == 17
+        assert layer_of("local/models/deberta-xlarge-mnli@12", 48) == 40
+        with pytest.raises(UsageError, match=r"no layer for 'mine'.*1 to 6"):
+            layer_of("local/models/mine@12", 6)
+
+    def test_baselines_stretch_each_measure_with_its_own(self) -> None:
+        # (.9 - .8) / (1 - .8) = .5; (.9 - .6) / .4 = .75; (.9 - .5) / .5 = .8
+        assert Baseline(0.8, 0.6, 0.5).rescaled((0.9, 0.9, 0.9)) == pytest.approx((0.5, 0.75, 0.8))
+        assert baseline_of("hf/roberta-large", 17) == BASELINES["roberta-large", 17]
+        assert baseline_of("hf/roberta-large", 17).f1 == 0.83122575
+        assert all(LAYERS[name] == layer for name, layer in BASELINES)
+
+    def test_a_baseline_from_a_file(self, tmp_path: Path) -> None:
+        file = tmp_path / "base.tsv"
+        file.write_text("LAYER,P,R,F\n9,0.1,0.1,0.1\n10,0.5,0.4,0.3\n")
+        plain, stretched = whole(judge(BertScore())), whole(judge(BertScore(rescale=True, baseline=file)))
+        for aspect, base in ((PRECISION, 0.5), (RECALL, 0.4), (F1, 0.3)):
+            assert stretched[aspect] == pytest.approx((plain[aspect] - base) / (1 - base))  # type: ignore[operator]
+        one = BertScore(rescale=True, baseline=file).sign({"encoder": "a/b"})
+        file.write_text("LAYER,P,R,F\n10,0.5,0.4,0.2\n")
+        assert BertScore(rescale=True, baseline=file).sign({"encoder": "a/b"}) != one
+
+    def test_faults_are_told_of(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="no baseline for layer 10 of 'roberta-base'"):
+            judge(BertScore(rescale=True))
+        with pytest.raises(UsageError, match="rescale=true"):
+            build("bertscore[baseline=x.tsv]")
+        file = tmp_path / "base.tsv"
+        for text, fault in [
+            ("LAYER,P,R,F\n9,1,2,3\n", "no line for layer 10"), ("10,a,b,c", "is not LAYER"),
+            ("10,0.1,0.2,1.0", "below 1"),
+        ]:  # fmt: skip
+            file.write_text(text)
+            with pytest.raises(InputError, match=fault):
+                baseline_of("x", 10, file)
+        with pytest.raises(UsageError, match="no file of baselines"):
+            baseline_of("x", 10, tmp_path / "none")
+        with pytest.raises(UsageError, match="-m encoder="):
+            asyncio.run(BertScore().prepare(Document(id="d", text="A.", references=("B.",)), Tools("sig")))
+
+
+class TestIdf:
+    def test_counts_by_hand(self) -> None:
+        counts = Frequencies.of(map(states, ["the mill", "the the boat", "a boat"]))
+        # "the" stands in 2 of 3, "boat" in 2, "mill" in 1; a token of none has ln 4.
+        assert counts.idf("the") == counts.idf("boat") == pytest.approx(log(4 / 3))
+        assert counts.idf("mill") == pytest.approx(log(2))
+        assert counts.idf("wind") == pytest.approx(log(4))
+        assert counts.idf("[CLS]") == 0.0
+
+    def test_a_file_weighs_tokens_and_is_signed(self, tmp_path: Path) -> None:
+        file = tmp_path / "idf.json"
+        counts = Frequencies(9, {"the": 8, ".": 9})
+        counts.save(file, {"encoder": "x"})
+        assert Frequencies.load(file) == counts
+        expected = brute(states(SUMMARY), states(REFERENCE), counts)
+        assert tuple(whole(judge(BertScore(idf=file))).values()) == pytest.approx(expected, abs=1e-9)
+        assert f"idf:{counts.id}" in BertScore(idf=file).sign({"encoder": "a/b"})
+
+    def test_where_nothing_weighs_anything_there_is_no_score(self, tmp_path: Path) -> None:
+        file = tmp_path / "idf.json"
+        Frequencies(1, dict.fromkeys(["rain", "."], 1)).save(file, {})
+        found = judge(BertScore(idf=file), ["Rain."], "Rain.")
+        assert {one.status for one in found} == {"skipped"}
+
+    def test_faults_are_told_of(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="bertscore_idf"):
+            Frequencies.load(tmp_path / "none.json")
+        file = tmp_path / "bad.json"
+        for text in ("[]", "{}", "{", '{"schema": "other"}'):
+            file.write_text(text)
+            with pytest.raises(InputError, match="idf counts"):
+                Frequencies.load(file)

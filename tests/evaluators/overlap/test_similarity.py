@@ -1,0 +1,75 @@
+"""Cosines of embeddings, by hand on a table of vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+import pytest
+from evaluators.networks import document, item, judge
+from numpy.typing import NDArray
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.overlap.similarity import Similarity
+from summeter.records import Document, UsageError
+from summeter.scoring import summary_scores
+
+ONE, TWO = "Ada sold the mill.", "It rained."
+SOURCE = document(ONE, TWO)
+TEXT = "The mill was sold. Rain fell."
+
+
+class Table:
+    """Vectors by text."""
+
+    id = "table/embed"
+
+    def __init__(self) -> None:
+        self.table = {
+            ONE: (1, 0), TWO: (0, 1), SOURCE.text: (0.6, 0.8), TEXT: (0.8, 0.6),
+            "The mill was sold.": (0.8, 0.6), "Rain fell.": (0, 1), "A": (1, 0), "B": (0.6, 0.8),
+        }  # fmt: skip
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += texts
+        return np.array([self.table[text] for text in texts], dtype=np.float32)
+
+
+def test_with_the_document_by_hand() -> None:
+    (found,) = judge(Similarity(), SOURCE, TEXT, tools=Tools("sig", embed=Table()))
+    whole, first, second = found
+    # (.8, .6) . (.6, .8) = .96. Sentences: max(.8, .6) = .8 with the first; 1 with the second.
+    assert whole.value == pytest.approx(0.96)
+    assert [first.value, second.value] == pytest.approx([0.8, 1.0])
+    assert [span.cut(SOURCE.text) for one in (first, second) for span in one.evidence] == [ONE, TWO]
+    (score,) = summary_scores(found, {"similarity": Similarity.reduce})
+    assert score.value == whole.value
+
+
+def test_means_of_sentences() -> None:
+    (found,) = judge(Similarity(pool="sentences"), SOURCE, TEXT, tools=Tools("sig", embed=Table()))
+    # Document: (1, 1) / sqrt 2. Summary: (.8, 1.6) / its length 1.78885 = (.44721, .89443). Cosine .94868.
+    assert found[0].value == pytest.approx((0.44721 + 0.89443) / sqrt(2), abs=1e-4)
+
+
+def test_the_nearest_reference_counts() -> None:
+    source = Document(id="d", text=SOURCE.text, sentences=SOURCE.sentences, references=("A", "B"))
+    ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", embed=Table()))
+    assert whole.value == pytest.approx(0.96)
+    assert whole.reason == "cosine with the nearest of 2 references"
+    ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, tools=Tools("sig", embed=Table()))
+    assert (none.status, none.reason) == ("skipped", "there is no reference summary")
+
+
+def test_the_document_is_embedded_once() -> None:
+    table = Table()
+    judge(Similarity(), SOURCE, TEXT, TEXT, tools=Tools("sig", embed=table))
+    assert table.asked.count(SOURCE.text) == table.asked.count(ONE) == 1
+
+
+def test_a_missing_model_is_named() -> None:
+    with pytest.raises(UsageError, match="-m embed="):
+        asyncio.run(Similarity().judge(item(SOURCE, TEXT), None, Tools("sig")))  # type: ignore[arg-type]
