@@ -9,14 +9,15 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from summeter._version import __version__
 from summeter.engine.executor import Executor, LocalExecutor
+from summeter.engine.networks import copy_results, find, with_usage
 from summeter.engine.options import OptionArgs, Options
 from summeter.engine.plan import ItemOrder, Job, jobs, splitter, suit, units
 from summeter.engine.progress import Progress, Silent
@@ -35,8 +36,13 @@ from summeter.store.calls import CallStore
 from summeter.store.dataset import Dataset, load, save
 from summeter.store.journal import Journal
 from summeter.store.manifest import DataEntry, Manifest, RunStatus
+from summeter.store.results import RESULTS, ResultStore
 from summeter.store.run import CALLS, MANIFEST, counts, read_manifest
 from summeter.store.views import write_views
+
+if TYPE_CHECKING:
+    from summeter.models.local.batcher import LocalUsage
+    from summeter.models.local.bind import Network
 
 IN_FLIGHT = 10_000
 """Documents at a time where calls go in batches: each is gathered from all of them."""
@@ -77,7 +83,7 @@ async def evaluate_async(
     executor: Executor | None = None, **options: Unpack[OptionArgs],
 ) -> Run:  # fmt: skip
     """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
-    plan = make_plan(data, evaluators, models, Options(**options))
+    plan = make_plan(data, evaluators, models, Options(**options), replay=replay)
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError("--item-timeout cannot be kept with --batch: a batch may take a day; leave one of them out")
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
@@ -91,11 +97,15 @@ async def evaluate_async(
         journal.manifest(started)
         if replay is not None:
             _copy_calls(Path(replay), folder)
+            copy_results(Path(replay), folder)
         session = _Session(plan, journal, money, replay is not None, progress or Silent(), executor)
         status: RunStatus = "failed"
         try:
-            with CallStore(folder / CALLS) if plan.models else nullcontext() as store:
-                await session.judge(_known(folder, plan.jobs), store)
+            with (
+                CallStore(folder / CALLS) if plan.models else nullcontext() as store,
+                ResultStore(folder / RESULTS) if plan.networks else nullcontext() as results,
+            ):
+                await session.judge(_known(folder, plan.jobs), store, results)
             status = "complete"
         except (KeyboardInterrupt, asyncio.CancelledError, BudgetError):
             status = "interrupted"
@@ -107,31 +117,37 @@ async def evaluate_async(
             with suppress(OSError) if status == "failed" else nullcontext():
                 if status != "failed":
                     journal.settle(started.judges, ItemOrder(plan.data))
-                finish(folder, journal, started, status, money)
+                finish(folder, journal, with_usage(started, session.used), status, money)
     return Run(folder)
 
 
 class Planned(NamedTuple):
-    """A run before it starts: the data, the jobs, the models by role, the options."""
+    """A run before it starts: the data, the jobs, the LLMs and the local models by role, the options."""
 
     data: Dataset
     jobs: list[Job]
     models: dict[str, str]
     options: Options
+    networks: dict[str, Network]
 
 
 def make_plan(
-    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options
-) -> Planned:
+    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
+    *, replay: str | Path | None = None,
+) -> Planned:  # fmt: skip
+    """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights."""
     bound = {"judge": models} if isinstance(models, str) else dict(models or {})
     built = [build(one) if isinstance(one, str) else one for one in evaluators]
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
+    networks = find(built, bound, offline=options.offline, replay=None if replay is None else Path(replay))
+    bound |= {role: network.id for role, network in networks.items()}
     work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
     suit(work, dataset)
     used = {role for job in work for role in job.evaluator.asks}
-    return Planned(dataset, work, {role: model for role, model in bound.items() if role in used}, options)
+    llms = {role: model for role, model in bound.items() if role in used and role not in networks}
+    return Planned(dataset, work, llms, options, networks)
 
 
 # What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
@@ -218,8 +234,11 @@ class _Session:
     replay: bool
     progress: Progress
     executor: Executor | None
+    used: dict[str, LocalUsage] = field(default_factory=dict)
 
-    async def judge(self, known: Mapping[tuple[str, str], Prepared], store: CallStore | None) -> None:
+    async def judge(
+        self, known: Mapping[tuple[str, str], Prepared], store: CallStore | None, results: ResultStore | None
+    ) -> None:
         """Judge all that is left. BudgetError where the budget ended before the work did."""
         plan, budget = self.plan, None if self.replay else self.money.budget
         if budget is not None and store is not None:
@@ -227,6 +246,7 @@ class _Session:
         log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
         bound = _bind(plan, store, self.money, replay=self.replay, log=log, tell=self.progress.note)
         self.money.meters.update(bound.meters)
+        networks = networks_of(plan, results, self.used, replay=self.replay)
         todo = units(plan.data, plan.jobs, frozenset(self.journal.done), plan.options.limit)
         within = takewhile(lambda _: budget is None or budget.reached is None, todo)
         try:
@@ -234,9 +254,8 @@ class _Session:
                 show.start(
                     sum(unit.size for unit in units(plan.data, plan.jobs, self.journal.done, plan.options.limit))
                 )
-                worker = Worker(
-                    plan.jobs, self.journal, toolbox(bound.llms), known, show.advance, plan.options.item_timeout
-                )
+                tools = toolbox(bound.llms, networks)
+                worker = Worker(plan.jobs, self.journal, tools, known, show.advance, plan.options.item_timeout)
                 width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
                 async for _ in (self.executor or LocalExecutor(width)).map(worker, within):
                     pass
@@ -273,12 +292,24 @@ def _bind(
     return bound._replace(llms=asked)
 
 
-def toolbox(llms: Mapping[str, BoundLLM]) -> Callable[[Job], Tools]:
-    """What gives each job its tools: the models by role, asked as its repeat has it."""
+def networks_of(
+    plan: Planned, results: ResultStore | None, used: dict[str, LocalUsage], *, replay: bool
+) -> dict[str, Any]:  # fmt: skip
+    """The local models by role, ready to be asked."""
+    if not plan.networks:
+        return {}
+    from summeter.models.local.bind import build as build_networks
+
+    return build_networks(list(plan.networks.values()), results, used, replay=replay)
+
+
+def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = None) -> Callable[[Job], Tools]:
+    """What gives each job its tools: the LLMs by role, asked as its repeat has it, and its local models by kind."""
 
     def tools(job: Job) -> Tools:
         own = {role: BoundLLM(one.llm, one.settings._replace(repeat=job.repeat)) for role, one in llms.items()}
-        return Tools(signature=job.signature, llms=llms if job.repeat == 1 else own)
+        kinds = {kind: networks[role] for role, kind in job.evaluator.kinds.items() if networks and role in networks}
+        return Tools(signature=job.signature, llms=llms if job.repeat == 1 else own, **kinds)
 
     return tools
 

@@ -28,6 +28,8 @@ class Options(Record):
     `batch` sends every call through the vendor's batch API: at half the price, within a day. The limits and timeouts
     above are then the vendor's, all documents are in flight, and `item_timeout` cannot be kept.
 
+    `offline` fetches no local model from the hub: it must be on this machine.
+
     `context` is how many tokens the models read and write together, by role (a number alone: of all roles);
     `on_overflow` what becomes of a document that does not fit (`summeter.evaluators.windows`).
     """
@@ -48,6 +50,7 @@ class Options(Record):
     prices: str | None = None
     base_url: str | None = None
     batch: bool = False
+    offline: bool = False
     context: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     on_overflow: Overflow = "window"
 
@@ -90,5 +93,6 @@ class OptionArgs(TypedDict, total=False):
     prices: str | None
     base_url: str | None
     batch: bool
+    offline: bool
     context: dict[str, int] | int
     on_overflow: Overflow

@@ -44,7 +44,7 @@ def jobs(
     repeats: int = 1,
 ) -> list[Job]:  # fmt: skip
     """A job for every part of every evaluator, each signature once; `repeats` jobs, signed `rep:1` and so on, for one
-    that asks a model.
+    that asks an LLM.
 
     Raises UsageError for a role without a model, and for no evaluators at all.
     """
@@ -52,11 +52,13 @@ def jobs(
     for evaluator in (part for whole in evaluators for part in whole.parts()):
         unbound = [role for role in evaluator.asks if role not in models]
         if unbound:
-            raise UsageError(
-                f"{evaluator.name} asks a model in the role {unbound[0]!r}; bind one with "
-                f"-m {unbound[0]}=PROVIDER/MODEL (for example -m {unbound[0]}=openai/gpt-4o)"
-            )
-        for repeat in range(1, repeats + 1 if evaluator.asks else 2):
+            role = unbound[0]
+            how = (
+                f"-m {role}=local/FOLDER or -m {role}=hf/ORG/NAME@REVISION" if role in evaluator.kinds
+                else f"-m {role}=PROVIDER/MODEL (for example -m {role}=openai/gpt-4o)"
+            )  # fmt: skip
+            raise UsageError(f"{evaluator.name} asks a model in the role {role!r}; bind one with {how}")
+        for repeat in range(1, repeats + 1 if evaluator.samples else 2):
             told = {**sampling, "rep": repeat} if repeats > 1 else sampling
             signed = evaluator.sign(models, splitter, told)
             made.setdefault(signed, Job(evaluator, _entry(evaluator, signed, models), repeat))

@@ -116,6 +116,11 @@ class Evaluator(BaseModel):
         """The roles whose models it asks as it is set: all of `roles`, unless a setting chooses among them."""
         return self.roles
 
+    @property
+    def samples(self) -> bool:
+        """Whether it asks an LLM as it is set; networks (`kinds`) give the same answer every time."""
+        return any(role not in self.kinds for role in self.asks)
+
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
         """What there is to judge in a document: every summary, or every ordered pair of two (`pairs`)."""
         # The parts were validated when the data was read; building 10,000 items should not do it again.
@@ -146,10 +151,10 @@ class Evaluator(BaseModel):
     ) -> str:
         """The signature of this evaluator with these models (role -> model string).
 
-        `sampling` holds what decides a model's draws (temperature, seed); it is signed where a model is asked.
+        `sampling` holds what decides a model's draws (temperature, seed); it is signed where an LLM is asked.
         """
         roles = {role: models[role] for role in self.asks if role in models}
-        drawn = dict(sampling or {}) if self.asks else {}
+        drawn = dict(sampling or {}) if self.samples else {}
         split = splitter if self.reads_sentences else None
         return signature(self.name, {**roles, **drawn, **self.traits(), "split": split, "v": self.version})
 

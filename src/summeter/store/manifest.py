@@ -84,6 +84,18 @@ class ModelUsage(Taken):
     batched: int = 0
 
 
+class LocalTaken(Record):
+    """What a local model did in all sessions of a run: inputs asked for, found in the store, computed; of those
+    computed, how many were cut at the model's length or ended there, their tokens, and the padding beside these."""
+
+    asked: int = 0
+    stored: int = 0
+    computed: int = 0
+    truncated: int = 0
+    tokens: int = 0
+    padding: int = 0
+
+
 class JudgeUsage(Taken):
     """What the calls behind one judge's verdicts took; a call behind those of several counts with each. `items` are the
     summaries (or pairs) it judged."""
@@ -93,7 +105,8 @@ class JudgeUsage(Taken):
 
 class Manifest(Record):
     """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...); `usage` is by model
-    string, `judge_usage` by signature; `stopped` says why an interrupted run ended, where it was not the user."""
+    string, `judge_usage` by signature, `local` by the ids of local models; `stopped` says why an interrupted run ended,
+    where it was not the user."""
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -109,4 +122,5 @@ class Manifest(Record):
     coverage: float | None = None
     usage: dict[str, ModelUsage] = Field(default_factory=dict)
     judge_usage: dict[str, JudgeUsage] = Field(default_factory=dict)
+    local: dict[str, LocalTaken] = Field(default_factory=dict)
     stopped: str | None = None

@@ -78,18 +78,20 @@ def pooling(folder: Path) -> Pooling:
 
 
 class LocalEncoder:
-    """Unit vectors and token states; with `opened` None the vectors come from the store alone.
+    """Unit vectors and token states; in a `replay`, or with `opened` None, the vectors come from the store alone.
 
     Token states are too large to keep: a replay computes them anew, and needs the model.
     """
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
-    ) -> None:
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
         self.id = id_
         self.usage = usage or LocalUsage()
         self._opened = opened
-        self._vectors = Batcher(id_, _STORED, self._embed if opened else None, store=store, usage=self.usage)
+        embed = None if replay or opened is None else self._embed
+        self._vectors = Batcher(id_, _STORED, embed, store=store, usage=self.usage)
         self._states = Batcher(
             id_, _NEVER, self._encode if opened else None, usage=self.usage, most=STATES_AT_ONCE
         )  # fmt: skip

@@ -1,0 +1,78 @@
+"""The local models of a run: found when it is planned, bound when it starts, counted when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from summeter.evaluators.base import Evaluator
+from summeter.models.base import Kind
+from summeter.records import UsageError
+from summeter.store.manifest import LocalTaken, Manifest
+
+if TYPE_CHECKING:
+    from summeter.models.local.batcher import LocalUsage
+    from summeter.models.local.bind import Network
+
+
+def kinds_of(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
+    """The kinds of all roles that take a local model. UsageError for a role that is two things at once."""
+    found: dict[str, Kind] = {}
+    for evaluator in (part for whole in evaluators for part in whole.parts()):
+        for role in evaluator.asks:
+            kind = evaluator.kinds.get(role)
+            if kind is not None and found.setdefault(role, kind) != kind:
+                raise UsageError(f"the role {role!r} is a {kind} model to {evaluator.name} and a {found[role]} "
+                                 "model to another evaluator; run them apart")  # fmt: skip
+    return found
+
+
+def find(
+    evaluators: Sequence[Evaluator], bound: Mapping[str, str], *, offline: bool, replay: Path | None = None
+) -> dict[str, Network]:  # fmt: skip
+    """Role -> local model, for the roles that are bound. Nothing is loaded."""
+    kinds = {role: kind for role, kind in kinds_of(evaluators).items() if role in bound}
+    if not kinds:
+        return {}
+    from summeter.models.local.bind import identify
+
+    recorded = {role: _recorded(replay, role) for role in kinds}
+    return {
+        role: identify(role, bound[role], kind, offline=offline or replay is not None, recorded=recorded[role])
+        for role, kind in kinds.items()
+    }
+
+
+def _recorded(replay: Path | None, role: str) -> list[str]:
+    if replay is None:
+        return []
+    from summeter.store.run import read_manifest
+
+    judges = read_manifest(replay).judges
+    return list(dict.fromkeys(judge.models[role] for judge in judges if role in judge.models))
+
+
+def with_usage(manifest: Manifest, used: Mapping[str, LocalUsage]) -> Manifest:
+    """The manifest with what each local model did, this session and those before it."""
+    from dataclasses import asdict
+
+    local = dict(manifest.local)
+    for model, usage in used.items():
+        before = local.get(model, LocalTaken())
+        local[model] = LocalTaken(**{name: getattr(before, name) + number for name, number in asdict(usage).items()})
+    return manifest.model_copy(update={"local": local})
+
+
+def copy_results(replay: Path, folder: Path) -> None:
+    """The new run holds the results it was replayed from, so that it can be replayed in turn."""
+    import sqlite3
+
+    from summeter.store.results import RESULTS
+
+    source, copy = replay / RESULTS, folder / RESULTS
+    if not source.exists() or copy.exists():
+        return
+    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(copy)) as new:
+        old.backup(new)

@@ -1,0 +1,112 @@
+"""The local models of a run: from a role's model string to what answers in that role."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from summeter.models.base import Kind
+from summeter.models.local.backends import Head
+from summeter.models.local.batcher import LocalUsage
+from summeter.models.local.names import HOW, LocalName, is_local, parse
+from summeter.models.local.opened import Opened, open_model
+from summeter.records import InstallError, UsageError
+from summeter.store.results import ResultStore
+
+GROUP = "summeter.local_models"
+"""Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, kind)` gives
+an object of that kind's protocol in `summeter.models.base`, whose `id` names its weights."""
+
+HEADS: dict[Kind, Head] = {"nli": "classifier", "embed": "encoder", "encoder": "encoder", "seq2seq": "seq2seq"}
+
+
+@dataclass(frozen=True)
+class Network:
+    """A local model in a role. `opened` is None where the store answers alone, and `own` is another package's."""
+
+    role: str
+    kind: Kind
+    id: str
+    opened: Opened | None = None
+    own: Any = None
+
+
+def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorded: Sequence[str] = ()) -> Network:
+    """The model that `-m ROLE=TEXT` names, found and named but not loaded.
+
+    `recorded` are ids that a run which is to be replayed has in this role: where the model is not on this machine, the
+    one of its name is meant. Raises UsageError and InstallError.
+    """
+    if not is_local(text):
+        return _other(role, text, kind)
+    name = parse(text)
+    if kind not in HEADS:
+        raise InstallError(
+            f"-m {role}={text}: summeter itself loads no model of the kind {kind}; a package that brings one "
+            f"names it in the entry-point group {GROUP} (docs/local-models.md)"
+        )
+    try:
+        opened = open_model(name, HEADS[kind], offline=offline)
+    except UsageError:
+        meant = [one for one in recorded if one.partition("@")[0] == _plain(name)]
+        if len(meant) != 1:
+            raise
+        return Network(role, kind, meant[0])
+    network = Network(role, kind, opened.id, opened)
+    build([network])  # what its files say of labels and pooling is looked at now
+    return network
+
+
+def _plain(name: LocalName) -> str:
+    last = name.path.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]
+    return f"hf/{name.path}" if name.source == "hf" else f"local/{last}"
+
+
+def _other(role: str, text: str, kind: Kind) -> Network:
+    from importlib.metadata import entry_points
+
+    known = {point.name: point for point in entry_points(group=GROUP)}
+    provider, _, rest = text.partition("/")
+    if provider not in known:
+        others = f"; other packages': {', '.join(sorted(known))}" if known else ""
+        raise UsageError(f"the role {role!r} takes a local model ({HOW}), not {text!r}{others}")
+    factory: Callable[[str, Kind], Any] = known[provider].load()
+    own = factory(rest, kind)
+    return Network(role, kind, str(own.id), own=own)
+
+
+def build(
+    networks: Sequence[Network], store: ResultStore | None = None, usage: dict[str, LocalUsage] | None = None,
+    *, replay: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    """Role -> model. Roles with one model of one kind share it; `usage` is given what each does, by id. With `replay`
+    the store answers alone, save for token states, which it does not hold."""
+    made: dict[tuple[str, Head], Any] = {}
+    found: dict[str, Any] = {}
+    for network in networks:
+        if network.own is not None:
+            found[network.role] = network.own
+            continue
+        head = HEADS[network.kind]
+        if (network.id, head) not in made:
+            counts = LocalUsage() if usage is None else usage.setdefault(network.id, LocalUsage())
+            made[network.id, head] = _model(network, store, counts, replay=replay)
+        found[network.role] = made[network.id, head]
+    return found
+
+
+def _model(network: Network, store: ResultStore | None, usage: LocalUsage, *, replay: bool) -> Any:
+    opened = None if replay else network.opened
+    if network.kind == "nli":
+        from summeter.models.local.nli import LocalNLI
+
+        return LocalNLI(network.id, opened, store, usage)
+    if network.kind == "seq2seq":
+        from summeter.models.local.seq2seq import LocalSeq2Seq
+
+        return LocalSeq2Seq(network.id, opened, store, usage)
+    from summeter.models.local.encoder import LocalEncoder
+
+    return LocalEncoder(network.id, network.opened, store, usage, replay=replay)
+
