@@ -90,7 +90,15 @@ def test_yes_or_no_in_a_text(text: str, value: float | None) -> None:
     assert build("yesno").read(text, item, "strict", "sig")[0].value == value
 
 
-@pytest.mark.parametrize("judge", ["direct", "geval[single]"])
-def test_one_field_given_twice_is_no_answer(judge: str) -> None:
-    (found,) = build(judge).read('{"score": 5, "Score": 1}', planted(), "strict", "sig")
-    assert (found.value, found.reason) == (None, "ambiguous: a field is given twice, in letters of different case")
+@pytest.mark.parametrize(
+    ("judge", "reply", "says"),
+    [
+        ("direct", '{"score": 5, "Score": 1}', "the key 'score' is given twice"),
+        ("direct", '{"score": 5, "score:": 1}', "ambiguous: a field is given twice"),
+        ("finesure.fact_check", '{"1": {"reason": "-", "category": "no error", "Category": "entity error"}}', "twice"),
+    ],
+)
+def test_one_field_given_twice_is_no_answer(judge: str, reply: str, says: str) -> None:
+    (found,) = build(judge).read(reply, planted(), "strict", "sig")
+    assert found.value is None
+    assert says in (found.reason or "")

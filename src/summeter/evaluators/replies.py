@@ -4,7 +4,7 @@ What is put up with, because it loses nothing: a byte-order mark and zero-width 
 fences, prose before and after, a leading `<think>` block, trailing commas, single quotes and Python's
 True/False/None, `\\'` inside a string, line breaks inside a string.
 
-What is not: a value that is cut off, one whose brackets do not match, a key given twice, NaN and
+What is not: a value that is cut off, one whose brackets do not match, a key given twice (in whatever case), NaN and
 infinity, two complete answers that say different things. Each is a ReplyError; so is a refusal, which
 has a kind of its own and is looked for only where there is no JSON.
 
@@ -350,11 +350,11 @@ def _load(text: str) -> Any:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        doubled = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    times = Counter(key.casefold() for key, _ in pairs)
+    if len(times) != len(pairs):
+        doubled = next(key for key, _ in pairs if times[key.casefold()] > 1)
         raise ValueError(f"the key {show(doubled)} is given twice")
-    return found
+    return dict(pairs)
 
 
 def _no_constant(word: str) -> NoReturn:

@@ -108,7 +108,7 @@ def _keys(value: Any) -> dict[str, Any]:
         raise ReplyError(f"expected an object, got {show(value)}")
     found = {choice(key) or key: entry for key, entry in value.items()}
     if len(found) < len(value):
-        raise ReplyError("a field is given twice, in letters of different case", fault="ambiguous")
+        raise ReplyError("a field is given twice", fault="ambiguous")
     return found
 
 
