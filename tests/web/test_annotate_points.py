@@ -135,3 +135,14 @@ def test_equal_answers_have_one_text(tool: Any) -> None:
         tool("keep.canonical(given)", first) == tool("keep.canonical(given)", second) == '{"a":{"d":[1,{"y":2}]},"b":1}'
     )
     assert tool("keep.canonical(null)") == "null"
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_many_sentences_and_endless_words_stay_inside_the_window(site: Any, visit: Any, phone: bool) -> None:
+    said = ["Donau" + "dampfschifffahrts" * 30 + ".", *(f"Sentence {number} says it." for number in range(40))]
+    given = {"doc_id": "d", "system": "s", "document": f"{'x' * 500}. An end.", "summary": " ".join(said),
+             "sentences": said, "key_facts": ["y" * 300, "Another."]}  # fmt: skip
+    page = visit(site("key_fact_alignment", [given]).link(), phone=phone)
+    page.wait_for_selector(".desk")
+    assert page.locator(".grid thead th").count() == 41
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
