@@ -77,7 +77,7 @@ async def extract_claims(
 
     Each claim's `span` is the sentence of the summary it comes from (see `anchor`), where one is found.
     """
-    answer = await llm.ask(prompt(summary, at_most, prompts), form(summary))
+    answer = await llm.ask(prompt(summary, at_most, prompts), form(summary, prompts))
     if answer.data is None:
         return Claims((), calls=answer.calls, status=answer.status, reason=f"claims of the summary: {answer.reason}")
     kept = answer.data.texts[:at_most]
@@ -95,9 +95,21 @@ def prompt(summary: Summary, at_most: int = AT_MOST, prompts: Path | None = None
     return Template.load(PACKAGE, TEMPLATE, prompts).fill(summary=text, code=fence_code(text), limit=at_most)
 
 
-def form(summary: Summary) -> Form[Read]:
-    """The schema of a reply, and the strict reader of one."""
-    return Form("claims", SCHEMA, lambda reply: read_claims(reply, (summary.text,)))
+def form(summary: Summary, prompts: Path | None = None) -> Form[Read]:
+    """The schema of a reply, and the strict reader of one. A claim of the prompt's own example is no claim of the
+    summary: small models repeat it."""
+    template = choice(Template.load(PACKAGE, TEMPLATE, prompts).source) or ""
+
+    def read(reply: str) -> Read:
+        found = read_claims(reply, (summary.text,))
+        own = choice(summary.text) or ""
+        for claim in found.texts:
+            said = choice(claim) or ""
+            if len(said.split()) > 2 and said in template and said not in own:
+                raise ReplyError(f"the claim {show(claim)} is the prompt's example, and not of the summary")
+        return found
+
+    return Form("claims", SCHEMA, read)
 
 
 def read_claims(text: str, material: Sequence[str] = ()) -> Read:
