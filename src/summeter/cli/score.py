@@ -24,7 +24,12 @@ Evaluators = Annotated[
 ]  # fmt: skip
 Models = Annotated[
     list[str] | None,
-    typer.Option("-m", "--model", metavar="[ROLE=]PROVIDER/MODEL", help="The model in a role (judge); repeatable."),
+    typer.Option(
+        "-m",
+        "--model",
+        metavar="[ROLE=]PROVIDER/MODEL",
+        help="The model in a role (judge); networks are local/FOLDER or hf/ORG/NAME@REVISION; repeatable.",
+    ),
 ]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="RUN", help="The run's folder; default runs/NAME-OF-DATA. "
@@ -53,6 +58,9 @@ Batch = Annotated[
     typer.Option("--batch", help="Send all calls through the vendor's batch API: half the price, within a day. "
                  "May be stopped; the same command fetches the replies."),
 ]  # fmt: skip
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Take local models from this machine only, never from the hub.")
+]
 OnOverflow = Annotated[
     Literal["window", "truncate", "error"],
     typer.Option("--on-overflow", help="A document that is longer: read in windows, cut, or not judged."),
@@ -92,6 +100,7 @@ def score(
     context: Context = None,
     on_overflow: OnOverflow = "window",
     batch: Batch = False,
+    offline: Offline = False,
     replay: Replay = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")] = False,
     min_coverage: Coverage = 0.0,
@@ -115,7 +124,7 @@ def score(
         "timeout": timeout, "item_timeout": item_timeout, "max_retries": max_retries, "max_cost": max_cost,
         "max_tokens": max_tokens, "prices": None if prices is None else str(prices), "base_url": base_url,
         "context": contexts_of(context or [], bound),
-        "on_overflow": on_overflow, "batch": batch,
+        "on_overflow": on_overflow, "batch": batch, "offline": offline,
     }  # fmt: skip
     folder = out or Path("runs") / loaded.card.name
     if dry_run:

@@ -41,6 +41,7 @@ OTHERS = {
 EXTRAS = {
     "parquet": ("pyarrow", "reading Parquet"), "pandas": ("pandas", "data frames (.to_pandas())"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
+    "local": ("onnxruntime", "local models from a model.onnx"), "torch": ("torch", "all other local models"),
 }  # fmt: skip
 
 
@@ -104,7 +105,14 @@ def _measured(evaluator: type[Evaluator]) -> str:
 def _models() -> list[dict[str, Any]]:
     from summeter.models.resolve import providers
 
-    return [{"name": f"{provider}/...", "about": _about(provider)} for provider in providers()]
+    return [
+        *({"name": f"{provider}/...", "about": _about(provider)} for provider in providers()),
+        {"name": "local/FOLDER", "about": "a network (NLI, encoder, encoder-decoder) from a folder; a path does too"},
+        {
+            "name": "hf/ORG/NAME",
+            "about": f"the same from the Hugging Face hub or its cache; HF_TOKEN {_is_set('HF_TOKEN')}",
+        },
+    ]
 
 
 def _about(provider: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from summeter.engine.estimate import Estimate
     from summeter.engine.runs import Run
-    from summeter.store.manifest import Taken
+    from summeter.store.manifest import LocalTaken, Taken
 
 
 def money(cost: float | None, reason: str | None) -> str:
@@ -45,10 +45,11 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
 
 
 def _wanted(row: Estimate) -> str:
+    local = [f"at most {number:,} inputs through {model}" for model, number in (row.local or {}).items()]
     if not row.calls:
-        return "no model calls"
+        return "; ".join(local) or "no model calls"
     tokens = f"about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
-    return f"{row.calls} calls, {tokens}; {money(row.cost, row.reason)}"
+    return "; ".join([f"{row.calls} calls, {tokens}", *local, money(row.cost, row.reason)])
 
 
 def run_lines(run: Run) -> Iterator[str]:
@@ -59,6 +60,8 @@ def run_lines(run: Run) -> Iterator[str]:
         tries = f"; {usage.retries} tried again, {usage.failures} failed" if usage.retries or usage.failures else ""
         batched = f", {usage.batched} of the calls in batches" if usage.batched else ""
         yield f"{model}: {_taken(usage)}{prices}{batched}{tries}"
+    for model, went in manifest.local.items():
+        yield f"{model}: {_computed(went)}"
     names = _names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
         used = manifest.judge_usage.get(judge.signature)
@@ -66,6 +69,12 @@ def run_lines(run: Run) -> Iterator[str]:
             each = round((used.tokens_in + used.tokens_out) / used.items)
             yield f"  {names[judge.signature]}: {each:,} tokens an item; {money(used.cost, used.reason)}"
     yield from _agreement(run)
+
+
+def _computed(usage: LocalTaken) -> str:
+    """What went through a local model; what was cut is said, since a score of half a text is another score."""
+    cut = f"; {usage.truncated:,} of them longer than it reads or writes, and cut" if usage.truncated else ""
+    return f"{usage.computed:,} inputs computed{cut}, {usage.asked - usage.computed:,} known before"
 
 
 def _taken(usage: Taken) -> str:

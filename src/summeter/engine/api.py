@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from summeter._version import __version__
 from summeter.engine.executor import Executor, LocalExecutor
-from summeter.engine.networks import copy_results, find, with_usage
+from summeter.engine.networks import Looking, copy_results, find, with_usage
 from summeter.engine.options import OptionArgs, Options
 from summeter.engine.plan import ItemOrder, Job, jobs, splitter, suit, units
 from summeter.engine.progress import Progress, Silent
@@ -133,15 +133,17 @@ class Planned(NamedTuple):
 
 def make_plan(
     data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
-    *, replay: str | Path | None = None,
+    *, replay: str | Path | None = None, fetch: bool = True,
 ) -> Planned:  # fmt: skip
-    """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights."""
+    """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights; without
+    `fetch` none is fetched from the hub, and one that is not here keeps the name it was given."""
     bound = {"judge": models} if isinstance(models, str) else dict(models or {})
     built = [build(one) if isinstance(one, str) else one for one in evaluators]
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
-    networks = find(built, bound, offline=options.offline, replay=None if replay is None else Path(replay))
+    looking = Looking(options.offline, fetch, None if replay is None else Path(replay))
+    networks = find(built, bound, looking)
     bound |= {role: network.id for role, network in networks.items()}
     work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
     suit(work, dataset)

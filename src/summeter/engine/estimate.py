@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from summeter.engine.api import Data, Planned, asking, make_plan, toolbox
 from summeter.engine.dry import Seen, dry
+from summeter.engine.dry_networks import counting, dry_network
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.options import OptionArgs, Options
 from summeter.engine.plan import Job, units
@@ -22,6 +23,7 @@ from summeter.records import Judgment
 from summeter.store.calls import CallStore
 from summeter.store.journal import DoneKey, ItemKey
 from summeter.store.manifest import JudgeEntry
+from summeter.store.results import RESULTS, ResultStore
 from summeter.store.run import CALLS, MANIFEST, Failure
 
 
@@ -31,7 +33,7 @@ class Estimate(NamedTuple):
     `items` are left to judge: summaries, or pairs of them in one order each, as `unit` says. `tokens_shared` is that
     part of `tokens_in` which begins a prompt as an earlier one began, so that a provider's cache may serve it for
     less. `cost` is in US dollars with nothing from a cache, in `batch`es at their lower price; None where a price is
-    unknown, and `reason` says which.
+    unknown, and `reason` says which. `local` is how many inputs would go through each local model, by its id.
     """
 
     judge: str
@@ -45,6 +47,7 @@ class Estimate(NamedTuple):
     cost: float | None = None
     reason: str | None = None
     batch: bool = False
+    local: dict[str, int] | None = None
 
 
 def estimate(
@@ -56,29 +59,49 @@ def estimate(
     Tokens are those of `summeter.models.tokens`; replies are assumed as long as an example of their schema. A call
     that several evaluators share counts with the first, one that is stored already with none.
     """
-    plan = make_plan(data, evaluators, models, Options(**options))
+    # Not even a model of the hub is fetched: one that is not here is counted under the name it was given.
+    plan = make_plan(data, evaluators, models, Options(**options), fetch=False)
     table = prices(plan.options.prices)
     folder = None if out is None or not (Path(out) / MANIFEST).exists() else Path(out)
     done = frozenset(_done(folder)) if folder is not None else frozenset()
     stored = folder is not None and (folder / CALLS).is_file()
-    with CallStore(folder / CALLS if stored and folder else None) as store:
-        seen = Seen(store)
-        return [run_sync(_estimate(plan, job, done, seen, table)) for job in plan.jobs]
+    kept = folder is not None and bool(plan.networks) and (folder / RESULTS).is_file()
+    with (
+        CallStore(folder / CALLS if stored and folder else None) as store,
+        ResultStore(folder / RESULTS if kept and folder else None) as results,
+    ):
+        known = _Known(done, Seen(store), set(), results)
+        return [run_sync(_estimate(plan, job, known, table)) for job in plan.jobs]
+
+
+class _Known(NamedTuple):
+    """What is done, what other evaluators would ask already, and what is stored."""
+
+    done: frozenset[DoneKey]
+    seen: Seen
+    inputs: set[bytes]
+    results: ResultStore
 
 
 def _done(folder: Path) -> list[DoneKey]:
     return [entry.key for entry in Run(folder).progress()]
 
 
-async def _estimate(plan: Planned, job: Job, done: frozenset[DoneKey], seen: Seen, table: Prices) -> Estimate:
-    tallies: dict[str, Counter[str]] = {model: Counter() for model in job.entry.models.values()}
-    todo = list(units(plan.data, [job], done, plan.options.limit))
+async def _estimate(plan: Planned, job: Job, known: _Known, table: Prices) -> Estimate:
+    llm_roles = {role: model for role, model in job.entry.models.items() if role not in plan.networks}
+    tallies: dict[str, Counter[str]] = {model: Counter() for model in llm_roles.values()}
+    local: Counter[str] = Counter()
+    todo = list(units(plan.data, [job], known.done, plan.options.limit))
     if job.evaluator.asks:
         llms = {
-            role: dry(model, tallies[model], seen, asking(plan.options, role))
-            for role, model in job.entry.models.items()
+            role: dry(model, tallies[model], known.seen, asking(plan.options, role))
+            for role, model in llm_roles.items()
         }
-        worker = Worker([job], _Discard(), toolbox(llms), {}, Silent().advance)
+        networks = {
+            role: dry_network(one.kind, one.id, counting(one.id, local, known.inputs, known.results))
+            for role, one in plan.networks.items() if role in job.entry.models
+        }  # fmt: skip
+        worker = Worker([job], _Discard(), toolbox(llms, networks), {}, Silent().advance)
         async for _ in LocalExecutor(1).map(worker, todo):
             pass
     tally: Counter[str] = sum(tallies.values(), Counter())
@@ -93,7 +116,7 @@ async def _estimate(plan: Planned, job: Job, done: frozenset[DoneKey], seen: See
         tokens_in=tally["tokens_in"], tokens_out=tally["tokens_out"],
         unit="pair" if job.evaluator.pairs else "summary", tokens_shared=tally["tokens_shared"],
         cost=None if why else round(sum(costs), 6), reason=why,
-        batch=plan.options.batch,
+        batch=plan.options.batch, local=dict(local) or None,
     )  # fmt: skip
 
 

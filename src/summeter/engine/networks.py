@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.evaluators.base import Evaluator
 from summeter.models.base import Kind
@@ -29,20 +29,31 @@ def kinds_of(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
     return found
 
 
-def find(
-    evaluators: Sequence[Evaluator], bound: Mapping[str, str], *, offline: bool, replay: Path | None = None
-) -> dict[str, Network]:  # fmt: skip
+class Looking(NamedTuple):
+    """How local models are looked for: `offline` takes nothing from the hub; `fetch` False neither, and a model of the
+    hub that is not here is then none; `replay` is the run whose models are meant."""
+
+    offline: bool = False
+    fetch: bool = True
+    replay: Path | None = None
+
+
+def find(evaluators: Sequence[Evaluator], bound: Mapping[str, str], looking: Looking) -> dict[str, Network]:
     """Role -> local model, for the roles that are bound. Nothing is loaded."""
     kinds = {role: kind for role, kind in kinds_of(evaluators).items() if role in bound}
-    if not kinds:
-        return {}
-    from summeter.models.local.bind import identify
+    return {role: _identify(role, bound[role], kind, looking) for role, kind in kinds.items()}
 
-    recorded = {role: _recorded(replay, role) for role in kinds}
-    return {
-        role: identify(role, bound[role], kind, offline=offline or replay is not None, recorded=recorded[role])
-        for role, kind in kinds.items()
-    }
+
+def _identify(role: str, text: str, kind: Kind, looking: Looking) -> Network:
+    from summeter.models.local.bind import Network, identify
+
+    offline = looking.offline or not looking.fetch or looking.replay is not None
+    try:
+        return identify(role, text, kind, offline=offline, recorded=_recorded(looking.replay, role))
+    except UsageError:
+        if looking.fetch or looking.offline or not text.startswith("hf/"):
+            raise
+        return Network(role, kind, text)
 
 
 def _recorded(replay: Path | None, role: str) -> list[str]:

@@ -22,7 +22,6 @@ from summeter.models.layers.limit import Gate, Limit, Limits
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.replay import Replay
 from summeter.models.layers.retry import Retry, RetryPolicy
-from summeter.models.local.names import is_local
 from summeter.models.prices import Price, Prices
 from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
 from summeter.models.structured import BoundLLM, Settings
@@ -68,7 +67,7 @@ def resolve(
 
     `base_url` goes before the environment's; `environ` stands in for the process's own (for tests).
     """
-    if is_local(model):
+    if model.startswith(("hf/", "local/")):
         raise UsageError(
             f"model {model!r} is a local network (NLI, encoder, encoder-decoder), and an LLM is asked for; serve a "
             "local LLM with ollama/, vllm/ or llamacpp/"

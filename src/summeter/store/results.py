@@ -87,6 +87,9 @@ class ResultStore:
         except sqlite3.Error as error:
             raise self._fault(error) from error
 
+    def __contains__(self, key: object) -> bool:
+        return bool(self._run("SELECT 1 FROM results WHERE key = ?", (key,)))
+
     def counts(self) -> dict[str, int]:
         """How many results there are of each model, by name."""
         return dict(

@@ -109,4 +109,3 @@ def _model(network: Network, store: ResultStore | None, usage: LocalUsage, *, re
     from summeter.models.local.encoder import LocalEncoder
 
     return LocalEncoder(network.id, network.opened, store, usage, replay=replay)
-
