@@ -39,15 +39,8 @@ function status(now) {
     figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}`),
     figure("Excluded", now.excluded, "their answers do not count"),
     now.surplus ? figure("Surplus", now.surplus, "kept, used when a slot falls free") : null,
-    now.pay ? figure("Pay", total(now.pay)) : null,
+    now.pay ? figure("Pay", money(now.pay.total, now.pay.currency)) : null,
   ].filter(Boolean));
-}
-
-// The sum a campaign owes, of whichever parts the server names.
-function total(pay) {
-  const parts = ["base", "earned", "bonus"].map((name) => pay[name]).filter((part) => typeof part === "number");
-  const sum = typeof pay.total === "number" ? pay.total : parts.reduce((left, right) => left + right, 0);
-  return money(sum, pay.currency ?? "USD");
 }
 
 const COLUMNS = [
@@ -58,7 +51,7 @@ const COLUMNS = [
   ["batches", "Batches", (one) => one.batches],
   ["checks", "Checks passed", (one) => (one.checks_seen ? one.checks_passed / one.checks_seen : null)],
   ["seconds_median", "Seconds, median", (one) => one.seconds_median],
-  ["pay", "Pay", (one) => (typeof one.pay === "number" ? one.pay : one.pay ? Number(one.pay.total ?? 0) : null)],
+  ["pay", "Pay", (one) => one.pay],
   ["seen_at", "Last seen", (one) => one.seen_at],
 ];
 
@@ -92,7 +85,7 @@ function people(list, currency) {
     el("td", { class: "number", text: one.answered }), el("td", { class: "number", text: one.batches }),
     el("td", { class: `number${one.checks_seen && one.checks_passed / one.checks_seen < 0.7 ? " low" : ""}`, text: one.checks_seen ? `${one.checks_passed} of ${one.checks_seen}` : "–" }),
     el("td", { class: "number", text: one.seconds_median === null ? "–" : one.seconds_median.toFixed(1) }),
-    el("td", { class: "number", text: one.pay === null || one.pay === undefined ? "–" : typeof one.pay === "number" ? money(one.pay, currency) : total(one.pay) }),
+    el("td", { class: "number", text: one.pay === null ? "–" : money(one.pay, currency) }),
     el("td", { text: when(one.seen_at) }),
     el("td", null, button(one.excluded ? "Reinstate" : "Exclude", () => ask(one), { class: "plain", "aria-label": `${one.excluded ? "Reinstate" : "Exclude"} ${one.annotator}`, "data-at": `do-${one.annotator}` })),
   ));
