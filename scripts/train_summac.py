@@ -76,6 +76,9 @@ def held_out(rows: Rows, bins: Sequence[float], labels: str, ridge: float) -> Fl
         rest, own = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         if len(own):
             seen = rows.take(rest.tolist())
+            if len(set(seen.labels)) < 2:
+                raise UsageError(f"{len(set(rows.documents))} documents are too few: {FOLDS} folds of them are needed, "
+                                 "each rest with summaries labelled 1 and 0")  # fmt: skip
             made = fit(seen.tables, seen.labels, bins=bins, labels=labels, ridge=ridge)
             told[own] = [made.probability([made.score(one) for one in rows.tables[at]]) for at in own]
     return told

@@ -148,7 +148,7 @@ class WordEmbedder:
 class WordEncoder:
     """One token a word, between two special ones; a layer above turns the states a little."""
 
-    id = "words/encoder"
+    id = "hf/words/roberta-base@0"
     layers = 12
 
     def __init__(self) -> None:

@@ -150,8 +150,11 @@ class SummaC(Evaluator):
         at = int(np.argmax(said.table[:, ENTAIL]))
         supported = said.value >= self.threshold
         document = pen.item.document
-        found = findings(said.passage.text, document.text, sentences_of(document), tools.scratch)
-        reason = told(said.table[at], "a passage", supported=supported, found=() if supported else found)
+        found = (
+            () if supported
+            else findings(said.passage.text, document.text, sentences_of(document), tools.scratch)
+        )  # fmt: skip
+        reason = told(said.table[at], "a passage", supported=supported, found=found)
         return pen.ok(
             FAITHFULNESS, "sentence", said.place, value=said.value, label=int(supported), reason=reason,
             evidence=(Span(of="document", start=passages[at].start, end=passages[at].end),),

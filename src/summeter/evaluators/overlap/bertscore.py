@@ -17,6 +17,8 @@ from summeter.records import Document, Item, Judgment, Span, UsageError, digest
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 SHOWN = 3
+MATCHED = 0.995
+"""A token this similar to one of the reference is as good as there."""
 
 
 class _Word(NamedTuple):
@@ -145,16 +147,17 @@ def _sentences(pen: Pen, candidate: TokenStates, match: Greedy, base: Baseline |
             value = base.rescaled((value, value, value))[0]
         worst = _worst(text, candidate, match, mine, shift)
         shown = ", ".join(f"'{text[word.start : word.end]}' ({word.similar:.2f})" for word in worst)
+        told = f"least like anything in the reference: {shown}" if shown else "every word has its like in the reference"
         found.append(pen.ok(
             PRECISION, "sentence", place, value=value,
-            reason=f"least like anything in the reference: {shown}" if shown else "the sentence has no word",
+            reason=told,
             evidence=tuple(Span(of="summary", start=word.start, end=word.end) for word in worst),
         ))  # fmt: skip
     return found
 
 
 def _worst(text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, shift: int) -> list[_Word]:
-    """The words with the least similar tokens, worst first; tokens that touch are one word."""
+    """The words with the least similar tokens, worst first; tokens that touch are one word. None that is matched."""
     words: list[_Word] = []
     for at in np.flatnonzero(mine):
         start, end = (edge + shift for edge in candidate.offsets[at])
@@ -165,4 +168,5 @@ def _worst(text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, s
             words[-1] = _Word(words[-1].start, end, min(similar, words[-1].similar))
         else:
             words.append(_Word(start, end, similar))
-    return sorted(words, key=lambda word: (word.similar, word.start))[:SHOWN]
+    found = sorted(words, key=lambda word: (word.similar, word.start))[:SHOWN]
+    return [word for word in found if word.similar < MATCHED]
