@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check web shared lowest local-judge test-local format clean
+.PHONY: demo test check web neural shared lowest local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -38,11 +38,17 @@ $(VENV)/.web: $(VENV)/.test
 	@$(BIN)/python -m pip install --quiet --group web
 	@touch $@
 
+# Large, for torch comes along.
+$(VENV)/.neural: $(VENV)/.test
+	@echo "installing torch and what goes with it ..."
+	@$(BIN)/python -m pip install --quiet --group neural
+	@touch $@
+
 demo: $(VENV)/.core
 	@$(BIN)/summeter demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -m "not web and not shared and not local"
+	@$(BIN)/python -m pytest -m "not web and not shared and not local and not neural"
 
 # What the real annotated data beside the checkout must give; skips, visibly, where they are absent.
 shared: $(VENV)/.test
@@ -51,6 +57,10 @@ shared: $(VENV)/.test
 # A real browser over the report; skips, visibly, where there is none.
 web: $(VENV)/.web
 	@$(BIN)/python -m pytest -m web -rs
+
+# The local models: real loading code on small networks that the tests build, on torch and on ONNX Runtime.
+neural: $(VENV)/.neural
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -m neural -rs tests/neural
 
 # A real local judge, without a key: built on the first call (about 20 minutes of one core) and kept, then started.
 local-judge: $(BIN)/python
@@ -67,7 +77,7 @@ lowest:
 	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
 	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
 	@$(VENV)-lowest/bin/python -m pip install --quiet --editable . --group test --constraint constraints/lowest.txt
-	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local" tests/cli tests/engine tests/models tests/store tests/text
+	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural" tests/cli tests/engine tests/models tests/store tests/text
 
 check: $(VENV)/.check
 	@$(BIN)/ruff check .

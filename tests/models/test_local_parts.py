@@ -1,0 +1,178 @@
+"""The parts of the local-model layer that need no network: names, labels, folders, batches, cutting."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.models.local.batches import halving, out_of_memory, padding, plan
+from summeter.models.local.files import locate
+from summeter.models.local.labels import LabelOrder, label_order
+from summeter.models.local.names import is_local, parse
+from summeter.models.local.tokens import longest_first
+from summeter.models.resolve import resolve
+from summeter.records import ModelError, UsageError
+
+
+def test_names_of_the_hub_and_of_folders() -> None:
+    hub = parse("hf/org/nli@1a2b3c[precision=int8,max_tokens=1024]")
+    assert (hub.source, hub.path, hub.revision) == ("hf", "org/nli", "1a2b3c")
+    assert (hub.settings.precision, hub.settings.max_tokens, hub.settings.device) == ("int8", 1024, "auto")
+    assert parse("local/models/nli").path == "models/nli"
+    assert parse("local//srv/nli").path == "/srv/nli"
+    assert [parse(one).path for one in ("./nli", "/srv/nli", "~/nli")] == ["./nli", "/srv/nli", "~/nli"]
+    assert not is_local("openai/gpt-4o")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hf/", "is not hf/ORG/NAME"), ("hf/a/b@", "is not hf/ORG/NAME"), ("hf/a/b/c", "is not hf/ORG/NAME"),
+        ("local/", "names no folder"), ("openai/gpt-4o", "names no local model"),
+        ("local/x[precision=fp8]", "settings of a local model: precision"), ("local/x[int8]", "is not SETTING=VALUE"),
+        ("local/x[max_tokens=0]", "max_tokens"), ("local/x[size=3]", "size"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_none_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said.replace("[", r"\[")):
+        parse(text)
+
+
+def test_a_network_is_no_llm() -> None:
+    with pytest.raises(UsageError, match="an LLM is asked for"):
+        resolve("local/models/nli")
+
+
+def test_the_label_order_is_read_and_never_assumed() -> None:
+    assert label_order({"id2label": {"0": "contradiction", "1": "entailment", "2": "neutral"}}, "m") == (1, 2, 0)
+    assert label_order({"id2label": {0: "Entailment", 1: "NEUTRAL", 2: "Contradictory"}}, "m") == LabelOrder(0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, {"0": "entailment", "1": "not_entailment"}, {},
+        {"0": "entailment", "1": "entails", "2": "neutral"}, {"a": "entailment", "1": "neutral", "2": "contradiction"},
+        {"0": "entailment", "1": "neutral", "2": "contradiction", "3": "other"},
+    ],
+)  # fmt: skip
+def test_an_unknown_naming_says_what_it_found(labels: dict[str, str]) -> None:
+    with pytest.raises(UsageError, match="org/nli") as raised:
+        label_order({"id2label": labels}, "org/nli")
+    assert all(name in str(raised.value) for name in labels.values())
+
+
+LENGTHS = st.lists(st.tuples(st.integers(1, 512)), max_size=60)
+
+
+@given(LENGTHS, st.integers(8, 4096), st.sampled_from([None, 1, 7]))
+def test_batches_hold_every_input_once_within_budget_and_padding(
+    lengths: list[tuple[int]], budget: int, most: int | None
+) -> None:
+    batches = plan(lengths, budget, most=most)
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    for batch in batches:
+        wasted, full = padding(lengths, [batch])
+        assert full <= budget or len(batch) == 1
+        assert wasted <= 0.05 * full
+        assert most is None or len(batch) <= most
+
+
+def test_padding_on_mixed_lengths_is_under_five_percent_and_far_from_unsorted() -> None:
+    # Twelve summaries of one document: sentence pairs short, windows longer, one pair of the whole document each.
+    lengths = [(20 + 7 * place % 60,) for place in range(400)] + [(150 + 11 * place % 90,) for place in range(300)]
+    lengths += [(505 + place % 7,) for place in range(36)]
+    batches = plan(lengths, 4096)
+    wasted, full = padding(lengths, batches)
+    assert wasted / full < 0.05
+    unsorted = [list(range(start, min(start + 32, len(lengths)))) for start in range(0, len(lengths), 32)]
+    wasted_before, full_before = padding(lengths, unsorted)
+    assert wasted_before / full_before > 0.2
+    assert len(batches) < len(lengths) / 4
+
+
+def test_two_parts_are_padded_each_for_itself() -> None:
+    # 2 inputs, sources 10 and 10, targets 4 and 2: padded 2 * (10 + 4) = 28 tokens, 26 of them real.
+    assert padding([(10, 4), (10, 2)], [[0, 1]]) == (2, 28)
+
+
+def test_where_memory_ends_a_batch_is_halved() -> None:
+    seen: list[int] = []
+
+    def compute(batch: list[int]) -> list[int]:
+        seen.append(len(batch))
+        if len(batch) > 2:
+            raise MemoryError("no more")
+        return [place * 10 for place in batch]
+
+    assert halving(list(range(7)), compute, out_of_memory) == [0, 10, 20, 30, 40, 50, 60]
+    assert seen == [7, 3, 1, 2, 4, 2, 2]
+
+
+def test_one_input_that_does_not_fit_is_an_error_that_says_what_to_do() -> None:
+    def compute(batch: list[int]) -> list[int]:
+        raise RuntimeError("CUDA out of memory. Tried to allocate 20 GiB")
+
+    with pytest.raises(ModelError, match="max_tokens"):
+        halving([0, 1], compute, out_of_memory)
+
+
+def test_other_errors_are_not_taken_for_memory() -> None:
+    def compute(batch: list[int]) -> list[int]:
+        raise RuntimeError("shapes cannot be multiplied")
+
+    with pytest.raises(RuntimeError, match="shapes"):
+        halving([0, 1], compute, out_of_memory)
+
+
+@given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 400))
+def test_cutting_keeps_what_fits_and_takes_from_the_longer(first: int, second: int, room: int) -> None:
+    left, right = longest_first(first, second, room)
+    assert 0 <= left <= first
+    assert 0 <= right <= second
+    assert left + right == min(first + second, room)
+    if left < first and right < second:
+        assert abs(left - right) <= 1
+
+
+def _folder(path: Path, **files: str) -> Path:
+    path.mkdir()
+    for name, text in {"config.json": "{}", "model.safetensors": "w", **files}.items():
+        (path / name).write_text(text)
+    return path
+
+
+def test_a_folder_is_named_by_what_it_holds(tmp_path: Path) -> None:
+    one = locate(parse(f"local/{_folder(tmp_path / 'nli')}"))
+    assert one.name == "local/nli"
+    assert one.revision == one.digest[:12]
+    (tmp_path / "nli" / "README.md").write_text("a card")
+    assert locate(parse(f"local/{tmp_path / 'nli'}")).digest == one.digest
+    (tmp_path / "nli" / "config.json").write_text(json.dumps({"id2label": {}}))
+    assert locate(parse(f"local/{tmp_path / 'nli'}")).digest != one.digest
+
+
+def test_a_folder_can_be_pinned(tmp_path: Path) -> None:
+    folder = _folder(tmp_path / "nli")
+    digest = locate(parse(str(folder))).digest
+    assert locate(parse(f"{folder}@{digest[:12]}")).digest == digest
+    with pytest.raises(UsageError, match=f"pinned to 0123456789ab, but .* is {digest[:12]}"):
+        locate(parse(f"{folder}@0123456789ab"))
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        locate(parse(f"local/{tmp_path / 'none'}"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match=r"config\.json is missing"):
+        locate(parse(f"local/{tmp_path / 'empty'}"))
+    (tmp_path / "empty" / "config.json").write_text("{}")
+    with pytest.raises(UsageError, match="holds no weights"):
+        locate(parse(f"local/{tmp_path / 'empty'}"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is a file"):
+        locate(parse(f"local/{tmp_path / 'file'}"))
