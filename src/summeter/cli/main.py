@@ -16,7 +16,7 @@ from summeter._version import __version__
 from summeter.cli import annotate, audit, bench, data, gate, meta, outputs, reports, score, show
 
 app = typer.Typer(
-    name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="Measure summaries, sentence by sentence and key fact by key fact.",
     epilog="Exit codes: 0 ok, 1 internal error, 2 usage or bad input, 3 gate failed, 4 coverage too low, "
            "130 interrupted and resumable.",
@@ -50,19 +50,19 @@ def _root(
     del version
 
 
-app.command("demo")(score.demo)
-app.command("score")(score.score)
-app.command("rescore")(reports.rescore)
-app.command("report")(reports.report)
-app.command("gate")(gate.gate)
-app.add_typer(data.app, name="data", help="Look at data, check it, turn it into a dataset folder.")
-app.add_typer(outputs.app, name="outputs", help="Bring in raw outputs and scores of earlier experiments.")
-app.add_typer(annotate.app, name="annotate", help="Have people judge summaries: campaigns that lose nothing.")
-app.add_typer(meta.app, name="meta", help="Judge the judges: studies of runs against people.")
+app.command("demo", short_help="Score the bundled example; ends with a report.")(score.demo)
+app.command("score", short_help="Judge every summary in DATA.")(score.score)
+app.command("rescore", short_help="Rebuild a run's views; asks no model.")(reports.rescore)
+app.command("report", short_help="Draw one HTML page of runs and studies.")(reports.report)
+app.command("gate", short_help="Exit with 3 where a mean is under its bound.")(gate.gate)
+app.add_typer(data.app, name="data", help="Look at data, check it, keep it as a folder.")
+app.add_typer(outputs.app, name="outputs", help="Bring in outputs of earlier experiments.")
+app.add_typer(annotate.app, name="annotate", help="Have people judge summaries; lose no answer.")
+app.add_typer(meta.app, name="meta", help="Judge the judges: runs against people.")
 app.add_typer(bench.app, name="bench", help="Build a benchmark of summaries.")
 app.add_typer(audit.app, name="audit", help="Try what a judge withstands.")
-app.command("list")(show.list_)
-app.command("doctor")(show.doctor)
+app.command("list", short_help="List evaluators, models, presets, aspects.")(show.list_)
+app.command("doctor", short_help="Say what works here, and what adds the rest.")(show.doctor)
 
 
 def main(arguments: list[str] | None = None) -> None:
