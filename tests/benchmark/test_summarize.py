@@ -15,6 +15,7 @@ from summeter.cli.main import main
 from summeter.records import InputError, ReplyError, UsageError
 from summeter.store.dataset import load
 
+SORRY = '{"summary": "I\'m sorry, I cannot summarize this."}'
 DOCUMENTS = [
     {"doc_id": "a", "document": "It rained on Monday. The river rose.", "domain": "news", "reference": "A wet day."},
     {"doc_id": "b", "document": "The shop opened. Many came. All were glad."},
@@ -132,7 +133,9 @@ def test_bad_documents_are_named_by_file_and_line(tmp_path: Path) -> None:
         read_documents(file)
 
 
-@pytest.mark.parametrize("reply", ["", "{}", '{"summary": ""}', '{"summary": 3}', "It rained.", '{"summary": "It'])
+@pytest.mark.parametrize(
+    "reply", ["", "{}", '{"summary": ""}', '{"summary": 3}', "It rained.", '{"summary": "It', SORRY]
+)
 def test_an_unusable_reply_is_no_summary(reply: str) -> None:
     with pytest.raises(ReplyError):
         read_summary(reply)

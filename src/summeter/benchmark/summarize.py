@@ -20,7 +20,7 @@ from summeter.engine.progress import Progress, Silent
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.finesure.blocks import fence_code
-from summeter.evaluators.replies import clean, read_reply, show
+from summeter.evaluators.replies import clean, is_refusal, read_reply, show
 from summeter.models.prompts import Template
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form
@@ -191,6 +191,8 @@ def _summary(value: Any) -> str:
     text = value.get("summary")
     if not isinstance(text, str) or not any(sign.isalnum() for sign in text):
         raise ReplyError(f'expected a text under "summary", got {show(text)}')
+    if is_refusal(text):
+        raise ReplyError(f"refused: {show(text)}", kind="refused")
     return clean(text)
 
 
