@@ -71,7 +71,7 @@ def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
 class Tokens:
     """A tokenizer that cuts at `limit` tokens, special tokens counted, and says so."""
 
-    def __init__(self, tokenizer: Any, limit: int, pad: int) -> None:
+    def __init__(self, tokenizer: Any, limit: int, pad: int, *, segmented: bool = True) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
@@ -79,6 +79,9 @@ class Tokens:
         self.pad = pad
         self.single = _frame(tokenizer, pair=False)
         self.pair = _frame(tokenizer, pair=True)
+        if not segmented:
+            self.single = self.single._replace(segments=(0,) * 5)
+            self.pair = self.pair._replace(segments=(0,) * 5)
 
     def parts(self, texts: Sequence[str]) -> list[Parts]:
         """The tokens of texts."""
@@ -140,7 +143,9 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
     pad = config.get("pad_token_id")
     if pad is None:
         pad = next((found for sign in ("[PAD]", "<pad>") if (found := tokenizer.token_to_id(sign)) is not None), 0)
-    made = Tokens(tokenizer, int(limit), int(pad))
+    # A tokenizer's own config may say that the model was trained without segments.
+    names = maybe_json(model.folder / "tokenizer_config.json").get("model_input_names")
+    made = Tokens(tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names)
     if made.limit <= made.pair.size:
         raise UsageError(f"{model.name}: {made.limit} tokens have no room for any text; set max_tokens higher")
     return made

@@ -1,0 +1,299 @@
+"""Real loading code on small networks: results against transformers called by hand, one text at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from summeter.models.base import Generation
+from summeter.models.local.encoder import LocalEncoder
+from summeter.models.local.nli import LocalNLI
+from summeter.models.local.opened import Opened, open_model
+from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.local.tokens import load_tokens
+from summeter.records import UsageError
+
+CLASSIFIERS = ("bert", "roberta", "deberta")
+
+
+def words(rng: random.Random, most: int) -> str:
+    return " ".join("".join(rng.choice("abcdefgh.") for _ in range(rng.randint(1, 5))) for _ in range(most))
+
+
+def pairs(number: int = 40, longest: int = 12) -> list[tuple[str, str]]:
+    rng = random.Random(7)
+    return [(words(rng, rng.randint(1, longest)), words(rng, rng.randint(1, 4))) for _ in range(number)]
+
+
+def opened(folder: Path, settings: str = "", head: Any = "classifier") -> Opened:
+    return open_model(f"local/{folder}{settings}", head)
+
+
+def classify(folder: Path, settings: str = "", given: list[tuple[str, str]] | None = None) -> np.ndarray:
+    model = LocalNLI("m", opened(folder, settings))
+    return np.array(asyncio.run(model.classify(pairs() if given is None else given)))
+
+
+def tokenizer(folder: Path) -> Any:
+    import transformers
+
+    return transformers.AutoTokenizer.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_classifier_gives_what_transformers_gives(folders: Path, kind: str) -> None:
+    import torch
+    import transformers
+
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(folders / kind).eval()
+    split = tokenizer(folders / kind)
+    wanted = []
+    for premise, hypothesis in pairs():
+        given = split(premise, hypothesis, truncation=True, max_length=64, return_tensors="pt")
+        if kind != "bert":
+            given.pop("token_type_ids", None)
+        with torch.inference_mode():
+            wanted.append(network(**given).logits.softmax(-1)[0].numpy())
+    made = classify(folders / kind)
+    assert np.abs(made - np.array(wanted)).max() < 1e-5
+    assert np.abs(made.sum(axis=1) - 1).max() < 1e-12
+    assert made.std(axis=0).max() > 1e-3, "these answers would not tell a wrong one"
+
+
+@pytest.mark.parametrize("kind", [*CLASSIFIERS, "onnx"])
+def test_results_do_not_depend_on_the_batch(folders: Path, kind: str) -> None:
+    together = classify(folders / kind, "[batch_tokens=100000]")
+    alone = classify(folders / kind, "[batch_tokens=8]")
+    shuffled = classify(folders / kind, given=pairs()[::-1])[::-1]
+    assert np.abs(together - alone).max() < 1e-5
+    assert np.abs(shuffled - alone).max() < 1e-5
+
+
+def test_onnx_runtime_gives_what_torch_gives(folders: Path) -> None:
+    assert opened(folders / "onnx").runtime.backend == "onnx"
+    assert np.abs(classify(folders / "onnx") - classify(folders / "bert")).max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", ["bert", "onnx"])
+def test_int8_is_close_signed_and_the_same_in_every_company(folders: Path, kind: str) -> None:
+    assert opened(folders / kind, "[precision=int8]").id.endswith("+int8")
+    plain, small = classify(folders / kind), classify(folders / kind, "[precision=int8]")
+    assert 0 < np.abs(plain - small).max() < 0.05
+    assert np.array_equal(classify(folders / kind, "[precision=int8]", given=pairs()[5:6])[0], small[5])
+
+
+def test_labels_in_another_order_give_the_same_probabilities_by_name(folders: Path, tmp_path: Path) -> None:
+    shutil.copytree(folders / "bert", tmp_path / "turned")
+    config = json.loads((tmp_path / "turned" / "config.json").read_text())
+    config["id2label"] = {"0": "contradiction", "1": "neutral", "2": "entailment"}
+    config["label2id"] = {name: int(place) for place, name in config["id2label"].items()}
+    (tmp_path / "turned" / "config.json").write_text(json.dumps(config))
+    assert np.array_equal(classify(tmp_path / "turned"), classify(folders / "bert")[:, ::-1])
+
+
+def test_a_checkpoint_without_the_head_is_refused(folders: Path, tmp_path: Path) -> None:
+    shutil.copytree(folders / "encoder", tmp_path / "headless")
+    config = json.loads((tmp_path / "headless" / "config.json").read_text())
+    config["id2label"] = {"0": "contradiction", "1": "neutral", "2": "entailment"}
+    (tmp_path / "headless" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UsageError, match="would answer at random"):
+        classify(tmp_path / "headless")
+
+
+def test_cuts_are_counted_and_as_the_tokenizer_makes_them(folders: Path) -> None:
+    long = [("a b c d e f g h " * 20, "a b"), ("a", "b"), ("a b " * 50, "c d " * 50)]
+    model = LocalNLI("m", opened(folders / "bert"))
+    asyncio.run(model.classify(long))
+    assert model.usage.truncated == 2
+    assert model.limit == 61
+    assert asyncio.run(model.count(["a b", ""])) == [2, 0]
+    tokens, split = load_tokens(opened(folders / "bert").model, None), tokenizer(folders / "bert")
+    for (premise, hypothesis), one in zip(long, tokens.pairs(long), strict=True):
+        wanted = split(premise, hypothesis, truncation=True, max_length=64)
+        assert one.ids.tolist() == wanted["input_ids"]
+        assert one.segments.tolist() == wanted["token_type_ids"]
+
+
+def test_relative_positions_read_further_and_absolute_ones_do_not(folders: Path) -> None:
+    long = [("a b c d e f g h " * 20, "a b")]
+    model = LocalNLI("m", opened(folders / "deberta", "[max_tokens=400]"))
+    asyncio.run(model.classify(long))
+    assert model.usage.truncated == 0
+    assert "+max400" in opened(folders / "deberta", "[max_tokens=400]").id
+    with pytest.raises(UsageError, match="positions for 128 tokens only"):
+        classify(folders / "bert", "[max_tokens=400]")
+    assert classify(folders / "roberta", "[max_tokens=128]", given=long).shape == (1, 3)
+    with pytest.raises(UsageError, match="positions for 128 tokens only"):
+        classify(folders / "roberta", "[max_tokens=129]")
+
+
+def test_padding_of_a_real_run_is_under_five_percent(folders: Path) -> None:
+    model = LocalNLI("m", opened(folders / "bert"))
+    asyncio.run(model.classify(pairs(200)))
+    assert model.usage.padding <= 0.05 * (model.usage.tokens + model.usage.padding)
+
+
+def test_memory_that_ends_halves_the_batch(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    model = opened(folders / "bert")
+    real, sizes = model.backend.logits, []
+
+    def small(ids: Any, mask: Any, segments: Any) -> Any:
+        sizes.append(len(ids))
+        if len(ids) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(ids, mask, segments)
+
+    monkeypatch.setattr(model.backend, "logits", small)
+    made = np.array(asyncio.run(LocalNLI("m", model).classify(pairs())))
+    monkeypatch.undo()
+    assert max(sizes) > 2
+    assert np.abs(made - classify(folders / "bert")).max() < 1e-5
+
+
+def test_one_set_of_weights_is_loaded_once(folders: Path) -> None:
+    one, two = opened(folders / "bert"), opened(folders / "bert", "[batch_tokens=50]")
+    assert one.backend is two.backend
+    assert one.backend is not opened(folders / "bert", "[precision=int8]").backend
+
+
+@pytest.mark.parametrize("kind", ["encoder", "onnx-encoder"])
+def test_an_embedding_is_the_mean_of_its_tokens_at_length_one(folders: Path, kind: str) -> None:
+    texts = [one for one, _ in pairs()]
+    model = LocalEncoder("m", opened(folders / kind, head="encoder"))
+    made = asyncio.run(model.embed(texts))
+    states = asyncio.run(model.states(texts))
+    assert made.dtype == np.float32
+    assert np.abs(np.linalg.norm(made, axis=1) - 1).max() < 1e-6
+    for row, one in zip(made, states, strict=True):
+        mean = one.states.mean(axis=0)
+        assert np.abs(row - mean / np.linalg.norm(mean)).max() < 1e-5
+    alone = LocalEncoder("m", opened(folders / kind, "[batch_tokens=8]", head="encoder"))
+    assert np.abs(made - asyncio.run(alone.embed(texts))).max() < 1e-5
+
+
+def test_token_states_are_those_of_the_layer_with_their_places(folders: Path) -> None:
+    import torch
+    import transformers
+
+    network = transformers.AutoModel.from_pretrained(folders / "encoder").eval()
+    split = tokenizer(folders / "encoder")
+    model = LocalEncoder("m", opened(folders / "encoder", head="encoder"))
+    assert model.layers == 2
+    for layer in (0, 1, 2):
+        (made, _) = asyncio.run(model.states(["ab, c", "a longer text"], layer))
+        with torch.inference_mode():
+            wanted = network(**split("ab, c", return_tensors="pt"), output_hidden_states=True).hidden_states[layer][0]
+        assert np.abs(made.states - wanted.numpy()).max() < 1e-5
+    assert made.tokens == ("[CLS]", "a", "##b", ",", "c", "[SEP]")
+    assert made.offsets == ((0, 0), (0, 1), (1, 2), (2, 3), (4, 5), (0, 0))
+    assert made.special == (True, False, False, False, False, True)
+    with pytest.raises(UsageError, match="layers 0 to 2"):
+        asyncio.run(model.states(["a"], 3))
+    with pytest.raises(UsageError, match="last layer only"):
+        asyncio.run(LocalEncoder("m", opened(folders / "onnx-encoder", head="encoder")).states(["a"], 1))
+
+
+def test_pooling_is_read_from_the_models_files(folders: Path, tmp_path: Path) -> None:
+    shutil.copytree(folders / "encoder", tmp_path / "cls")
+    (tmp_path / "cls" / "1_Pooling").mkdir()
+    told = tmp_path / "cls" / "1_Pooling" / "config.json"
+    told.write_text(json.dumps({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}))
+    model = LocalEncoder("m", opened(tmp_path / "cls", head="encoder"))
+    (row,) = asyncio.run(model.embed(["ab c"]))
+    first = asyncio.run(model.states(["ab c"]))[0].states[0]
+    assert np.abs(row - first / np.linalg.norm(first)).max() < 1e-6
+    told.write_text(json.dumps({"pooling_mode_weightedmean_tokens": True}))
+    with pytest.raises(UsageError, match="pooling_mode_weightedmean_tokens is not known"):
+        LocalEncoder("m", opened(tmp_path / "cls", head="encoder"))
+
+
+@pytest.mark.parametrize("kind", ["t5", "bart"])
+def test_a_target_scores_its_mean_log_likelihood(folders: Path, kind: str) -> None:
+    import torch
+    import transformers
+
+    network = transformers.AutoModelForSeq2SeqLM.from_pretrained(folders / kind).eval()
+    split = tokenizer(folders / kind)
+    wanted = []
+    for source, target in pairs():
+        given = split(source, truncation=True, max_length=64, return_tensors="pt")
+        labels = split(target, truncation=True, max_length=64, return_tensors="pt")["input_ids"]
+        with torch.inference_mode():
+            made = network(input_ids=given["input_ids"], attention_mask=given["attention_mask"], labels=labels)
+        wanted.append(-made.loss.item())  # the mean of cross entropies over the labels
+    for settings in ("", "[batch_tokens=8]", "[batch_tokens=100000]"):
+        scores = asyncio.run(LocalSeq2Seq("m", opened(folders / kind, settings, "seq2seq")).score(pairs()))
+        assert np.abs(np.array(scores) - np.array(wanted)).max() < 1e-5
+    assert max(scores) < 0
+
+
+@pytest.mark.parametrize("kind", ["t5", "bart"])
+def test_generation_is_what_transformers_generates_and_what_it_did_not_end_is_counted(folders: Path, kind: str) -> None:
+    import torch
+    import transformers
+
+    network = transformers.AutoModelForSeq2SeqLM.from_pretrained(folders / kind).eval()
+    split = tokenizer(folders / kind)
+    sources, how = [one for one, _ in pairs(12)], Generation(max_new_tokens=9, num_beams=2)
+    wanted, cut = [], 0
+    for source in sources:
+        given = split(source, truncation=True, max_length=64, return_tensors="pt")
+        with torch.inference_mode():
+            (made,) = network.generate(
+                input_ids=given["input_ids"], attention_mask=given["attention_mask"], do_sample=False,
+                max_new_tokens=9, num_beams=2,
+            )  # fmt: skip
+        wanted.append(split.decode(made, skip_special_tokens=True).strip())
+        cut += split.convert_tokens_to_ids("</s>") not in made[1:].tolist() or len(split(source)["input_ids"]) > 64
+    model = LocalSeq2Seq("m", opened(folders / kind, head="seq2seq"))
+    assert asyncio.run(model.generate(sources, how)) == wanted
+    assert model.usage.truncated == cut
+
+
+def test_what_does_not_go_together_is_said(folders: Path) -> None:
+    for settings, said in {
+        "[backend=onnx]": "holds no model.onnx", "[precision=int8,device=cuda]": "int8 runs on the CPU",
+    }.items():  # fmt: skip
+        with pytest.raises(UsageError, match=said):
+            opened(folders / "bert", settings)
+    with pytest.raises(UsageError, match="bf16"):
+        opened(folders / "onnx", "[precision=bf16]")
+    with pytest.raises(UsageError, match="is no encoder of the usual form"):
+        asyncio.run(LocalEncoder("m", opened(folders / "onnx", head="encoder")).embed(["a"]))
+    with pytest.raises(UsageError, match="cannot be loaded as an encoder-decoder"):
+        asyncio.run(LocalSeq2Seq("m", opened(folders / "bert", head="seq2seq")).generate(["a"]))
+
+
+def test_bf16_is_close_and_signed(folders: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = classify(folders / "bert", "[precision=bf16]")
+    assert np.abs(made - classify(folders / "bert")).max() < 0.05
+    assert opened(folders / "bert", "[precision=bf16]").id.endswith("+bf16")
+
+
+def test_a_model_of_the_hubs_cache_is_found_without_the_hub(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    commit = "1a2b3c4d5e6f" + "0" * 28
+    repository = tmp_path / "models--org--nli"
+    shutil.copytree(folders / "bert", repository / "snapshots" / commit)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    for text in ("hf/org/nli", f"hf/org/nli@{commit}"):
+        assert open_model(text, "classifier", offline=True).id == "hf/org/nli@1a2b3c4d5e6f"
+    with pytest.raises(UsageError, match=r"not in the cache of this machine, and this run is offline"):
+        open_model("hf/org/other", "classifier", offline=True)

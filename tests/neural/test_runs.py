@@ -1,0 +1,132 @@
+"""Whole runs with a network: signed by its weights, carried on, replayed without it, counted before."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from summeter.engine.api import evaluate
+from summeter.engine.estimate import estimate
+from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.models.base import Kind
+from summeter.records import Item, Judgment, ReplayMiss, UsageError
+from summeter.store.results import RESULTS, ResultStore
+
+ROWS = [
+    {"doc_id": f"d{place}", "system": system, "document": f"ab cd {place} ef. gh ab.", "summary": f"{text} {place}."}
+    for place in range(3)
+    for system, text in (("s", "ab cd"), ("t", "gh gh gh"))
+]
+
+
+class Entailed(Evaluator):
+    """The probability that the document entails the summary, and how near the two are."""
+
+    name: ClassVar[str] = "entailed"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "is it entailed"
+    aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
+    roles: ClassVar[tuple[str, ...]] = ("nli", "embed")
+    kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "embed": "embed"}
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        assert tools.nli is not None
+        assert tools.embed is not None
+        texts = (item.document.text, item.summary.text)
+        (found,) = await tools.nli.classify([texts])
+        one, two = await tools.embed.embed(texts)
+        near = f"{float(one @ two):.6f}, {await tools.nli.count(texts)} of {tools.nli.limit}"
+        return [
+            Pen(self, item, tools.signature, model=tools.nli.id).ok("faithfulness", value=found.entail, reason=near)
+        ]
+
+
+def models(folders: Path) -> dict[str, str]:
+    return {"nli": f"local/{folders / 'bert'}", "embed": f"local/{folders / 'encoder'}"}
+
+
+def values(folder: Path) -> list[str]:
+    return sorted(line for file in (folder / "judgments").glob("*.jsonl") for line in file.read_text().splitlines())
+
+
+def test_a_run_is_signed_by_the_weights_and_keeps_its_results(folders: Path, tmp_path: Path) -> None:
+    run = evaluate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
+    (judge,) = run.manifest.judges
+    assert run.manifest.counts == {"ok": 6}
+    assert f"nli:{judge.models['nli']}|embed:{judge.models['embed']}|" in judge.signature
+    assert judge.models["nli"].startswith("local/bert@")
+    assert "|t:0" not in judge.signature, "nothing is sampled"
+    assert str(folders) not in (tmp_path / "run" / "run.json").read_text()
+    used = run.manifest.local[judge.models["nli"]]
+    assert (used.asked, used.computed, used.truncated) == (6, 6, 0)
+    with ResultStore(tmp_path / "run" / RESULTS) as store:
+        # 6 pairs, 9 different texts counted (3 documents, 6 summaries), and the limit
+        assert store.counts()[judge.models["nli"]] == 6 + 9 + 1
+        assert store.counts()[judge.models["embed"]] == 9
+
+
+def test_a_run_is_replayed_without_the_model_and_gives_the_same_bytes(folders: Path, tmp_path: Path) -> None:
+    for name in ("bert", "encoder"):
+        shutil.copytree(folders / name, tmp_path / "m" / name)
+    bound = models(tmp_path / "m")
+    evaluate(ROWS, [Entailed()], models=bound, out=tmp_path / "run")
+    shutil.rmtree(tmp_path / "m")
+    with pytest.raises(UsageError, match="does not exist"):
+        evaluate(ROWS, [Entailed()], models=bound, out=tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+    evaluate(ROWS, [Entailed()], models=bound, out=tmp_path / "again", replay=tmp_path / "run")
+    assert values(tmp_path / "again") == values(tmp_path / "run")
+    evaluate(ROWS, [Entailed()], models=bound, out=tmp_path / "third", replay=tmp_path / "again")
+    assert values(tmp_path / "third") == values(tmp_path / "run")
+    other = [{**ROWS[0], "summary": "never seen"}]
+    with pytest.raises(ReplayMiss, match="holds no nli result"):
+        evaluate(other, [Entailed()], models=bound, out=tmp_path / "miss", replay=tmp_path / "run")
+
+
+def test_a_run_that_is_carried_on_computes_the_rest_only(folders: Path, tmp_path: Path) -> None:
+    evaluate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run", limit=1)
+    run = evaluate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
+    used = run.manifest.local[run.manifest.judges[0].models["nli"]]
+    assert (used.asked, used.computed) == (6, 6)
+
+
+def test_other_weights_are_another_judge(folders: Path, tmp_path: Path) -> None:
+    shutil.copytree(folders / "bert", tmp_path / "bert")
+    config = json.loads((tmp_path / "bert" / "config.json").read_text())
+    (tmp_path / "bert" / "config.json").write_text(json.dumps({**config, "note": "retrained"}))
+    bound = models(folders)
+    run = evaluate(ROWS, [Entailed()], models=bound, out=tmp_path / "run")
+    again = evaluate(ROWS, [Entailed()], models={**bound, "nli": str(tmp_path / "bert")}, out=tmp_path / "run")
+    assert len(run.manifest.judges) == 1
+    assert len({judge.signature for judge in again.manifest.judges}) == 2
+
+
+def test_a_dry_run_counts_each_pair_once_and_none_that_is_stored(folders: Path, tmp_path: Path) -> None:
+    (row,) = estimate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
+    assert row.calls == 0
+    assert sorted((row.local or {}).values()) == [6, 9]
+    evaluate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run", limit=1)
+    (row,) = estimate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
+    assert sorted((row.local or {}).values()) == [4, 6]
+    (row,) = estimate(ROWS, [Entailed()], models={**models(folders), "nli": "hf/nobody/has-this"})
+    assert (row.local or {})["hf/nobody/has-this"] == 6
+
+
+def test_a_role_without_a_model_says_how_to_bind_one(folders: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"-m nli=local/FOLDER or -m nli=hf/ORG/NAME@REVISION"):
+        evaluate(ROWS, [Entailed()], models={}, out=tmp_path / "run")
+    with pytest.raises(UsageError, match="takes a local model"):
+        evaluate(ROWS, [Entailed()], models={**models(folders), "nli": "openai/gpt-4o"}, out=tmp_path / "run")
+
+
+def test_what_was_cut_is_told(folders: Path, tmp_path: Path) -> None:
+    from summeter.cli.spending import run_lines
+
+    long = [{**ROWS[0], "document": "ab cd " * 60}]
+    run = evaluate(long, [Entailed()], models=models(folders), out=tmp_path / "run")
+    assert any("1 of them longer than it reads or writes" in line for line in run_lines(run))
