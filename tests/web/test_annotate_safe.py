@@ -207,6 +207,7 @@ def complete(page: Any) -> None:
 def test_the_browser_never_learns_what_is_expected(site: Any, visit: Any, kind: str) -> None:
     place = site(kind, attention={"rate": 0.4}, qualification={"questions": made.QUESTIONS})
     page = visit(place.link())
+    page.get_by_role("button", name="Send my answers").wait_for()
     for group in page.locator("fieldset").all():
         group.locator("label").last.click()
     asked = page.evaluate("fetch('/api/session').then((reply) => reply.text())")
