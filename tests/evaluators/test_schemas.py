@@ -33,7 +33,7 @@ ROWS = [
     },
 ]
 
-ASKING = [name for name in CATALOG if any(part.asks for part in build(name).parts())]
+ASKING = [name for name in CATALOG if any(set(part.asks) - set(part.kinds) for part in build(name).parts())]
 SET = [  # settings that send another form
     *(f"finesure.fact_check[strategy={one}]" for one in ("basic", "instruction", "categorization", "evidence")),
     "finesure.fact_check[taxonomy=unisumeval]", "finesure.key_facts[validators=2]", "geval[key_facts=document]",

@@ -50,7 +50,7 @@ def roles(spec: str) -> set[str]:
     return {role for part in build(spec).parts() for role in part.asks}
 
 
-NAMES = [name for name in CATALOG if any(part.roles for part in build(name).parts())]
+NAMES = [name for name in CATALOG if any(set(part.asks) - set(part.kinds) for part in build(name).parts())]
 SPECS = [spec for name in NAMES for spec in SETTINGS.get(name, (name,)) if roles(spec)]
 
 
