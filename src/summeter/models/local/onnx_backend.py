@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnxruntime
 
 from summeter.models.local.backends import Head
 from summeter.models.local.files import Located
@@ -39,6 +38,8 @@ def load(model: Located, runtime: Runtime, head: Head) -> Any:
 
 
 def _session(model: Located, runtime: Runtime) -> Any:
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     # Threads that spin while they wait take the processor from those that work.

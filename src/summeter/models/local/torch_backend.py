@@ -6,10 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-import transformers
-
 from summeter.models.base import Generation
 from summeter.models.local.backends import Head
 from summeter.models.local.files import Located
@@ -17,6 +13,8 @@ from summeter.models.local.runtime import Runtime
 from summeter.records import UsageError
 
 if TYPE_CHECKING:
+    import numpy as np
+    import torch
     from numpy.typing import NDArray
 
     Ids = NDArray[np.int64]
@@ -32,11 +30,16 @@ _UNUSED = ("pooler.",)
 
 def load(model: Located, runtime: Runtime, head: Head) -> Any:
     """The model with a head, ready to compute."""
+    import torch
+
     made = {"classifier": TorchClassifier, "encoder": TorchEncoder, "seq2seq": TorchSeq2Seq}[head]
     return made(_network(model, runtime, head), torch.device(runtime.device))
 
 
 def _network(model: Located, runtime: Runtime, head: Head) -> Any:
+    import torch
+    import transformers
+
     transformers.utils.logging.disable_progress_bar()
     level = transformers.utils.logging.get_verbosity()
     # What it would warn of (weights that are missing) is an error here.
@@ -64,12 +67,16 @@ def _network(model: Located, runtime: Runtime, head: Head) -> Any:
 def _quantised(network: Any) -> Any:
     import warnings
 
+    import torch
+
     if torch.backends.quantized.engine == "none":
         torch.backends.quantized.engine = torch.backends.quantized.supported_engines[-1]
     with warnings.catch_warnings():
         # torch announces another home for this; it works in every version that is allowed here.
         warnings.simplefilter("ignore")
-        return torch.ao.quantization.quantize_dynamic(network, {torch.nn.Linear}, dtype=torch.qint8)
+        # A scale for each row of the weights: one for all of them loses far more.
+        rows = torch.ao.quantization.per_channel_dynamic_qconfig
+        return torch.ao.quantization.quantize_dynamic(network, {torch.nn.Linear: rows}, dtype=torch.qint8)
 
 
 class _Torch:
@@ -82,6 +89,8 @@ class _Torch:
         self._segmented = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
 
     def _on(self, array: Ids) -> torch.Tensor:
+        import torch
+
         return torch.from_numpy(array).to(self._device)
 
     def _inputs(self, ids: Ids, mask: Ids, segments: Ids) -> dict[str, torch.Tensor]:
@@ -89,6 +98,8 @@ class _Torch:
         return {**given, "token_type_ids": self._on(segments)} if self._segmented else given
 
     def _pass(self, compute: Callable[[], Any]) -> Any:
+        import torch
+
         with self._lock, torch.inference_mode():
             try:
                 return compute()
@@ -133,6 +144,8 @@ class TorchSeq2Seq(_Torch):
 
     def log_likelihoods(self, ids: Ids, mask: Ids, targets: Ids, target_mask: Ids) -> Floats:
         """The mean log-probability of each target's tokens: shape (inputs,)."""
+
+        import torch
 
         def compute() -> torch.Tensor:
             goal, real = self._on(targets), self._on(target_mask)
