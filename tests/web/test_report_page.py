@@ -5,7 +5,6 @@ Needs a Chromium on the PATH and the playwright package; skipped, visibly, where
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,23 +19,10 @@ from summeter.report import html
 
 pytestmark = pytest.mark.web
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the playwright package, which is not here")
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip(f"needs a browser ({', '.join(BROWSERS)}), and none is on the PATH")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=found, args=list(ARGUMENTS))
-        yield opened
-        opened.close()
+def browser(chrome: Any) -> Any:
+    return chrome
 
 
 @pytest.fixture(scope="module")
