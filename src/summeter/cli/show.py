@@ -41,6 +41,8 @@ OTHERS = {
 EXTRAS = {
     "parquet": ("pyarrow", "reading Parquet"), "pandas": ("pandas", "data frames (.to_pandas())"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
+    "annotate": ("sqlalchemy", "annotation campaigns"),
+    "postgres": ("psycopg", "campaigns kept in PostgreSQL"),
     "local": ("onnxruntime", "local models from a model.onnx"), "torch": ("torch", "all other local models"),
 }  # fmt: skip
 
