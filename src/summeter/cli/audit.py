@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 
-ALL = "all that push up"
-
 
 @app.callback()
 def _root() -> None:
@@ -93,6 +91,8 @@ def injection(
 
 def _show(study: Study) -> None:
     """A block a judge and aspect: what turned something, the rest in one line."""
+    from summeter.audit.injection import ALL
+
     blocks = _blocks(study)
     known = {(judge, signature) for judge, signature, *_ in blocks}
     for (judge, signature, aspect, unit), rows in blocks.items():
@@ -116,6 +116,8 @@ def _blocks(study: Study) -> dict[tuple[str, str, str, str], list[Row]]:
 
 
 def _line(row: Row) -> str:
+    from summeter.audit.injection import ALL
+
     about = row.details
     name = f"{about['attack']} ({about['aim']})" if about["attack"] != ALL else ALL
     if row.value is None:

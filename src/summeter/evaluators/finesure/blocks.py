@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from summeter.models.prompts import Template
-from summeter.records import UsageError, digest
+from summeter.records import digest
 
 PACKAGE = "summeter.evaluators.finesure"
 
@@ -27,8 +27,6 @@ def lines(texts: Sequence[str]) -> list[str]:
 
 def template(name: str, override: Path | None) -> Template:
     """The template `name`, from the user's folder where it holds one."""
-    if override is not None and not override.is_dir():
-        raise UsageError(f"the prompt folder {override} does not exist (or is not a folder)")
     return Template.load(PACKAGE, name, override)
 
 

@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 from summeter.evaluators.base import Pen, Prepared, Tools
 from summeter.evaluators.geval.weights import weigh
 from summeter.evaluators.rating import reading
-from summeter.evaluators.rating.judge import AspectJudge, Verdict, load, texts, view
+from summeter.evaluators.rating.judge import AspectJudge, Verdict, texts, view
 from summeter.evaluators.replies import show
-from summeter.models.prompts import Prompt
+from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import Answer, Asked, BoundLLM
 from summeter.records import CapabilityError, Item, Judgment, ReplyError, Status
 
@@ -103,7 +103,9 @@ class ScoreForm(AspectJudge):
     def asking(self, item: Item, prepared: Mapping[str, Any]) -> Prompt:
         """The prompt with what was prepared."""
         filling = self.filling(prepared)
-        return load(self.package, self.template, self.prompts).fill(aspect=self.about, **filling, **texts(item))
+        return Template.load(self.package, self.template, self.prompts).fill(
+            aspect=self.about, **filling, **texts(item)
+        )
 
     def filling(self, prepared: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the template asks for besides aspect and texts. Default: nothing."""

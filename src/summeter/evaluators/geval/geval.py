@@ -19,7 +19,7 @@ from summeter.evaluators.finesure.blocks import fence_code, lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
 from summeter.evaluators.geval import steps as steps_
 from summeter.evaluators.geval.common import PACKAGE, ScoreForm
-from summeter.evaluators.rating.judge import load
+from summeter.models.prompts import Template
 from summeter.records import Document, digest
 
 TEMPLATE_OF_STEPS = "geval_steps"
@@ -76,7 +76,7 @@ class GEval(ScoreForm):
         """Of all templates that are used: the form's, that of the steps, and those that key facts are drawn with."""
         hashes = [super().prompt_hash]
         if self.given is None:
-            hashes.append(load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts).hash)
+            hashes.append(Template.load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts).hash)
         if self.key_facts != "none":
             hashes.append(str(self._extraction.traits()["prompt"]))
         return hashes[0] if len(hashes) == 1 else digest(hashes, 4)
@@ -99,7 +99,9 @@ class GEval(ScoreForm):
                 return facts
             data, calls = {"key_facts": facts.data["key_facts"], "origin": facts.data["origin"]}, facts.calls
         if self.given is None:
-            made = await steps_.written(tools.llm("judge"), load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts), self.about)
+            made = await steps_.written(
+                tools.llm("judge"), Template.load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts), self.about
+            )
             calls = (*calls, *made.calls)
             if made.status != "ok":
                 return Prepared(document_id=document.id, calls=calls, status=made.status, reason=made.reason)

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.finesure.blocks import lines
 from summeter.evaluators.geval.common import PACKAGE
-from summeter.evaluators.rating.judge import load, texts
+from summeter.evaluators.rating.judge import texts
 from summeter.evaluators.replies import choice, entries, read_reply, show
 from summeter.evaluators.windows import seen, shown
-from summeter.models.prompts import Prompt
+from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import Answer, Form
 from summeter.records import Item, Judgment, ReplyError
 
@@ -43,7 +43,7 @@ class GEvalPlusFaithfulness(Evaluator):
 
     def traits(self) -> Mapping[str, object]:
         """The prompt."""
-        return {"prompt": load(PACKAGE, TEMPLATE, self.prompts).hash}
+        return {"prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}
 
     def unfit(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""
@@ -86,7 +86,7 @@ class GEvalPlusFaithfulness(Evaluator):
 
     def prompt(self, item: Item) -> Prompt:
         """The document first, as for every judge."""
-        return load(PACKAGE, TEMPLATE, self.prompts).fill(sentences=lines(item.sentences), **texts(item))
+        return Template.load(PACKAGE, TEMPLATE, self.prompts).fill(sentences=lines(item.sentences), **texts(item))
 
     def form(self, item: Item) -> Form[tuple[int, ...]]:
         """The schema of a reply to this item, and the strict reader of one."""

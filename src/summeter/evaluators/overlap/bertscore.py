@@ -87,7 +87,7 @@ class BertScore(Evaluator):
             return [pen.failed(aspect, "skipped", why) for aspect in ASPECTS]
         layer = self._layer(encoder)
         base = baseline_of(encoder.id, layer, self.baseline) if self.rescale else None
-        counts = Frequencies.load(self.idf) if self.idf else None
+        counts = self._frequencies(tools)
         references = await self._references(item.document, tools)
         text = item.summary.text
         (candidate,) = await encoder.states([text.strip()], layer)
@@ -107,6 +107,13 @@ class BertScore(Evaluator):
             texts = [text.strip() for text in document.references if text.strip()]
             tools.scratch["references"] = await encoder.states(texts, self._layer(encoder)) if texts else []
         found: list[TokenStates] = tools.scratch["references"]
+        return found
+
+    def _frequencies(self, tools: Tools) -> Frequencies | None:
+        """Read once a document, and not for each of its summaries."""
+        if self.idf is not None and "idf" not in tools.scratch:
+            tools.scratch["idf"] = Frequencies.load(self.idf)
+        found: Frequencies | None = tools.scratch.get("idf")
         return found
 
 

@@ -14,7 +14,7 @@ from summeter.evaluators.finesure.blocks import fence_code
 from summeter.evaluators.windows import seen, shown
 from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import BoundLLM, Form
-from summeter.records import InputError, Item, Judgment, ReplyError, Summary, Unit, UsageError
+from summeter.records import InputError, Item, Judgment, ReplyError, Summary, Unit
 
 PACKAGE = "summeter.evaluators.rating"
 
@@ -94,7 +94,7 @@ class AspectJudge(Evaluator):
     @property
     def prompt_hash(self) -> str:
         """What stands in the signature for the prompt."""
-        return load(self.package, self.template, self.prompts).hash
+        return Template.load(self.package, self.template, self.prompts).hash
 
     def traits(self) -> Mapping[str, object]:
         """The aspect always; the wording of a user's own; the prompt; the scale."""
@@ -129,7 +129,7 @@ class AspectJudge(Evaluator):
     def prompt(self, item: Item) -> Prompt:
         """The document first, behind the same words for every judge: a provider's prefix cache can then serve it
         for all summaries of a document, all aspects and all judges."""
-        return load(self.package, self.template, self.prompts).fill(aspect=self.about, **texts(item))
+        return Template.load(self.package, self.template, self.prompts).fill(aspect=self.about, **texts(item))
 
     def form(self, item: Item) -> Form[Verdict]:
         """The schema of a reply to this item, and the strict reader of one."""
@@ -181,13 +181,6 @@ def view(item: Item, llm: BoundLLM, prompt: Callable[[Item], Prompt], reply: int
 
 def _parts(summary: Summary) -> tuple[str, ...]:
     return summary.sentence_texts or (summary.text,)
-
-
-def load(package: str, name: str, override: Path | None) -> Template:
-    """A template of a family, from the user's folder where that holds one of the name."""
-    if override is not None and not override.is_dir():
-        raise UsageError(f"the prompt folder {override} does not exist (or is not a folder)")
-    return Template.load(package, name, override)
 
 
 def sentence() -> dict[str, Any]:

@@ -16,9 +16,9 @@ from pydantic import Field, field_validator, model_validator
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.rating import reading
-from summeter.evaluators.rating.judge import PACKAGE, Verdict, load, sentence, texts, view
+from summeter.evaluators.rating.judge import PACKAGE, Verdict, sentence, texts, view
 from summeter.evaluators.replies import choice, read_reply, show, unwrap
-from summeter.models.prompts import Prompt
+from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import Answer, Form
 from summeter.records import Item, Judgment, ReplyError, Status, digest
 
@@ -104,7 +104,7 @@ class RatedTogether(Evaluator):
     def traits(self) -> Mapping[str, object]:
         """The aspects, since each is judged in the company of the others; their own wording; prompt and scale."""
         own = digest([one.hash for one in self.definitions], 6) if self.definitions else None
-        prompt = load(PACKAGE, TEMPLATE, self.prompts).hash
+        prompt = Template.load(PACKAGE, TEMPLATE, self.prompts).hash
         return {"aspects": self.rated, "def": own, "prompt": prompt, "scale": "1-5"}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -133,7 +133,7 @@ class RatedTogether(Evaluator):
 
     def prompt(self, item: Item) -> Prompt:
         """The document first, as for every rating judge."""
-        return load(PACKAGE, TEMPLATE, self.prompts).fill(aspects=self.about, **texts(item))
+        return Template.load(PACKAGE, TEMPLATE, self.prompts).fill(aspects=self.about, **texts(item))
 
     def form(self, item: Item) -> Form[Found]:
         """The schema of a reply, and the reader that wants every aspect of it."""

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
 from summeter.evaluators.rating import reading
-from summeter.evaluators.rating.judge import PACKAGE, Verdict, load, texts, view
+from summeter.evaluators.rating.judge import PACKAGE, Verdict, texts, view
 from summeter.evaluators.replies import choice, clean, show
-from summeter.models.prompts import Prompt
+from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import Form
 from summeter.records import Item, Judgment, ReplyError
 
@@ -64,7 +64,7 @@ class YesNo(Evaluator):
         """Whether it reasons, and the prompt."""
         return {
             "variant": "cot" if self.cot else "zero-shot",
-            "prompt": load(PACKAGE, self.template, self.prompts).hash,
+            "prompt": Template.load(PACKAGE, self.template, self.prompts).hash,
         }
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -95,7 +95,7 @@ class YesNo(Evaluator):
 
     def prompt(self, item: Item) -> Prompt:
         """The document first, as for every rating judge."""
-        return load(PACKAGE, self.template, self.prompts).fill(**texts(item))
+        return Template.load(PACKAGE, self.template, self.prompts).fill(**texts(item))
 
     def form(self, item: Item) -> Form[Verdict]:
         """The schema of a reply, and the strict reader of one."""
