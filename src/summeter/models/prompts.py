@@ -40,7 +40,7 @@ class Template:
         if override is None:
             return _shipped(package, name)
         if not override.is_dir():
-            raise UsageError(f"{override}: there is no such folder of prompt templates")
+            raise UsageError(f"the prompt folder {override} does not exist (no such folder, or it is a file)")
         file = override / f"{name}.txt"
         if not file.is_file():
             return _shipped(package, name)
