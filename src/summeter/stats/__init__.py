@@ -44,6 +44,7 @@ from .resample import Comparison, Interval, Method, bootstrap, bootstrap_mean, p
 from .spans import Overlap, mean_span_f1, overlap, span_f1
 from .strengths import BradleyTerry, Games, Strength, bradley_terry, games_from_scores, win_probability
 from .thresholds import (
+    Candidates,
     GroupedAccuracy,
     Spread,
     Threshold,
@@ -59,6 +60,7 @@ __all__ = [
     "Agreement",
     "Bin",
     "BradleyTerry",
+    "Candidates",
     "Classification",
     "Coefficient",
     "Comparison",

@@ -1,10 +1,12 @@
 """Thresholds that turn scores into decisions, tuned only on data set apart (AggreFact's percentile protocol).
 
 Candidates are the percentiles 0, 0.2, ..., 99.8 of the development scores; the last one with the best balanced
-accuracy is kept; a score *above* the threshold is decided 1 (Tang et al., 2023; FENICE's ``eval/aggrefact.py``).
+accuracy is kept; a score *above* the threshold is decided 1 (Laban et al., 2022, whose code Tang et al., 2023, and
+FENICE's ``aggrefact.py`` took over). ``Candidates`` names the other ways.
 """
 
 from collections.abc import Hashable
+from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +15,25 @@ from .base import Floats, Ints, Labels, Seed, Status, Values, as_pairs, complete
 from .classify import NO_NEGATIVES, NO_POSITIVES, classify, decide
 
 
+class Candidates(StrEnum):
+    """Which thresholds are tried, and what is the best of them; of equals always the last, which is the highest.
+
+    ``percentiles``: 0, 0.2, ..., 99.8, equal accuracies compared as fractions, both classes needed. ``released``: the
+    same percentiles as the released code steps and compares them, in floating point, and where the development data
+    have one class only its recall is what is maximised, as scikit-learn's balanced accuracy then is. ``scores``: every
+    score observed, so that no threshold at all does better; it moves along under any increasing transformation.
+    """
+
+    PERCENTILES = "percentiles"
+    RELEASED = "released"
+    SCORES = "scores"
+
+
 class Threshold(NamedTuple):
-    """A tuned threshold and the balanced accuracy it reached on the development data."""
+    """A tuned threshold and the balanced accuracy it reached on the development data.
+
+    With ``Candidates.RELEASED`` and one class, that is its recall, and ``reason`` says so beside the status ``ok``.
+    """
 
     threshold: float | None
     balanced_accuracy: float | None
@@ -45,28 +64,49 @@ class Spread(NamedTuple):
     seed: int | None
 
 
-def tune_threshold(labels: Values, scores: Values) -> Threshold:
-    """Return the threshold of the percentile protocol; undefined when a class is absent.
+def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.PERCENTILES) -> Threshold:
+    """Return the best threshold among the candidates; undefined when a class is absent (save with ``released``).
 
     >>> got = tune_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
     >>> round(got.threshold, 4), got.balanced_accuracy
     (0.7988, 1.0)
+    >>> tune_threshold([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9], "scores").threshold
+    0.2
     """
+    how = Candidates(candidates)
     gold, column, missing = as_pairs(labels, scores)
     if not np.isin(gold, (0.0, 1.0)).all():
         raise ValueError("labels must be 0 or 1 (None for missing)")
     n = len(gold)
     shell = Threshold(None, None, n, missing, Status.UNDEFINED, None)
-    if n == 0 or not gold.any():
-        return shell._replace(reason="no complete pairs" if n == 0 else NO_POSITIVES)
-    if gold.all():
-        return shell._replace(reason=NO_NEGATIVES)
-    candidates = np.percentile(column, np.arange(0, 500) / 5)
-    right, whole = _right_at(gold, column, candidates)
-    best = len(right) - 1 - int(np.argmax(right[::-1]))
+    if n == 0:
+        return shell._replace(reason="no complete pairs")
+    lacking = NO_POSITIVES if not gold.any() else NO_NEGATIVES if gold.all() else None
+    if how is Candidates.RELEASED:
+        # Not arange(500) / 5: it differs in the last bits, and so may the percentile that falls on a score.
+        tried = np.percentile(column, np.arange(0, 100, 0.2))
+        return _last_best(shell, tried, _rounded_accuracy(gold, column, tried), lacking and f"{lacking}: its recall")
+    if lacking is not None:
+        return shell._replace(reason=lacking)
+    tried = np.unique(column) if how is Candidates.SCORES else np.percentile(column, np.arange(0, 500) / 5)
+    right, whole = _right_at(gold, column, tried)
+    return _last_best(shell, tried, right, None, whole)
+
+
+def _last_best(shell: Threshold, tried: Floats, values: Floats | Ints, note: str | None, whole: int = 1) -> Threshold:
+    best = len(values) - 1 - int(np.argmax(values[::-1]))
     return shell._replace(
-        threshold=float(candidates[best]), balanced_accuracy=int(right[best]) / whole, status=Status.OK
+        threshold=float(tried[best]), balanced_accuracy=float(values[best] / whole), status=Status.OK, reason=note
     )  # fmt: skip
+
+
+def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Floats:
+    """Balanced accuracy above each threshold as scikit-learn rounds it: the mean recall of the classes present."""
+    negatives, positives = np.sort(scores[gold == 0]), np.sort(scores[gold == 1])
+    rejected = np.searchsorted(negatives, thresholds, side="right")
+    found = len(positives) - np.searchsorted(positives, thresholds, side="right")
+    recalls = [part / len(of) for part, of in ((rejected, negatives), (found, positives)) if len(of)]
+    return np.asarray(sum(recalls[1:], recalls[0]) / len(recalls), dtype=np.float64)
 
 
 def tune_thresholds(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, Threshold]:
