@@ -84,11 +84,14 @@ Behaviour = Callable[[Call], Reply]
 
 
 class StubServer:
-    """Runs while the context is open. `calls` is what arrived, `url` the base URL, `most` the most calls at once."""
+    """Runs while the context is open. `calls` is what was posted, `url` the base URL, `most` the most calls at once;
+    `gets` is what GETs find, by path, and `got` the paths (with queries) of those that came."""
 
     def __init__(self, behave: Behaviour) -> None:
         self.behave = behave
         self.calls: list[Call] = []
+        self.gets: dict[str, Any] = {}
+        self.got: list[str] = []
         self.now = self.most = 0
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -115,6 +118,7 @@ class StubServer:
     async def _serve(self) -> None:
         app = web.Application(client_max_size=1 << 26)
         app.router.add_post("/{path:.*}", self._answer)
+        app.router.add_get("/{path:.*}", self._find)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
@@ -124,6 +128,11 @@ class StubServer:
         self._ready.set()
         await self._stop.wait()
         await runner.cleanup()
+
+    async def _find(self, request: web.Request) -> web.Response:
+        self.got.append(request.raw_path)
+        found = self.gets.get(request.path)
+        return web.json_response(found, status=404 if found is None else 200)
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.now += 1

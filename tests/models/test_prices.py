@@ -45,7 +45,7 @@ def test_an_unknown_model_has_no_price_and_is_never_free(model: str) -> None:
     assert prices().why(model) == f"no price for {model}; add it with --prices FILE"
 
 
-@pytest.mark.parametrize("provider", ["ollama", "vllm", "llamacpp", "scripted"])
+@pytest.mark.parametrize("provider", ["ollama", "vllm", "llamacpp", "lmstudio", "scripted"])
 def test_what_one_runs_oneself_is_free_by_declaration(provider: str) -> None:
     price = prices().of(f"{provider}/any")
     assert price is not None

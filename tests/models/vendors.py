@@ -179,6 +179,7 @@ VENDORS: dict[str, Vendor] = {
     "ollama": _openai("ollama/tiny", "OLLAMA_API_KEY"),
     "vllm": _openai("vllm/tiny", "VLLM_API_KEY"),
     "llamacpp": _openai("llamacpp/tiny", "LLAMACPP_API_KEY"),
+    "lmstudio": _openai("lmstudio/tiny", "LMSTUDIO_API_KEY"),
     "openai-api": _openai("openai-api/stub/tiny", "STUB_API_KEY"),
     "mistral": _openai("mistral/small", "MISTRAL_API_KEY", seed=lambda body: body["random_seed"]),
     "azure": _openai(

@@ -31,6 +31,7 @@ ALIASES = {"GOOGLE_API_KEY": "GEMINI_API_KEY"}
 PLACES = {
     "ollama": ("OLLAMA_BASE_URL", "http://localhost:11434/v1"), "vllm": ("VLLM_BASE_URL", "http://localhost:8000/v1"),
     "llamacpp": ("LLAMACPP_BASE_URL", "http://localhost:8080/v1"),
+    "lmstudio": ("LMSTUDIO_BASE_URL", "http://localhost:1234/v1"),
 }  # fmt: skip
 """Provider of a local server -> what says where it is, and where it is looked for otherwise."""
 

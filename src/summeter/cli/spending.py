@@ -40,8 +40,21 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
             f"  together: {sum(row.calls for row in asking)} calls, about {tokens_in:,} tokens in and"
             f" {tokens_out:,} out; {money(cost, why)}"
         )
+    for model, found in {model: one for row in rows for model, one in (row.reads or {}).items()}.items():
+        yield f"  {reading(model, found['tokens'], found['said'])}"
     if shared := sum(row.tokens_shared for row in rows):
         yield f"  {shared:,} of the tokens in repeat the beginning of an earlier prompt, which providers may cache"
+
+
+def reading(model: str, tokens: int | None, said: str) -> str:
+    """How much a model reads, in words.
+
+    >>> reading("vllm/m", 8192, "the server at http://host/v1"), reading("vllm/m", None, "it is down")[:32]
+    ('vllm/m reads 8,192 tokens, says the server at http://host/v1', 'how much vllm/m reads is unknown')
+    """
+    if tokens is not None:
+        return f"{model} reads {tokens:,} tokens, says {said}"
+    return f"how much {model} reads is unknown ({said}); --context TOKENS says it, so that long documents are windowed"
 
 
 def _wanted(row: Estimate) -> str:
@@ -62,6 +75,9 @@ def run_lines(run: Run) -> Iterator[str]:
         yield f"{model}: {_taken(usage)}{prices}{batched}{tries}"
     for model, went in manifest.local.items():
         yield f"{model}: {_computed(went)}"
+    for model, found in manifest.contexts.items():
+        if found.tokens is None and model in manifest.usage:
+            yield f"note: {reading(model, None, found.said)}"
     names = _names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
         used = manifest.judge_usage.get(judge.signature)

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from summeter._version import __version__
+from summeter.engine.contexts import contexts
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.networks import Looking, copy_results, find, with_usage
 from summeter.engine.options import OptionArgs, Options
@@ -35,7 +37,7 @@ from summeter.store.batches import BATCHES, BatchLog
 from summeter.store.calls import CallStore
 from summeter.store.dataset import Dataset, load, save
 from summeter.store.journal import Journal
-from summeter.store.manifest import DataEntry, Manifest, RunStatus
+from summeter.store.manifest import DataEntry, Manifest, ModelContext, RunStatus
 from summeter.store.results import RESULTS, ResultStore
 from summeter.store.run import CALLS, MANIFEST, counts, read_manifest
 from summeter.store.views import write_views
@@ -91,6 +93,8 @@ async def evaluate_async(
     if replay is None:
         await _bind(plan, None, money, replay=False).close()  # a missing key is told of before anything is written
     _check_folders(folder, replay)
+    source = None if replay is None else Path(replay)
+    plan = plan._replace(contexts=await contexts(plan.models, plan.options, folder, replay=source))
     with Journal(folder) as journal:
         started = _open(folder, plan, replay)
         journal.recover(started.judges)
@@ -122,13 +126,24 @@ async def evaluate_async(
 
 
 class Planned(NamedTuple):
-    """A run before it starts: the data, the jobs, the LLMs and the local models by role, the options."""
+    """A run before it starts: the data, the jobs, the LLMs and the local models by role, the options; by model string,
+    how much those LLMs read whose context was not told."""
 
     data: Dataset
     jobs: list[Job]
     models: dict[str, str]
     options: Options
     networks: dict[str, Network]
+    contexts: Mapping[str, ModelContext] = MappingProxyType({})
+
+    def asking(self, role: str) -> Settings:
+        """How the model in a role is asked."""
+        found, options = self.contexts.get(self.models.get(role, "")), self.options
+        told = options.context_of(role)
+        return Settings(
+            options.temperature, options.max_reply, options.seed, on_overflow=options.on_overflow,
+            context=found.tokens if told is None and found is not None else told,
+        )  # fmt: skip
 
 
 def make_plan(
@@ -172,7 +187,7 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
     entry = data_entry(plan.data)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    chosen = plan.options.model_dump(mode="json")
+    chosen, read = plan.options.model_dump(mode="json"), dict(plan.contexts)
     entries = {job.signature: job.entry for job in plan.jobs}
     if (folder / MANIFEST).exists():
         old = read_manifest(folder)
@@ -183,7 +198,7 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
             )
         entries = {judge.signature: judge for judge in old.judges} | entries
         update = {"judges": tuple(entries.values()), "options": chosen, "status": "running", "updated": now,
-                  "summeter": __version__, "stopped": None}  # fmt: skip
+                  "summeter": __version__, "stopped": None, "contexts": dict(old.contexts) | read}  # fmt: skip
         return old.model_copy(update=update)
     for left in folder.glob(".data.*"):
         shutil.rmtree(left)
@@ -191,6 +206,7 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
     return Manifest(
         schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
         data=entry, judges=tuple(entries.values()), options=chosen, replayed_from=str(replay) if replay else None,
+        contexts=read,
     )  # fmt: skip
 
 
@@ -270,14 +286,6 @@ class _Session:
             )
 
 
-def asking(options: Options, role: str) -> Settings:
-    """How the model in a role is asked."""
-    return Settings(
-        options.temperature, options.max_reply, options.seed, context=options.context_of(role),
-        on_overflow=options.on_overflow,
-    )  # fmt: skip
-
-
 def _bind(
     plan: Planned, store: CallStore | None, money: Spending, *, replay: bool, log: BatchLog | None = None,
     tell: Callable[[str], None] = lambda _: None,
@@ -288,9 +296,10 @@ def _bind(
         base_url=options.base_url, timeout=options.timeout,
         max_connections=options.concurrency, retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm,
         budget=money.budget, prices=money.prices, batch=options.batch, batches=log, tell=tell,
+        contexts={model: found.tokens for model, found in plan.contexts.items() if found.tokens is not None},
     )  # fmt: skip
     bound = bind(plan.models, store, calls)
-    asked = {role: BoundLLM(one.llm, asking(options, role)) for role, one in bound.llms.items()}
+    asked = {role: BoundLLM(one.llm, plan.asking(role)) for role, one in bound.llms.items()}
     return bound._replace(llms=asked)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
-from summeter.engine.api import Data, Planned, asking, make_plan, toolbox
+from summeter.engine.api import Data, Planned, make_plan, toolbox
+from summeter.engine.contexts import contexts
 from summeter.engine.dry import Seen, dry
 from summeter.engine.dry_networks import counting, dry_network
 from summeter.engine.executor import LocalExecutor
@@ -34,6 +35,7 @@ class Estimate(NamedTuple):
     part of `tokens_in` which begins a prompt as an earlier one began, so that a provider's cache may serve it for
     less. `cost` is in US dollars with nothing from a cache, in `batch`es at their lower price; None where a price is
     unknown, and `reason` says which. `local` is how many inputs would go through each local model, by its id.
+    `reads` is what is known, by model string, of how much the models read whose context was not told.
     """
 
     judge: str
@@ -48,13 +50,15 @@ class Estimate(NamedTuple):
     reason: str | None = None
     batch: bool = False
     local: dict[str, int] | None = None
+    reads: dict[str, dict[str, Any]] | None = None
 
 
 def estimate(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, **options: Unpack[OptionArgs],
 ) -> list[Estimate]:  # fmt: skip
-    """What `evaluate` with the same arguments would still have to do; sends nothing and writes nothing.
+    """What `evaluate` with the same arguments would still have to do; sends nothing of the data and writes nothing.
+    Servers are asked how much their models read, where that was not told.
 
     Tokens are those of `summeter.models.tokens`; replies are assumed as long as an example of their schema. A call
     that several evaluators share counts with the first, one that is stored already with none.
@@ -63,6 +67,7 @@ def estimate(
     plan = make_plan(data, evaluators, models, Options(**options), fetch=False)
     table = prices(plan.options.prices)
     folder = None if out is None or not (Path(out) / MANIFEST).exists() else Path(out)
+    plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, folder, load=False)))
     done = frozenset(_done(folder)) if folder is not None else frozenset()
     stored = folder is not None and (folder / CALLS).is_file()
     kept = folder is not None and bool(plan.networks) and (folder / RESULTS).is_file()
@@ -93,10 +98,7 @@ async def _estimate(plan: Planned, job: Job, known: _Known, table: Prices) -> Es
     local: Counter[str] = Counter()
     todo = list(units(plan.data, [job], known.done, plan.options.limit))
     if job.evaluator.asks:
-        llms = {
-            role: dry(model, tallies[model], known.seen, asking(plan.options, role))
-            for role, model in llm_roles.items()
-        }
+        llms = {role: dry(model, tallies[model], known.seen, plan.asking(role)) for role, model in llm_roles.items()}
         networks = {
             role: dry_network(one.kind, one.id, counting(one.id, local, known.inputs, known.results))
             for role, one in plan.networks.items() if role in job.entry.models
@@ -117,6 +119,7 @@ async def _estimate(plan: Planned, job: Job, known: _Known, table: Prices) -> Es
         unit="pair" if job.evaluator.pairs else "summary", tokens_shared=tally["tokens_shared"],
         cost=None if why else round(sum(costs), 6), reason=why,
         batch=plan.options.batch, local=dict(local) or None,
+        reads={model: plan.contexts[model].model_dump() for model in tallies if model in plan.contexts} or None,
     )  # fmt: skip
 
 

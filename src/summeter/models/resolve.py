@@ -22,6 +22,7 @@ from summeter.models.layers.limit import Gate, Limit, Limits
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.replay import Replay
 from summeter.models.layers.retry import Retry, RetryPolicy
+from summeter.models.layers.whole import CUTTING, Whole
 from summeter.models.prices import Price, Prices
 from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
 from summeter.models.structured import BoundLLM, Settings
@@ -40,6 +41,7 @@ PROVIDERS: dict[str, str] = {
     "ollama": "summeter.models.providers.openai_compatible:ollama",
     "vllm": "summeter.models.providers.openai_compatible:vllm",
     "llamacpp": "summeter.models.providers.openai_compatible:llamacpp",
+    "lmstudio": "summeter.models.providers.openai_compatible:lmstudio",
     "openai-api": "summeter.models.providers.openai_compatible:openai_api",
     "scripted": "summeter.models.providers.scripted:scripted",
 }
@@ -158,8 +160,8 @@ class CallSettings:
     """How a run talks to its models: `settings` say what is asked, the rest how it is sent.
 
     `requests` and `tokens` are limits a minute for each endpoint; `budget` is what all models may spend together,
-    at the prices of `prices`. With `batch` everything goes through the vendors' batch APIs; `batches` is the run's log
-    of them, and `tell` is told how they stand.
+    at the prices of `prices`. `contexts` is how much models read, as their servers said. With `batch` everything
+    goes through the vendors' batch APIs; `batches` is the run's log of them, and `tell` is told how they stand.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -172,6 +174,7 @@ class CallSettings:
     tokens: float | None = None
     budget: Budget | None = None
     prices: Prices | None = None
+    contexts: Mapping[str, int] = field(default_factory=dict)
     batch: bool = False
     batches: BatchLog | None = None
     tell: Callable[[str], None] = lambda _: None
@@ -185,7 +188,8 @@ class CallSettings:
 def _sent(llm: LLM, calls: CallSettings) -> LLM:
     """The model as the run reaches it: in batches or one by one. UsageError for a model that has no batches."""
     if not calls.batch:
-        return Guard(llm, calls.batches) if calls.batches is not None and calls.batches.of(llm.id) else llm
+        sent = Whole(llm, calls.contexts.get(llm.id)) if llm.id.partition("/")[0] in CUTTING else llm
+        return Guard(sent, calls.batches) if calls.batches is not None and calls.batches.of(llm.id) else sent
     api = llm.batches() if isinstance(llm, Batching) else None
     if api is None:
         raise UsageError(

@@ -96,6 +96,14 @@ class LocalTaken(Record):
     padding: int = 0
 
 
+class ModelContext(Record):
+    """How many tokens a model reads and writes together, as it was asked of its server, and who `said` so; None, and
+    why, where nobody did."""
+
+    tokens: int | None = None
+    said: str = ""
+
+
 class JudgeUsage(Taken):
     """What the calls behind one judge's verdicts took; a call behind those of several counts with each. `items` are the
     summaries (or pairs) it judged."""
@@ -105,8 +113,8 @@ class JudgeUsage(Taken):
 
 class Manifest(Record):
     """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...); `usage` is by model
-    string, `judge_usage` by signature, `local` by the ids of local models; `stopped` says why an interrupted run ended,
-    where it was not the user."""
+    string, `judge_usage` by signature, `local` by the ids of local models, `contexts` (where they were not told) by
+    model string; `stopped` says why an interrupted run ended, where it was not the user."""
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -123,4 +131,5 @@ class Manifest(Record):
     usage: dict[str, ModelUsage] = Field(default_factory=dict)
     judge_usage: dict[str, JudgeUsage] = Field(default_factory=dict)
     local: dict[str, LocalTaken] = Field(default_factory=dict)
+    contexts: dict[str, ModelContext] = Field(default_factory=dict)
     stopped: str | None = None

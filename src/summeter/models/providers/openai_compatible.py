@@ -34,7 +34,7 @@ _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNO
 class Dialect:
     """What an OpenAI-compatible server calls things: the limit on new tokens, the seed, the header of the key
     (None: `Authorization: Bearer`); `extra` goes into every body; `marks`: documents are marked for the prefix cache,
-    as Anthropic has it; `batches`: there is a Batch API."""
+    as Anthropic has it; `batches`: there is a Batch API; `reads`: how the server is asked how much it reads."""
 
     length: str = "max_tokens"
     seed: str = "seed"
@@ -42,6 +42,7 @@ class Dialect:
     extra: Mapping[str, Any] = field(default_factory=dict)
     marks: bool = False
     batches: bool = False
+    reads: str | None = None
 
 
 class OpenAICompatible(HttpLLM):
@@ -65,6 +66,17 @@ class OpenAICompatible(HttpLLM):
         from summeter.models.providers.openai_batches import OpenAIBatches
 
         return OpenAIBatches(self) if self._dialect.batches else None
+
+    def asks(self) -> str | None:
+        """How the server is asked how much it reads (see `reads`)."""
+        return self._dialect.reads
+
+    async def reads(self, *, load: bool) -> int | None:
+        """Tokens of prompt and reply together, as the server has it; None where it does not say."""
+        from summeter.models.providers.reads import READERS, Place
+
+        way = self._dialect.reads
+        return None if way is None else await READERS[way](Place(self, self._endpoint.base_url, self._name, load))
 
     def _headers(self) -> dict[str, str]:
         header, key = self._dialect.key_header, self._endpoint.key
@@ -214,25 +226,31 @@ def openai_api(name: str, options: Options) -> OpenAICompatible:
     if not slash or not model or not prefix:
         raise UsageError(f"model 'openai-api/{name}' is not openai-api/NAME/MODEL (NAME is a name you give the server)")
     endpoint = find(named(prefix), options)
-    return OpenAICompatible(f"openai-api/{name}", model, endpoint, options, Dialect(batches=True))
+    return OpenAICompatible(f"openai-api/{name}", model, endpoint, options, Dialect(batches=True, reads="listed"))
 
 
 def ollama(name: str, options: Options) -> OpenAICompatible:
     """`ollama/MODEL`: OLLAMA_BASE_URL, else this machine's port 11434."""
     found = find(named("OLLAMA"), options, "http://localhost:11434/v1")
-    return OpenAICompatible(f"ollama/{name}", name, found, options)
+    return OpenAICompatible(f"ollama/{name}", name, found, options, Dialect(reads="ollama"))
 
 
 def vllm(name: str, options: Options) -> OpenAICompatible:
     """`vllm/MODEL`: VLLM_BASE_URL, else this machine's port 8000."""
     found = find(named("VLLM"), options, "http://localhost:8000/v1")
-    return OpenAICompatible(f"vllm/{name}", name, found, options)
+    return OpenAICompatible(f"vllm/{name}", name, found, options, Dialect(reads="listed"))
+
+
+def lmstudio(name: str, options: Options) -> OpenAICompatible:
+    """`lmstudio/MODEL`: LMSTUDIO_BASE_URL, else this machine's port 1234."""
+    found = find(named("LMSTUDIO"), options, "http://localhost:1234/v1")
+    return OpenAICompatible(f"lmstudio/{name}", name, found, options, Dialect(reads="lmstudio"))
 
 
 def llamacpp(name: str, options: Options) -> OpenAICompatible:
     """`llamacpp/NAME`: LLAMACPP_BASE_URL, else this machine's port 8080. The server has one model, whatever NAME is."""
     found = find(named("LLAMACPP"), options, "http://localhost:8080/v1")
-    return OpenAICompatible(f"llamacpp/{name}", name, found, options)
+    return OpenAICompatible(f"llamacpp/{name}", name, found, options, Dialect(reads="llamacpp"))
 
 
 def openrouter(name: str, options: Options) -> OpenAICompatible:
@@ -240,14 +258,16 @@ def openrouter(name: str, options: Options) -> OpenAICompatible:
     the others would leave out the schema, the seed or the log-probabilities without a word."""
     found = find(named("OPENROUTER"), options, "https://openrouter.ai/api/v1")
     # The other vendors' models behind it find shared prefixes themselves.
-    dialect = Dialect(extra={"provider": {"require_parameters": True}}, marks=name.startswith("anthropic/"))
+    dialect = Dialect(
+        extra={"provider": {"require_parameters": True}}, marks=name.startswith("anthropic/"), reads="listed"
+    )  # fmt: skip
     return OpenAICompatible(f"openrouter/{name}", name, found, options, dialect)
 
 
 def mistral(name: str, options: Options) -> OpenAICompatible:
     """`mistral/MODEL`: MISTRAL_API_KEY, MISTRAL_BASE_URL."""
     found = find(named("MISTRAL"), options, "https://api.mistral.ai/v1")
-    return OpenAICompatible(f"mistral/{name}", name, found, options, Dialect(seed="random_seed"))
+    return OpenAICompatible(f"mistral/{name}", name, found, options, Dialect(seed="random_seed", reads="listed"))
 
 
 class Azure(OpenAICompatible):

@@ -1,0 +1,112 @@
+"""How much a model reads, asked of its server: documents are shown accordingly, the run keeps the number, and neither a
+replay nor a run that is carried on asks other questions than the run before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.llm import answer
+from engine.test_run import files
+from models.server import Call, Reply, StubServer, ok
+
+from summeter.cli.spending import dry_lines, run_lines
+from summeter.engine.api import evaluate
+from summeter.engine.estimate import estimate
+from summeter.engine.runs import Run
+
+# About 4,600 tokens, of which a judge that reads 2,000 is shown windows.
+BOOK = " ".join(f"On day {day} the council of the valley met in the old hall and spoke." for day in range(300))
+ROWS = [{"doc_id": "book", "system": "s", "document": BOOK, "summary": "The council met. It rained."}]
+MODEL = "openai-api/stub/m"
+
+
+def judge(call: Call) -> Reply:
+    return ok(answer(call.prompt))
+
+
+@pytest.fixture(autouse=True)
+def _place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+def says(server: StubServer, tokens: int | None) -> None:
+    server.gets = {"/v1/models": {"data": [{"id": "m", "max_model_len": tokens}]}}
+
+
+def run(server: StubServer, out: Path, **options: Any) -> Run:
+    return evaluate(ROWS, ["finesure.fact_check"], models=MODEL, out=out, base_url=server.url, **options)
+
+
+def test_a_server_is_asked_once_and_its_documents_are_windowed(tmp_path: Path) -> None:
+    with StubServer(judge) as server:
+        says(server, 2000)
+        made = run(server, tmp_path / "run")
+        assert server.got == ["/v1/models"]
+        assert len(server.calls) > 2
+        assert max(len(call.prompt) for call in server.calls) < 2000 * 4.5
+        found = made.manifest.contexts[MODEL]
+        assert (found.tokens, found.said) == (2000, f"the server at {server.url}")
+        # Nobody told it, so it stands in no signature: who sends documents that fit finds the calls made before.
+        assert "ctx:" not in made.manifest.judges[0].signature
+
+
+def test_a_replay_goes_by_the_number_of_the_run_and_asks_nobody(tmp_path: Path) -> None:
+    with StubServer(judge) as server:
+        says(server, 2000)
+        first = run(server, tmp_path / "run")
+        says(server, 100_000)
+        server.got.clear()
+        server.calls.clear()
+        again = run(server, tmp_path / "again", replay=tmp_path / "run")
+        assert not server.got
+        assert not server.calls
+    assert files(again.folder) == files(first.folder)
+    assert again.manifest.contexts == first.manifest.contexts
+
+
+def test_a_run_carried_on_goes_by_its_first_number_unless_the_server_reads_less(tmp_path: Path) -> None:
+    with StubServer(judge) as server:
+        says(server, 2000)
+        run(server, tmp_path / "run")
+        says(server, 4000)
+        assert run(server, tmp_path / "run").manifest.contexts[MODEL].tokens == 2000
+        says(server, None)
+        assert run(server, tmp_path / "run").manifest.contexts[MODEL].tokens == 2000
+        says(server, 1500)
+        found = run(server, tmp_path / "run").manifest.contexts[MODEL]
+        assert found.tokens == 1500
+        assert "it was 2,000 in an earlier session" in found.said
+
+
+def test_a_context_that_is_told_is_asked_of_nobody(tmp_path: Path) -> None:
+    with StubServer(judge) as server:
+        says(server, 2000)
+        made = run(server, tmp_path / "run", context=50_000)
+        assert not server.got
+        assert len(server.calls) == 1
+        assert not made.manifest.contexts
+
+
+def test_a_server_that_says_nothing_is_a_note_and_no_error(tmp_path: Path) -> None:
+    with StubServer(judge) as server:
+        made = run(server, tmp_path / "run")
+        assert made.manifest.status == "complete"
+        assert len(server.calls) == 1
+        (note,) = [line for line in run_lines(made) if line.startswith("note:")]
+        assert note.startswith(f"note: how much {MODEL} reads is unknown ({server.url} answered 404 to /v1/models)")
+
+
+def test_a_dry_run_asks_and_shows_it(tmp_path: Path) -> None:
+    with StubServer(judge) as server:
+        says(server, 2000)
+        rows = estimate(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
+        assert not server.calls
+        assert rows[0].calls > 2
+        assert f"  {MODEL} reads 2,000 tokens, says the server at {server.url}" in list(dry_lines(rows))
+        made = run(server, tmp_path / "run")
+        assert len(server.calls) <= rows[0].calls
+        assert made.manifest.status == "complete"
+    down = estimate(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
+    assert any(f"how much {MODEL} reads is unknown" in line for line in dry_lines(down))

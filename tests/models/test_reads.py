@@ -1,0 +1,219 @@
+"""How much a model reads: asked of each kind of server in its own way, never a reason to fail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from models.server import Call, Reply, StubServer, fail, json_reply, ok
+
+from summeter.models.base import Message, Request
+from summeter.models.layers.whole import was_cut
+from summeter.models.reads import Asking, Reads, reads
+from summeter.models.resolve import CallSettings, bind
+from summeter.records import ContextError
+from summeter.store.calls import CallStore
+
+KEYS = {"OPENROUTER_API_KEY": "k" * 12, "MISTRAL_API_KEY": "k" * 12, "STUB_BASE_URL": ""}
+
+
+def ask(server: StubServer, model: str, *, load: bool = True) -> Reads:
+    how = Asking(base_url=server.url, load=load, timeout=10, environ=KEYS)
+    return asyncio.run(reads([model], how))[model]
+
+
+def listing(*entries: dict[str, Any]) -> dict[str, Any]:
+    return {"object": "list", "data": list(entries)}
+
+
+LISTS = [
+    ("vllm/lab/big", listing({"id": "lab/big", "max_model_len": 8192}, {"id": "other", "max_model_len": 1}), 8192),
+    # An adapter reads what its base does.
+    ("vllm/mine", listing({"id": "b", "max_model_len": 4096}, {"id": "mine", "parent": "b"}), 4096),
+    ("openrouter/a/b", listing({"id": "a/b", "context_length": 4096, "top_provider": {"context_length": 2048}}), 2048),
+    ("openrouter/a/b:nitro", listing({"id": "a/b", "context_length": 65536, "top_provider": {}}, {"id": "c"}), 65536),
+    ("mistral/strange", listing({"id": "strange", "max_context_length": 32768}), 32768),
+    ("openai-api/stub/m", listing({"id": "m", "context_window": 16384}, {"id": "n"}), 16384),
+    ("openai-api/stub/alias", listing({"id": "x.gguf", "aliases": ["alias"], "meta": {"n_ctx": 2048}}), 2048),
+    ("openai-api/stub/any", listing({"id": "whatever.gguf", "max_model_len": 2048}), 2048),  # it has but one
+    ("openai-api/stub/m", listing({"id": "m"}), None),
+    ("openai-api/stub/m", listing({"id": "a", "max_model_len": 1}, {"id": "b", "max_model_len": 2}), None),
+    ("openai-api/stub/m", {"data": "nonsense"}, None),
+    ("openai-api/stub/m", listing({"id": "m", "max_model_len": -1, "context_window": "8"}), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "models", "tokens"), LISTS)
+def test_a_list_of_models_says_how_much_they_read(model: str, models: dict[str, Any], tokens: int | None) -> None:
+    with StubServer(lambda _: ok()) as server:
+        server.gets = {"/v1/models": models}
+        found = ask(server, model)
+        assert found.tokens == tokens
+        assert f"the server at {server.url}" in found.said
+        assert server.got == ["/v1/models"]
+        assert not server.calls
+
+
+def test_llama_cpp_tells_what_one_slot_has() -> None:
+    with StubServer(lambda _: ok()) as server:
+        server.gets = {"/props": {"default_generation_settings": {"n_ctx": 4096}, "total_slots": 4}}
+        assert ask(server, "llamacpp/tiny").tokens == 4096
+        assert server.got == ["/props?model=tiny"]
+
+
+@pytest.mark.parametrize("props", [None, {}, {"default_generation_settings": {"n_ctx": 0}}])
+def test_llama_cpp_without_properties_is_asked_for_its_list(props: dict[str, Any] | None) -> None:
+    with StubServer(lambda _: ok()) as server:
+        server.gets = {"/props": props, "/v1/models": listing({"id": "f", "meta": {"n_ctx_train": 99, "n_ctx": 512}})}
+        assert ask(server, "llamacpp/tiny").tokens == 512
+
+
+def test_lm_studio_tells_what_is_loaded_before_what_could_be() -> None:
+    with StubServer(lambda _: ok()) as server:
+        server.gets = {
+            "/api/v0/models": listing(
+                {"id": "m", "state": "loaded", "max_context_length": 131072, "loaded_context_length": 4096},
+                {"id": "n", "state": "not-loaded", "max_context_length": 8192},
+            )
+        }
+        assert ask(server, "lmstudio/m").tokens == 4096
+        assert ask(server, "lmstudio/n").tokens == 8192
+
+
+class Ollama(StubServer):
+    """Loads a model with `context` when it is asked to; its card says `parameters` and what it was trained for."""
+
+    def __init__(self, context: int | None, parameters: str = "") -> None:
+        super().__init__(self._behave)
+        self.gets = {"/api/ps": {"models": []}}
+        self._context, self._parameters = context, parameters
+
+    def _behave(self, call: Call) -> Reply:
+        if call.path == "/api/generate":
+            self.gets = {"/api/ps": {"models": [{"name": "m:latest", "context_length": self._context}]}}
+            return json_reply({"done": True, "done_reason": "load"})
+        if call.path == "/api/show":
+            card = {"general.architecture": "llama", "llama.context_length": 8192}
+            return json_reply({"parameters": self._parameters, "model_info": card})
+        return fail(404)
+
+
+def test_ollama_tells_what_the_model_is_loaded_with() -> None:
+    with Ollama(4096) as server:
+        assert ask(server, "ollama/m").tokens == 4096
+        assert [call.path for call in server.calls] == ["/api/generate"]
+        assert server.calls[0].body == {"model": "m", "stream": False}  # no prompt: it loads and no more
+        assert ask(server, "ollama/m:latest").tokens == 4096
+        assert len(server.calls) == 1  # it is loaded by now
+
+
+def test_a_dry_run_loads_no_model_in_ollama() -> None:
+    with Ollama(4096) as server:
+        found = ask(server, "ollama/m", load=False)
+        assert found.tokens is None
+        assert "does not say before the model is loaded" in found.said
+        assert [call.path for call in server.calls] == ["/api/show"]
+
+
+# A Modelfile's num_ctx counts up to what the model was trained for, 8,192; the training alone says nothing.
+@pytest.mark.parametrize(
+    ("parameters", "tokens"),
+    [('stop  "<x>"\nnum_ctx          2048', 2048), ("num_ctx 99999", 8192), ("num_ctx many", None), ("", None)],
+)  # fmt: skip
+def test_an_older_ollama_tells_what_the_modelfile_sets(parameters: str, tokens: int | None) -> None:
+    with Ollama(None, parameters) as server:
+        assert ask(server, "ollama/m").tokens == tokens
+
+
+def test_hosted_models_stand_in_the_table_and_nobody_is_asked() -> None:
+    with StubServer(lambda _: ok()) as server:
+        found = asyncio.run(reads(["openai/gpt-4o", "google/strange"], Asking(server.url, environ={})))
+        assert found == {"openai/gpt-4o": Reads(128_000, "its vendor")}  # of the other nobody can be asked
+        assert not server.got
+
+
+def test_openrouter_that_does_not_answer_leaves_the_table() -> None:
+    with StubServer(lambda _: ok()) as server:
+        assert ask(server, "openrouter/openai/gpt-4o") == Reads(128_000, "its vendor")
+        assert server.got == ["/v1/models"]
+
+
+def test_a_server_that_is_down_or_a_missing_key_is_told_and_no_error() -> None:
+    with StubServer(lambda _: ok()) as server:
+        url = server.url
+    found = asyncio.run(reads(["vllm/m", "ollama/m"], Asking(base_url=url, environ={})))
+    assert [one.tokens for one in found.values()] == [None, None]
+    assert all("127.0.0.1" in one.said for one in found.values())
+    missing = asyncio.run(reads(["openrouter/a/b"], Asking(environ={})))
+    assert "OPENROUTER_API_KEY" in missing["openrouter/a/b"].said
+
+
+def test_a_server_that_answers_with_an_error_is_told_with_its_status() -> None:
+    with StubServer(lambda _: ok()) as server:
+        assert ask(server, "vllm/m") == Reads(None, f"{server.url} answered 404 to /v1/models")
+
+
+# Prompts that were cut
+
+
+def reply(read: int) -> Callable[[Call], Reply]:
+    def behave(call: Call) -> Reply:
+        del call
+        usage = {"prompt_tokens": read, "completion_tokens": 3}
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "5"}}
+        return json_reply({"model": "m", "choices": [choice], "usage": usage})
+
+    return behave
+
+
+# 6,000 words are about 5,688 tokens: 6,000 * 0.4 + 24,000 * 0.137 = 5,688.
+LONG = "word " * 6000
+
+
+@pytest.mark.parametrize(
+    ("read", "context", "cut"),
+    [
+        (4096, 4096, True),  # filled to the last token
+        (4095, 4096, True),
+        (4094, 4096, False),
+        (4096, None, True),  # a round number, and more than a tenth more was sent
+        (4100, None, False),
+        (5120, 8192, False),  # a round number by chance: the server reads more
+        (2800, 8192, True),  # 5,688 > 2 * 2,800
+        (2850, 8192, False),
+        (6100, 4096, False),  # the server reads more than it said
+        (11, None, False),  # no context is that small: the server counts otherwise
+    ],
+)
+def test_a_cut_prompt_gives_itself_away(read: int, context: int | None, cut: bool) -> None:
+    assert was_cut(LONG, read, context) == (5688 if cut else None)
+
+
+def test_scripts_on_which_tokenizers_differ_have_more_room() -> None:
+    text = "\u0938\u092e\u093e\u091a\u093e\u0930 " * 2000
+    sent = was_cut(text, 700)
+    assert sent is not None
+    assert was_cut(text, sent // 3) is None
+
+
+def test_a_cut_prompt_is_a_named_failure_and_is_not_stored() -> None:
+    request = Request(model="ollama/m", messages=(Message(role="user", content=LONG),))
+
+    async def one(server: StubServer, store: CallStore) -> str:
+        calls = CallSettings(base_url=server.url, contexts={"ollama/m": 4096})
+        bound = bind({"judge": "ollama/m"}, store, calls)
+        try:
+            return (await bound.llms["judge"].llm.complete(request)).text
+        finally:
+            await bound.close()
+
+    with StubServer(reply(4096)) as server, CallStore() as store:
+        with pytest.raises(ContextError, match=r"read 4,096 tokens of a prompt of about 5,688.*--context"):
+            asyncio.run(one(server, store))
+        assert len(store) == 0
+        assert len(server.calls) == 1  # cut again it would be, were it sent again
+        server.behave = reply(6003)  # started anew, with a larger context
+        assert asyncio.run(one(server, store)) == "5"
+        assert len(store) == 1
