@@ -95,17 +95,32 @@ def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
 
     Both orders, A wins first and B wins second: values 1 and 1 - 1 = 0, mean 0.5, flipped.
     """
-    groups: dict[tuple[str, ...], list[tuple[float | None, Judgment]]] = {}
-    for one in dedupe(one for one in judgments if one.target.unit == "pair"):
-        target = one.target
-        if target.rival is None:
-            continue
-        value = one.value if one.status == "ok" else None
-        turned = target.system > target.rival
-        system, rival = (target.rival, target.system) if turned else (target.system, target.rival)
-        key = (target.document_id, system, rival, one.judge, one.signature, one.aspect)
-        groups.setdefault(key, []).append((1.0 - value if turned and value is not None else value, one))
-    return [_preference(key, [value for value, _ in group]) for key, group in groups.items()]
+    compared = Compared()
+    compared.add(dedupe(one for one in judgments if one.target.unit == "pair"))
+    return compared.preferences()
+
+
+class Compared:
+    """Gathers verdicts on pairs while judgments are read, of which none may answer a question twice."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, ...], list[float | None]] = {}
+
+    def add(self, judgments: Iterable[Judgment]) -> None:
+        """Take what these say of pairs."""
+        for one in judgments:
+            target = one.target
+            if target.unit != "pair" or target.rival is None:
+                continue
+            value = one.value if one.status == "ok" else None
+            turned = target.system > target.rival
+            system, rival = (target.rival, target.system) if turned else (target.system, target.rival)
+            key = (target.document_id, system, rival, one.judge, one.signature, one.aspect)
+            self._groups.setdefault(key, []).append(1.0 - value if turned and value is not None else value)
+
+    def preferences(self) -> list[Preference]:
+        """What was gathered, as `preferences` gives it."""
+        return [_preference(key, values) for key, values in self._groups.items()]
 
 
 def _preference(key: tuple[str, ...], values: list[float | None]) -> Preference:

@@ -49,24 +49,43 @@ def reply_counts(judgments: Iterable[Judgment]) -> list[ReplyCount]:
     >>> reply_counts([])
     []
     """
-    found: dict[str, dict[Hashable, Judgment]] = {}
-    for one in judgments:
-        if one.status in {"unparsed", "refused"} or (one.status == "ok" and one.calls):
-            replies = found.setdefault(one.signature, {})
-            place = (one.target.item, one.calls)
-            # One unit of a reply that could not be used makes the reply unusable.
-            if place not in replies or one.status != "ok":
-                replies[place] = one
-    return [_count(list(replies.values())) for replies in found.values()]
+    counter = ReplyCounter()
+    counter.add(judgments)
+    return counter.counts()
 
 
-def _count(replies: list[Judgment]) -> ReplyCount:
-    first = replies[0]
-    faults = Counter(_fault(one) for one in replies if one.status != "ok")
-    return ReplyCount(
-        judge=first.judge, signature=first.signature, model=first.model, replies=len(replies),
-        usable=len(replies) - faults.total(), faults=dict(faults.most_common()),
-    )  # fmt: skip
+class ReplyCounter:
+    """Counts replies while judgments are read; those of one item and signature must come in one `add`."""
+
+    def __init__(self) -> None:
+        # By signature: judge, model, replies, and the unusable ones by fault.
+        self._found: dict[str, tuple[str, str | None, Counter[str]]] = {}
+        self._replies: Counter[str] = Counter()
+
+    def add(self, judgments: Iterable[Judgment]) -> None:
+        """Count the replies behind these judgments."""
+        replies: dict[Hashable, Judgment] = {}
+        for one in judgments:
+            if one.status in {"unparsed", "refused"} or (one.status == "ok" and one.calls):
+                place = (one.signature, one.target.item, one.calls)
+                # One unit of a reply that could not be used makes the reply unusable.
+                if place not in replies or one.status != "ok":
+                    replies[place] = one
+        for one in replies.values():
+            _, _, faults = self._found.setdefault(one.signature, (one.judge, one.model, Counter()))
+            self._replies[one.signature] += 1
+            if one.status != "ok":
+                faults[_fault(one)] += 1
+
+    def counts(self) -> list[ReplyCount]:
+        """What was counted, as `reply_counts` gives it."""
+        return [
+            ReplyCount(
+                judge=judge, signature=signature, model=model, replies=self._replies[signature],
+                usable=self._replies[signature] - faults.total(), faults=dict(faults.most_common()),
+            )
+            for signature, (judge, model, faults) in self._found.items()
+        ]  # fmt: skip
 
 
 def _fault(one: Judgment) -> str:

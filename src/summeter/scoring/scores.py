@@ -7,8 +7,9 @@ faithfulness is the mean over claims instead, as the evaluator's `reduce` says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 from summeter.records import Judgment, Record, Status, composite_signature
 
@@ -56,14 +57,19 @@ def summary_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> 
     Judgments of a whole summary are averaged as they are; judgments of its sentences, key facts or
     claims are reduced. Pairs, spans and documents are not scored here. Composites follow their parts.
     """
+    scores = unit_scores(dedupe(judgments), reduce)
+    return scores + composites(scores)
+
+
+def unit_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> list[Score]:
+    """`summary_scores` of judgments of which none answers a question twice, without the composites."""
     groups: dict[tuple[str, ...], list[Judgment]] = {}
-    for judgment in dedupe(judgments):
+    for judgment in judgments:
         if judgment.target.unit == "summary" or judgment.target.unit in _UNITS:
             target = judgment.target
             key = (judgment.judge, judgment.signature, target.document_id, target.system, judgment.aspect)
             groups.setdefault(key, []).append(judgment)
-    scores = [_score(group, reduce.get(key[0], "share")) for key, group in groups.items()]
-    return scores + composites(scores)
+    return [_score(group, reduce.get(key[0], "share")) for key, group in groups.items()]
 
 
 def _score(group: Sequence[Judgment], reduce: str) -> Score:
@@ -122,11 +128,8 @@ def composites(scores: Sequence[Score]) -> list[Score]:
     >>> composites(rows)[0].value
     0.75
     """
-    wanted = [score for score in scores if score.aspect in COMPOSED and not is_rating(score.signature)]
-    groups: dict[tuple[str, ...], dict[str, list[Score]]] = {}
-    for score in wanted:
-        groups.setdefault(_kin(score), {}).setdefault(score.aspect, []).append(score)
-    whole = _whole_signatures(wanted)
+    groups = _joinable(scores)
+    whole = _whole_signatures(part for found in groups.values() for parts in found.values() for part in parts)
     made = []
     for (family, *_), by_aspect in groups.items():
         sources = {aspect: {score.signature for score in found} for aspect, found in by_aspect.items()}
@@ -136,6 +139,46 @@ def composites(scores: Sequence[Score]) -> list[Score]:
         if all(len(rest.get(aspect, ())) == 1 for aspect in COMPOSED):
             made += _joined(family, by_aspect, {aspect: next(iter(rest[aspect])) for aspect in COMPOSED})
     return made
+
+
+class _Part(NamedTuple):
+    """Of a score what a composite needs: many are held at once."""
+
+    doc_id: str
+    system: str
+    signature: str
+    model: str | None
+    aspect: str
+    value: float | None
+    status: Status
+    reason: str | None
+
+
+def _joinable(scores: Sequence[Score]) -> dict[tuple[str, ...], dict[str, list[_Part]]]:
+    """Scores by kin and aspect, of those kin that have all three aspects: those of others join none."""
+    kin: dict[tuple[str, str], tuple[str, ...]] = {}
+    aspects: dict[tuple[str, ...], set[str]] = {}
+
+    def wanted() -> Iterator[tuple[tuple[str, ...], Score]]:
+        for score in scores:
+            if score.aspect in COMPOSED:
+                source = (score.judge, score.signature)
+                if source not in kin:
+                    kin[source] = () if is_rating(score.signature) else _kin(score)
+                if kin[source]:
+                    yield kin[source], score
+
+    for family, score in wanted():
+        aspects.setdefault(family, set()).add(score.aspect)
+    groups: dict[tuple[str, ...], dict[str, list[_Part]]] = {}
+    if any(len(found) == len(COMPOSED) for found in aspects.values()):
+        for family, one in wanted():
+            if len(aspects[family]) == len(COMPOSED):
+                part = _Part(
+                    one.doc_id, one.system, one.signature, one.model, one.aspect, one.value, one.status, one.reason
+                )
+                groups.setdefault(family, {}).setdefault(one.aspect, []).append(part)
+    return groups
 
 
 def is_rating(signature: str) -> bool:
@@ -153,17 +196,17 @@ def _kin(score: Score) -> tuple[str, ...]:
     return score.judge.split(".")[0], *asked
 
 
-def _whole_signatures(scores: Sequence[Score]) -> set[str]:
+def _whole_signatures(parts: Iterable[_Part]) -> set[str]:
     """Signatures that give all three aspects."""
     aspects: dict[str, set[str]] = {}
-    for score in scores:
-        aspects.setdefault(score.signature, set()).add(score.aspect)
+    for part in parts:
+        aspects.setdefault(part.signature, set()).add(part.aspect)
     return {signature for signature, found in aspects.items() if len(found) == len(COMPOSED)}
 
 
-def _joined(family: str, by_aspect: Mapping[str, Sequence[Score]], sources: Mapping[str, str]) -> list[Score]:
+def _joined(family: str, by_aspect: Mapping[str, Sequence[_Part]], sources: Mapping[str, str]) -> list[Score]:
     """A composite for every summary that has a score of each aspect from the given signatures."""
-    parts: dict[tuple[str, str], list[Score]] = {}
+    parts: dict[tuple[str, str], list[_Part]] = {}
     for aspect in COMPOSED:
         for score in by_aspect.get(aspect, ()):
             if score.signature == sources[aspect]:
@@ -171,7 +214,7 @@ def _joined(family: str, by_aspect: Mapping[str, Sequence[Score]], sources: Mapp
     return [_composite(family, found) for found in parts.values() if len(found) == len(COMPOSED)]
 
 
-def _composite(family: str, parts: Sequence[Score]) -> Score:
+def _composite(family: str, parts: Sequence[_Part]) -> Score:
     values = [part.value for part in parts if part.value is not None]
     absent = [part for part in parts if part.value is None]
     worst = min(absent, key=lambda part: _GRAVITY.index(part.status)) if absent else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score
@@ -44,22 +44,29 @@ def system_scores(
     scores: Iterable[Score], domains: Mapping[str, str | None] | None = None, *, seed: int = 0
 ) -> list[SystemScore]:
     """Means by (judge, signature, aspect, system); with `domains` (document id -> domain) by domain too."""
-    groups: dict[tuple[str, str, str, str, str | None], list[Score]] = {}
+    groups: dict[tuple[str, str, str, str, str | None], _Group] = {}
     for score in scores:
         cell = (score.judge, score.signature, score.aspect, score.system)
-        groups.setdefault((*cell, None), []).append(score)
         domain = (domains or {}).get(score.doc_id)
-        if domain is not None:
-            groups.setdefault((*cell, domain), []).append(score)
+        for key in ((*cell, None),) if domain is None else ((*cell, None), (*cell, domain)):
+            if (group := groups.get(key)) is None:
+                group = groups[key] = _Group(score, [], [])
+            group.values.append(score.value)
+            group.documents.append(score.doc_id)
     return [_mean(group, key[-1], seed) for key, group in groups.items()]
 
 
-def _mean(group: Sequence[Score], domain: str | None, seed: int) -> SystemScore:
-    got = bootstrap_mean(
-        [score.value for score in group], clusters=[score.doc_id for score in group],
-        resamples=RESAMPLES, level=LEVEL, seed=seed,
-    )  # fmt: skip
-    first = group[0]
+class _Group(NamedTuple):
+    """Of the scores of one cell their values and documents, and the first for what all share."""
+
+    first: Score
+    values: list[float | None]
+    documents: list[str]
+
+
+def _mean(group: _Group, domain: str | None, seed: int) -> SystemScore:
+    got = bootstrap_mean(group.values, clusters=group.documents, resamples=RESAMPLES, level=LEVEL, seed=seed)
+    first = group.first
     return SystemScore(
         system=first.system, judge=first.judge, signature=first.signature, model=first.model,
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,

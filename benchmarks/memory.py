@@ -1,0 +1,273 @@
+"""What a run takes as the data grow: peak memory and CPU seconds, by number of summaries.
+
+Data sets of N summaries (five systems a document) are made from the vocabulary of the bundled example by a seeded
+generator; no two texts are equal. Every stage runs in a process of its own, on one thread:
+
+    load      read the data set's folder, and hold it: what the other stages are measured against
+    cold      `evaluate` with support, rouge and abstractiveness, into an empty folder
+    resume    the same again: everything is finished already
+    views     `rescore`: scores, tables and summary rebuilt from the judgments
+    report    the page
+    score     `summeter score`: all of it in one process, as most people run it
+    judged    `evaluate` with an LLM judge (finesure.fact_check) that is scripted in the process, at a quarter of N
+    network   `evaluate` with one small network, where torch and what goes with it are installed, at a twentieth of N
+
+    python benchmarks/memory.py                          1,250 to 10,000 summaries
+    python benchmarks/memory.py --sizes 500 1000 --stages load cold
+
+`peak` is the largest resident set of the process (VmHWM), `CPU` its user and system seconds. The slope is what a peak
+grows by for 1,000 summaries more, by least squares over the sizes; `beyond the data` is that less the slope of `load`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "examples" / "nine_domains" / "summaries.jsonl"
+SIZES = (1_250, 2_500, 5_000, 10_000)
+SYSTEMS = ("aster", "birch", "cedar", "dogwood", "elder")
+DOMAINS = ("news", "meeting", "dialogue")
+EVALUATORS = ("support", "rouge", "abstractiveness")
+SHARES = {"judged": 4, "network": 20}
+"""Stages that run on a part of the summaries: one in so many."""
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+class Taken(NamedTuple):
+    """What a stage took at a size: MB at its peak, seconds of CPU and of the wall."""
+
+    peak: float
+    cpu: float
+    wall: float
+
+
+def rows(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Flat rows: documents of about 190 words, summaries of two to five sentences, half of them taken from the
+    document word for word."""
+    rng = random.Random(seed)
+    vocabulary = sorted({
+        word for line in EXAMPLE.read_text(encoding="utf-8").splitlines()
+        for word in re.findall(r"[A-Za-zé€0-9][\w.'-]*\w", json.loads(line)["document"])
+    })  # fmt: skip
+    for number in range(-(-count // len(SYSTEMS))):
+        sentences = [_sentence(rng, vocabulary) for _ in range(12)]
+        document = " ".join(sentences)
+        reference = " ".join(rng.sample(sentences, 3))
+        for place, system in enumerate(SYSTEMS[: count - number * len(SYSTEMS)]):
+            told = [
+                rng.choice(sentences) if rng.random() < 0.5 else _sentence(rng, vocabulary)
+                for _ in range(2 + (number + place) % 4)
+            ]
+            yield {
+                "doc_id": f"d-{number:05}", "system": system, "domain": DOMAINS[number % len(DOMAINS)],
+                "document": document, "summary": " ".join(told), "reference": reference,
+            }  # fmt: skip
+
+
+def _sentence(rng: random.Random, vocabulary: Sequence[str]) -> str:
+    words = rng.choices(vocabulary, k=rng.randint(10, 22))
+    return " ".join(words).capitalize() + "."
+
+
+# The stages, each in a process of its own. `work` holds the data set's folder and the stages' runs.
+
+
+def make(work: Path, count: int) -> None:
+    from summeter.store.dataset import load, save
+
+    save(load(list(rows(count, seed=count))), work / "data", force=True)
+
+
+def stage_load(work: Path) -> object:
+    from summeter.store.dataset import load
+
+    return load(work / "data")
+
+
+def stage_cold(work: Path) -> object:
+    from summeter.engine.api import evaluate
+
+    return evaluate(work / "data", EVALUATORS, out=work / "run")
+
+
+def stage_views(work: Path) -> object:
+    from summeter.engine.rescore import rescore
+
+    return rescore(work / "run")
+
+
+def stage_report(work: Path) -> object:
+    from summeter.engine.runs import Run
+    from summeter.report import html
+
+    return html([Run(work / "run")], work / "page.html")
+
+
+def stage_score(work: Path) -> None:
+    from summeter.cli.main import main
+
+    names = [part for name in EVALUATORS for part in ("-e", name)]
+    sys.argv = ["summeter", "score", str(work / "data"), *names, "-o", str(work / "scored")]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise
+
+
+def stage_judged(work: Path) -> object:
+    from summeter.engine.api import evaluate
+    from summeter.models.resolve import PROVIDERS
+
+    PROVIDERS["bench"] = "memory:judge"
+    return evaluate(work / "data", ["finesure.fact_check"], models="bench/hash", out=work / "judged")
+
+
+def stage_network(work: Path) -> object:
+    """SummaC over a BERT of two layers, with the tokenizer of letters that the tests make."""
+    from summeter.engine.api import evaluate
+
+    sys.path.insert(0, str(ROOT / "tests"))
+    from neural import checkpoints
+
+    checkpoints.classifier(work / "bert", "bert")
+    return evaluate(work / "data", ["summac"], models={"nli": f"local/{work / 'bert'}"}, out=work / "network")
+
+
+class Hashing:
+    """An LLM that answers each numbered sentence of a prompt, and keeps nothing."""
+
+    id = "bench/hash"
+
+    async def complete(self, request: Any) -> Any:
+        from summeter.models.base import Completion
+
+        prompt = request.messages[-1].content
+        verdicts = {
+            number: {"reason": "so it says", "category": "entity error" if len(text) % 3 == 0 else "no error"}
+            for number, text in re.findall(r"^\[(\d+)\] (.*)$", prompt, re.MULTILINE)
+        }
+        return Completion(text=json.dumps(verdicts), finish_reason="stop", model=self.id, tokens_in=500, tokens_out=50)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def judge(name: str, options: Any) -> Hashing:
+    """The factory behind `bench/hash`."""
+    return Hashing()
+
+
+STAGES: dict[str, Callable[[Path], object]] = {
+    "load": stage_load, "cold": stage_cold, "resume": stage_cold, "views": stage_views, "report": stage_report,
+    "score": stage_score, "judged": stage_judged, "network": stage_network,
+}  # fmt: skip
+
+
+def one(stage: str, work: Path) -> None:
+    """Run a stage in this process and print what it took as JSON."""
+    start, before = time.perf_counter(), time.process_time()
+    kept = STAGES[stage](work)
+    taken = Taken(peak_mb(), time.process_time() - before, time.perf_counter() - start)
+    del kept
+    print("\n" + json.dumps(taken))
+
+
+def peak_mb() -> float:
+    """The largest resident set of this process since it began, in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+        if found:
+            return int(found[1]) * 1024 / 1e6
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def measured(stage: str, work: Path) -> Taken:
+    """A stage in a process of its own."""
+    command = [sys.executable, __file__, "--one", stage, str(work)]
+    got = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, text=True, check=True)
+    return Taken(*json.loads(got.stdout.splitlines()[-1]))
+
+
+def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
+    """What a value grows by for 1,000 summaries more, by least squares."""
+    mean_n, mean_v = sum(sizes) / len(sizes), sum(values) / len(values)
+    spread = sum((n - mean_n) ** 2 for n in sizes)
+    return 1000 * sum((n - mean_n) * (v - mean_v) for n, v in zip(sizes, values, strict=True)) / spread
+
+
+def measure(stages: Sequence[str], sizes: Sequence[int], root: Path) -> dict[str, dict[int, Taken]]:
+    """Every stage at every size, told of as it comes."""
+    found: dict[str, dict[int, Taken]] = {stage: {} for stage in stages}
+    for size in sizes:
+        for share, among in sorted({(SHARES.get(stage, 1), SHARES.get(stage, 1)) for stage in stages}):
+            count, work = size // share, root / f"{size}-{among}"
+            made = [sys.executable, __file__, "--make", str(count), str(work)]
+            subprocess.run(made, check=True, env=os.environ | ONE_THREAD)
+            for stage in (one for one in stages if SHARES.get(one, 1) == share):
+                taken = found[stage][count] = measured(stage, work)
+                print(
+                    f"{stage:<8} {count:>6,} summaries  peak {taken.peak:7.1f} MB  CPU {taken.cpu:7.1f} s "
+                    f"({1000 * taken.cpu / count:6.2f} ms a summary)  wall {taken.wall:7.1f} s", flush=True,
+                )  # fmt: skip
+            shutil.rmtree(work)
+    return found
+
+
+def show(found: dict[str, dict[int, Taken]]) -> None:
+    """The slopes, and what CPU a summary takes at the largest size for that at the smallest."""
+    data = None
+    print("\nstage     MB per 1,000 summaries   beyond the data   CPU a summary, largest size over smallest")
+    for stage, by_size in found.items():
+        sizes = list(by_size)
+        if len(sizes) < 2:
+            continue
+        grown = slope(sizes, [taken.peak for taken in by_size.values()])
+        data = grown if stage == "load" else data
+        beyond = "" if data is None else f"{grown - data:8.2f}"
+        ratio = (by_size[sizes[-1]].cpu / sizes[-1]) / (by_size[sizes[0]].cpu / sizes[0])
+        print(f"{stage:<8} {grown:12.2f} {beyond:>22} {ratio:20.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="N")
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=None)
+    parser.add_argument("--keep", type=Path, help="work in this folder instead of a temporary one")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        one(arguments.one[0], Path(arguments.one[1]))
+        return
+    if arguments.make:
+        make(Path(arguments.make[1]), int(arguments.make[0]))
+        return
+    stages = arguments.stages or list(STAGES)
+    if "network" in stages and any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")):
+        print("network: left out, torch and transformers are not installed here (make neural)")
+        stages = [stage for stage in stages if stage != "network"]
+    with tempfile.TemporaryDirectory() as made:
+        show(measure(stages, sorted(arguments.sizes), arguments.keep or Path(made)))
+
+
+if __name__ == "__main__":
+    main()
