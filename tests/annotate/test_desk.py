@@ -125,9 +125,11 @@ def test_a_preview_sees_a_sample_and_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_answer_is_stored_once_whatever_the_network_does(tmp_path: Path) -> None:
-    with made.make(tmp_path, minimum_seconds=3).open() as desk:
+    clock = made.Clock()
+    with made.make(tmp_path, minimum_seconds=3).open(clock=clock) as desk:
         anna, ben = made.who("anna"), made.who("ben")
         first, second, *_ = desk.batch(anna)["batch"]["tasks"]
+        clock.now += 60
         body = {"answer_id": "answer-one", "task": first["id"], "answer": made.plain(first), "seconds": 5, "at": 17}
         reply = desk.answers(anna, body)
         assert desk.answers(anna, {**body, "seconds": 9}) == reply

@@ -7,7 +7,7 @@ key fact is aligned to, and characters that are marked, are those that more than
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,18 +28,52 @@ _MEANS = frozenset({SIGNATURES["ratings"], SIGNATURES["overall"], SIGNATURES["cr
 _Unit = tuple[Any, ...]
 
 
-def merged_of(desk: Desk) -> list[Judgment]:
+def merged_of(desk: Desk, *, complete_only: bool = False) -> list[Judgment]:
     """One judgment a unit, by the judge `people`: adjudicated where somebody decided, else merged.
 
-    A tie gives a judgment with the status skipped, whose reason says what the votes were.
+    A tie gives a judgment with the status skipped, whose reason says what the votes were. So does a task that has
+    fewer answers than the campaign wants, with `complete_only`; without it the answers there are are merged.
     """
     settled = judgments_of(desk, adjudicated=True)
     own = {_item(one) for one in settled}
-    raw = [one for one in judgments_of(desk) if _item(one) not in own]
+    found = [*settled, *merge(one for one in judgments_of(desk) if _item(one) not in own)]
+    if complete_only:
+        found = list(_complete(found, _short(desk)))
     if desk.campaign.kind != "key_fact_alignment":
-        return [*settled, *merge(raw)]
-    found = [one for one in [*settled, *merge(raw)] if one.target.unit == "key_fact"]
+        return found
+    found = [one for one in found if one.target.unit == "key_fact"]
     return [*found, *_carrying(desk, found)]
+
+
+def incomplete(desk: Desk) -> dict[int, int]:
+    """How many tasks that nobody adjudicated have how many answers, fewer than the campaign wants; fewest first."""
+    wanted, state = desk.campaign.answers_per_item, desk.state
+    counts = Counter(len(slots.counted) for key, slots in state.items.items() if key not in state.adjudicated)
+    return {answers: tasks for answers, tasks in sorted(counts.items()) if answers < wanted}
+
+
+def _short(desk: Desk) -> dict[_Unit, str]:
+    """What belongs to a task with too few answers, and how many there are in words."""
+    wanted, found = desk.campaign.answers_per_item, {}
+    for task in desk.tasks.work:
+        answers = desk.state.counted_answers(task.key)
+        if task.key in desk.state.adjudicated or not 0 < len(answers) < wanted:
+            continue
+        for answer in answers:
+            for one in desk.kind.judgments(task, answer, desk.folder.sources[task.document_id]):
+                found[_item(one)] = f"{len(answers)} of {wanted} answers"
+    return found
+
+
+def _complete(found: Iterable[Judgment], short: Mapping[_Unit, str]) -> Iterator[Judgment]:
+    """Those of complete tasks; of the others only that their label is missing, and why."""
+    for one in found:
+        why = short.get(_item(one))
+        if why is None:
+            yield one
+        elif one.target.unit != "span":
+            yield Judgment(target=one.target, aspect=one.aspect, judge=one.judge, signature=one.signature,
+                           status="skipped", reason=why)  # fmt: skip
 
 
 def _item(one: Judgment) -> _Unit:

@@ -16,7 +16,7 @@ from summeter.annotate.assign import Checks
 from summeter.annotate.checks import end_overdue, stage_of
 from summeter.annotate.people import Names, Visitor, arm_of
 from summeter.annotate.refusal import Refusal
-from summeter.annotate.state import Person, State
+from summeter.annotate.state import Person, State, Submission
 from summeter.annotate.store.events import Event
 from summeter.annotate.store.log import EventLog, Turn
 from summeter.annotate.tasks import kind_named
@@ -83,12 +83,14 @@ class Desk:
             hand = Hand(self, turn, visitor)
             if method != "session":
                 hand.writable()
+            if not self.log.readonly:
+                hand.arrive()
             return command(hand, given)
 
         return self.log.submit(decide)
 
     def session(self, visitor: Visitor) -> Json:
-        """Where the person stands. Writes nothing of the person's."""
+        """Where the person stands. Writes at most that somebody known has come from another submission."""
         return self.submit("session", visitor).result()
 
     def consent(self, visitor: Visitor, body: Json) -> Json:
@@ -209,9 +211,16 @@ class Hand:
             seen = self.visitor
             arm = arm_of(self.annotator, self.campaign.seed, self.campaign.assistance.hide_for)
             data = {"platform": seen.platform, "id": seen.id, "study": seen.study, "session": seen.session, "arm": arm}
-            self.turn.emit("joined", self.annotator, data=data)
+            made = {"made": True} if self.desk.names.is_made(seen) else {}
+            self.turn.emit("joined", self.annotator, data=data | made)
             person = self.turn.state.people[self.annotator]
         return person
+
+    def arrive(self) -> None:
+        """Note that a person who has joined comes from another submission than last time."""
+        person, seen = self.person, self.visitor
+        if person is not None and person.submission != Submission(seen.study, seen.session):
+            self.turn.emit("came", self.annotator, data={"study": seen.study, "session": seen.session})
 
     def writable(self) -> None:
         """Refuse a preview: it writes nothing."""

@@ -21,8 +21,9 @@ class Rules:
     """Limits under (endorsement: above) which somebody is excluded; None is no rule.
 
     `checks_below` is a share of attention checks passed, judged after `min_checks` of them; `seconds_below` a median
-    time; `agreement_below` the coefficient with the others' merged votes; `endorsement_above` the share of answers
-    that follow the machine where it is wrong. The last three are judged after `min_answers` answers (or cases).
+    time (claimed, or by the server's clock where that is less); `agreement_below` the coefficient with the others'
+    merged votes; `endorsement_above` the share of answers that follow the machine where it is wrong. The last three are
+    judged after `min_answers` answers (or cases).
     """
 
     checks_below: float | None = None
@@ -64,7 +65,8 @@ def _first(one: Standing, rules: Rules) -> Proposal | None:
     if rules.checks_below is not None and rate is not None and rate < rules.checks_below:
         said = f"passed {one.checks_passed} of {one.checks_seen} attention checks, under {rules.checks_below:g}"
         return Proposal(one.annotator, CHECKS, said)
-    quick = one.seconds_median if enough else None
+    times = [time for time in (one.seconds_median, one.seconds_waited) if time is not None]
+    quick = min(times) if enough and times else None
     if rules.seconds_below is not None and quick is not None and quick < rules.seconds_below:
         said = f"half of {one.answered} answers took {quick:.1f} s or less, under {rules.seconds_below:g} s"
         return Proposal(one.annotator, SECONDS, said)

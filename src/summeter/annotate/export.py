@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from summeter.annotate.store.log import Turn
 
 
-def write_judgments(desk: Desk) -> dict[Path, int]:
-    """Rebuild the views in judgments/; the number of judgments by file. Adjudicated ones only where there are any."""
-    settled = judgments_of(desk, adjudicated=True)
-    sets = {"human.raw": judgments_of(desk), "human.adjudicated": settled, MERGED: merged_of(desk)}
+def write_judgments(desk: Desk, *, complete_only: bool = False) -> dict[Path, int]:
+    """Rebuild the views in judgments/; the number of judgments by file. Adjudicated ones only where there are any.
+
+    With `complete_only` a task with fewer answers than wanted has no merged label (`merged_of`).
+    """
+    settled, both = judgments_of(desk, adjudicated=True), merged_of(desk, complete_only=complete_only)
+    sets = {"human.raw": judgments_of(desk), "human.adjudicated": settled, MERGED: both}
     written: dict[Path, int] = {}
     for name, found in sets.items():
         if found or name == "human.raw":

@@ -97,11 +97,15 @@ class CampaignFolder:
         names = Names(self.keys.secret)
         return {one: f"?token={names.account(one)}" for one in self.campaign.platform.accounts}
 
-    def dataset(self, desk: Desk) -> Dataset:
-        """The data with what people said: human.raw, human.merged, and human.adjudicated where there is any."""
+    def dataset(self, desk: Desk, *, complete_only: bool = False) -> Dataset:
+        """The data with what people said: human.raw, human.merged, and human.adjudicated where there is any.
+
+        With `complete_only` human.merged has no label where there are fewer answers than wanted (`merged_of`).
+        """
         from summeter.annotate.aggregate import MERGED, merged_of
         from summeter.annotate.judgments import judgments_of
 
-        data = self.data.with_judgments("human.raw", judgments_of(desk)).with_judgments(MERGED, merged_of(desk))
+        merged = merged_of(desk, complete_only=complete_only)
+        data = self.data.with_judgments("human.raw", judgments_of(desk)).with_judgments(MERGED, merged)
         settled = judgments_of(desk, adjudicated=True)
         return data.with_judgments("human.adjudicated", settled) if settled else data

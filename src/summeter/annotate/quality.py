@@ -6,6 +6,7 @@ votes of the others, as there, averaged over the aspects.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from summeter.annotate.endorsement import Case, cases, pull, share
 from summeter.annotate.judgments import judgments_of
 from summeter.annotate.state import Person
+from summeter.annotate.status import contradicted, waited
 from summeter.annotate.tasks.rating import BEST
 from summeter.meta import Draws, Level, Selection, agree, of_judgments, votes
 from summeter.meta.agree import Panel
@@ -50,8 +52,10 @@ class Standing(NamedTuple):
     """One annotator.
 
     `agreement` is the mean over aspects of the coefficient with the others' merged votes (`by_aspect`), None where
-    `why` says why. `pace` is the median time beside the campaign's. `endorsement` is the share of answers that say what
-    the machine says where it is wrong, of `endorsement_n`.
+    `why` says why. `seconds_median` is of the times that the browser claims, `seconds_waited` of those that the server
+    saw from showing to answer (with answers that waited for the network, longer), `contradicted` the number of answers
+    that claim time which had not passed. `pace` is the median time beside the campaign's. `endorsement` is the share
+    of answers that say what the machine says where it is wrong, of `endorsement_n`.
     """
 
     annotator: str
@@ -62,6 +66,8 @@ class Standing(NamedTuple):
     checks_passed: int
     checks_seen: int
     seconds_median: float | None
+    seconds_waited: float | None
+    contradicted: int
     pace: float | None
     agreement: float | None
     by_aspect: dict[str, float | None]
@@ -103,6 +109,13 @@ class Quality(NamedTuple):
         }  # fmt: skip
 
 
+def _clocks(people: Sequence[Standing]) -> Iterator[str]:
+    for one in people:
+        if one.contradicted:
+            said = "claims more time than had passed" if one.contradicted == 1 else "claim more time than had passed"
+            yield f"{one.contradicted} of {one.answered} answers of {one.annotator} {said} by the server's clock"
+
+
 def _whole(row: Row) -> bool:
     return row.domain is None and "group" not in row.details
 
@@ -118,6 +131,7 @@ def quality(desk: Desk, draws: Draws | None = None) -> Quality:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(desk)
     people = tuple(standings(desk, wrong))
+    notes += _clocks(people)
     return Quality(kind, names[0], study, people, tuple(pull(wrong)), tuple(notes))
 
 
@@ -207,7 +221,8 @@ def _standing(
     lacking = "answers of excluded people are set beside nobody's" if person.excluded else why
     return Standing(
         person.annotator, person.arm, person.ended, person.excluded, len(person.answers), person.checks_passed,
-        person.checks_seen, usual, usual / middle if usual is not None and middle else None,
+        person.checks_seen, usual, waited(person), contradicted(person),
+        usual / middle if usual is not None and middle else None,
         fmean(values) if values else None, agreed, None if values else lacking, rate, n,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from summeter.annotate.assign import checks_due, choose, with_checks
 from summeter.annotate.checks import finish, give_back
 from summeter.annotate.desk import Hand, Json
 from summeter.annotate.refusal import Refusal
-from summeter.annotate.state import Person
+from summeter.annotate.state import SLACK, Batch, Person
 from summeter.annotate.tasks.base import Misfit, Task
 from summeter.annotate.views import batch_json, done_json, machine_shown, session_json, training_left
 
@@ -164,7 +164,7 @@ def answers(hand: Hand, body: Json) -> Json:
         held = person.batches[number]
         if held.over and task.key in held.answered:
             raise Refusal(409, "closed", "the batch is finished; its answers stay as they are")
-        if seconds < hand.campaign.minimum_seconds:
+        if seconds < hand.campaign.minimum_seconds or _impossible(hand, person, held, task):
             least = hand.campaign.minimum_seconds
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
         passed = hand.desk.kind.passed(task, stored) if task.role == "check" else None
@@ -173,6 +173,17 @@ def answers(hand: Hand, body: Json) -> Json:
     elif known.kind != "answered" or known.task != task.key or known.data["answer"] != stored:
         raise Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
     return {"ok": True, "answer_id": token, "task": body["task"], "seq": known.seq}
+
+
+def _impossible(hand: Hand, person: Person, held: Batch, task: Task) -> bool:
+    """Whether by the server's clock there was no time for so many answers, whatever the browser claims.
+
+    Answers that waited for the network arrive together; all of them had since the batch was handed out.
+    """
+    if person.made:
+        return False
+    needed = len(held.answered | {task.key}) * hand.campaign.minimum_seconds
+    return needed > (hand.turn.now - held.since) / 1000 + SLACK
 
 
 def finish_batch(hand: Hand, _: Json) -> Json:

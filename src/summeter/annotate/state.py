@@ -16,10 +16,18 @@ from typing import Any
 from summeter.annotate.store.events import Event
 from summeter.records import digest
 
+SLACK = 2.0
+"""Seconds by which a browser's clock and the way to the server may make times differ."""
+
 
 @dataclass
 class Answer:
-    """The last answer of a person to a task, as stored; `seq` is of its event, `first` of the first one."""
+    """The last answer of a person to a task, as stored; `seq` is of its event, `first` of the first one.
+
+    `seconds` is what the browser says; `waited` what the server saw: the seconds from when it heard that the task was
+    in view (else from handing it out) to the answer's arrival. `contradicted`: with this answer those to a batch claim
+    more seconds than have passed since it was handed out. An answer that waited for the network claims no more.
+    """
 
     task: str
     annotator: str
@@ -30,13 +38,30 @@ class Answer:
     first: int
     batch: int | None
     passed: bool | None
+    waited: float | None = None
+    contradicted: bool = False
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One coming of a person from their platform: a submission of Prolific, an assignment of Mechanical Turk."""
+
+    study: str | None
+    session: str | None
 
 
 @dataclass
 class Batch:
-    """Tasks leased together, in the order shown. `waiting` are those not yet answered and still held."""
+    """Tasks leased together, in the order shown. `waiting` are those not yet answered and still held.
+
+    `since` is when it was handed out, `claimed` all seconds that its answers claim, `submission` the one under which
+    it was last worked on.
+    """
 
     number: int
+    since: int = 0
+    submission: Submission | None = None
+    claimed: float = 0.0
     tasks: list[str] = field(default_factory=list)
     checks: set[str] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
@@ -67,13 +92,18 @@ class Person:
     trained: dict[str, bool] = field(default_factory=dict)
     batches: dict[int, Batch] = field(default_factory=dict)
     assigned: dict[str, int] = field(default_factory=dict)
-    opened: set[str] = field(default_factory=set)
+    opened: dict[str, int] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     tokens: dict[str, Event] = field(default_factory=dict)
     excluded: bool = False
     ended: str | None = None
     platform: str | None = None
     seen: int = 0
+    made: bool = False
+    """A made-up annotator: works in no time, so the server's clock says nothing of them."""
+    submissions: dict[Submission, str | None] = field(default_factory=dict)
+    """Each with the outcome that was reached under it, in order of coming."""
+    submission: Submission | None = None
 
     @property
     def active(self) -> Batch | None:
@@ -186,9 +216,16 @@ class State:
     def _join(self, event: Event) -> None:
         name = event.annotator or ""
         visitor = {key: event.data.get(key) for key in ("platform", "id", "study", "session")}
-        arm = str(event.data.get("arm", "assisted"))
+        arm, made = str(event.data.get("arm", "assisted")), bool(event.data.get("made"))
         if name not in self.people:
-            self.people[name] = Person(name, visitor, arm, event.at, len(self.people), seen=event.at)
+            person = Person(name, visitor, arm, event.at, len(self.people), seen=event.at, made=made)
+            self.people[name] = person
+            self._came(person, event)
+
+    def _came(self, person: Person, event: Event) -> None:
+        """The person comes from a submission: a new one, or one of theirs again."""
+        person.submission = Submission(event.data.get("study"), event.data.get("session"))
+        person.submissions.setdefault(person.submission, person.ended)
 
     def _consented(self, person: Person, event: Event) -> None:
         person.agreed = bool(event.data.get("agreed"))
@@ -208,13 +245,14 @@ class State:
         task, number = event.task or "", event.batch or 0
         batch = person.batches.get(number)
         if batch is None:
-            batch = person.batches[number] = Batch(number)
+            batch = person.batches[number] = Batch(number, event.at)
             heapq.heappush(self._leases, (event.at + self.lease, person.annotator, number))
         batch.tasks.append(task)
         batch.waiting.add(task)
         batch.seen = person.seen = event.at
+        batch.submission = person.submission
         person.assigned[task] = number
-        person.ended = None
+        self._end(person, None)
         if event.data.get("check"):
             batch.checks.add(task)
         elif task in self.items:
@@ -222,7 +260,7 @@ class State:
             self._changed(task)
 
     def _opened(self, person: Person, event: Event) -> None:
-        person.opened.add(event.task or "")
+        person.opened.setdefault(event.task or "", event.at)
         self._alive(person, event)
 
     def _alive(self, person: Person, event: Event) -> None:
@@ -230,15 +268,19 @@ class State:
         batch = person.batches.get(event.batch or 0)
         if batch is not None:
             batch.seen = event.at
+            batch.submission = person.submission
 
     def _answered(self, person: Person, event: Event) -> None:
         task, data = event.task or "", event.data
-        before = person.answers.get(task)
-        person.answers[task] = Answer(
+        before, batch = person.answers.get(task), person.batches.get(event.batch or 0)
+        answer = person.answers[task] = Answer(
             task, person.annotator, data["answer"], float(data.get("seconds") or 0.0), event.at, event.seq,
             before.first if before else event.seq, event.batch, data.get("passed"),
         )  # fmt: skip
-        batch = person.batches.get(event.batch or 0)
+        if batch is not None and not person.made:
+            batch.claimed += max(0.0, answer.seconds - (before.seconds if before else 0.0))
+            answer.waited = (event.at - person.opened.get(task, batch.since)) / 1000
+            answer.contradicted = batch.claimed > (event.at - batch.since) / 1000 + SLACK
         if batch is not None:
             batch.waiting.discard(task)
             batch.answered.add(task)
@@ -256,6 +298,8 @@ class State:
     def _finished(self, person: Person, event: Event) -> None:
         batch = person.batches[event.batch or 0]
         batch.finished = batch.over = True
+        if event.data.get("by") != "lease":
+            batch.submission = person.submission
 
     def _released(self, person: Person, event: Event) -> None:
         task = event.task or ""
@@ -270,7 +314,13 @@ class State:
     _returned = _released
 
     def _ended(self, person: Person, event: Event) -> None:
-        person.ended = str(event.data["outcome"])
+        self._end(person, str(event.data["outcome"]))
+
+    @staticmethod
+    def _end(person: Person, outcome: str | None) -> None:
+        person.ended = outcome
+        if person.submission is not None:
+            person.submissions[person.submission] = outcome
 
     def _excluded(self, person: Person, event: Event) -> None:
         person.excluded = True
@@ -323,7 +373,7 @@ class State:
 
 
 _HANDLED = (
-    "consented", "instructed", "qualified", "trained", "assigned", "opened", "answered", "finished", "expired",
+    "came", "consented", "instructed", "qualified", "trained", "assigned", "opened", "answered", "finished", "expired",
     "returned", "ended", "excluded", "reinstated", "platform",
 )  # fmt: skip
 
@@ -339,12 +389,15 @@ def _plain(person: Person) -> list[Any]:
             one.seen,
             one.finished,
             one.over,
+            one.since,
+            round(one.claimed, 3),
         ]
         for one in person.batches.values()
     ]
-    answers = [[one.task, one.answer, one.seconds, one.at, one.seq, one.batch, one.passed] for one in
+    answers = [[one.task, one.answer, one.seconds, one.at, one.seq, one.batch, one.passed, one.contradicted] for one in
                person.answers.values()]  # fmt: skip
     facts = [person.visitor, person.arm, person.joined, person.agreed, person.instructed, person.qualified,
-             person.attempts, person.trained, sorted(person.opened), person.excluded, person.ended, person.platform,
-             person.seen, sorted(person.tokens), person.assigned]  # fmt: skip
+             person.attempts, person.trained, sorted(person.opened.items()), person.excluded, person.ended,
+             person.platform, person.seen, sorted(person.tokens), person.assigned, person.made,
+             [[one.study, one.session, outcome] for one, outcome in person.submissions.items()]]  # fmt: skip
     return [facts, batches, answers]

@@ -41,6 +41,17 @@ def people(desk: Desk, state: State) -> list[Json]:
     return [_person(desk, one) for one in state.people.values()]
 
 
+def waited(person: Person) -> float | None:
+    """The median time from showing to answer by the server's clock; None for whom it says nothing."""
+    times = [one.waited for one in person.answers.values() if one.waited is not None]
+    return round(median(times), 3) if times else None
+
+
+def contradicted(person: Person) -> int:
+    """How many answers claim time that had not passed."""
+    return sum(one.contradicted for one in person.answers.values())
+
+
 def _pay(desk: Desk, everyone: list[Person]) -> Json | None:
     if desk.campaign.pay is None:
         return None
@@ -57,7 +68,8 @@ def _person(desk: Desk, one: Person) -> Json:
         "stage": stage_of(desk.campaign, len(desk.tasks.training), one), "outcome": one.ended,
         "excluded": one.excluded, "answered": len(one.answers), "batches": one.finished,
         "checks_seen": one.checks_seen, "checks_passed": one.checks_passed,
-        "seconds_median": median(times) if times else None,
+        "seconds_median": median(times) if times else None, "seconds_waited": waited(one),
+        "contradicted": contradicted(one),
         "pay": None if desk.campaign.pay is None else round(pay_of(desk.campaign, one).total, 2),
         "joined_at": one.joined, "seen_at": one.seen,
     }  # fmt: skip

@@ -123,11 +123,15 @@ def export(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="FOLDER", help="The data with the judgments, as a dataset folder.")
     ] = None,
+    complete_only: Annotated[
+        bool, typer.Option("--complete-only", help="No merged label where there are fewer answers than wanted.")
+    ] = False,
     database: Database = None,
 ) -> None:
     """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
     import json
 
+    from summeter.annotate.aggregate import incomplete
     from summeter.annotate.export import study_of, write_csv_of, write_judgments
     from summeter.annotate.folder import CampaignFolder
     from summeter.annotate.store.files import export_events
@@ -136,8 +140,10 @@ def export(
 
     folder = CampaignFolder(campaign)
     with folder.open(database, readonly=True) as desk:
-        for path, count in write_judgments(desk).items():
+        for path, count in write_judgments(desk, complete_only=complete_only).items():
             typer.echo(f"{count} judgments written to {path}")
+        for line in _unfinished(incomplete(desk), desk.campaign.answers_per_item, complete_only=complete_only):
+            typer.echo(line, err=True)
         if events is not None:
             typer.echo(f"{export_events(desk, events)} events written to {events}")
         if csv is not None:
@@ -146,7 +152,7 @@ def export(
             write_text(study, json.dumps(study_of(folder.campaign), indent=2, ensure_ascii=False) + "\n")
             typer.echo(f"study settings written to {study}")
         if data is not None:
-            save(folder.dataset(desk), data)
+            save(folder.dataset(desk, complete_only=complete_only), data)
             typer.echo(f"dataset written to {data}")
 
 
@@ -174,6 +180,19 @@ def import_(
 for _command in (annotate_after.adjudicate, annotate_after.exclude, annotate_after.reinstate, annotate_made.plan,
                  annotate_made.simulate):  # fmt: skip
     app.command()(_command)
+
+
+def _unfinished(short: dict[int, int], wanted: int, *, complete_only: bool) -> list[str]:
+    """What a researcher should hear of merged labels that rest on too few answers."""
+    some, none = {answers: tasks for answers, tasks in short.items() if answers}, short.get(0, 0)
+    lines = []
+    if some:
+        each = ", ".join(f"{tasks} with {answers}" for answers, tasks in some.items())
+        done = "have no merged label" if complete_only else "are merged all the same; --complete-only leaves them out"
+        lines.append(f"note: {sum(some.values())} tasks have fewer than {wanted} answers ({each}) and {done}")
+    if none:
+        lines.append(f"note: {none} tasks have no answer and no label")
+    return lines
 
 
 def _addresses(folder: CampaignFolder, address: str) -> list[str]:

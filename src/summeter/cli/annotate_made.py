@@ -139,7 +139,7 @@ def _truth(gold: str | None, seed: int) -> Truth:
 def _not_among_people(desk: Desk, *, add: bool) -> None:
     from summeter.records import UsageError
 
-    real = [one.annotator for one in desk.state.people.values() if one.visitor.get("study") != "simulated"]
+    real = [one.annotator for one in desk.state.people.values() if not one.made]
     if real and not add:
         raise UsageError(
             f"{len(real)} people have worked on this campaign; made-up answers do not belong among theirs. "

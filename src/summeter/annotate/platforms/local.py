@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from summeter.annotate.people import Names, Visitor
-from summeter.annotate.platforms.base import Platform
+from summeter.annotate.platforms.base import Platform, plain_id
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign
@@ -14,14 +14,17 @@ if TYPE_CHECKING:
 
 
 class Local(Platform):
-    """`?token=anna.0123...`"""
+    """`?token=anna.0123...`; a made-up annotator at an account says so in `study`."""
 
     name = "local"
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The account of a token, while the campaign names it."""
         account = names.account_of(query.get("token", ""))
-        return Visitor(self.name, account) if account in campaign.platform.accounts and account else None
+        if not account or account not in campaign.platform.accounts:
+            return None
+        made = Visitor(self.name, account, plain_id(query.get("study")))
+        return made if names.is_made(made) else Visitor(self.name, account)
 
     def columns(self) -> Sequence[str]:
         """Account, and how far it came."""

@@ -77,9 +77,9 @@ class _Browser:
         """The person's own link to the campaign."""
         visitor, folder = self.script.visitor, self.script.folder
         queries: Mapping[str, str] = {
-            "local": folder.links().get(visitor.id, ""),
-            "prolific": f"?PROLIFIC_PID={visitor.id}&STUDY_ID=simulated&SESSION_ID=simulated",
-            "mturk": f"?workerId={visitor.id}&assignmentId=simulated&hitId=simulated",
+            "local": f"{folder.links().get(visitor.id, '')}&study={visitor.study}",
+            "prolific": f"?PROLIFIC_PID={visitor.id}&STUDY_ID={visitor.study}&SESSION_ID=simulated",
+            "mturk": f"?workerId={visitor.id}&assignmentId=simulated&hitId={visitor.study}",
         }
         return f"/{queries[visitor.platform]}"
 

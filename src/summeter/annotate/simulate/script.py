@@ -107,7 +107,7 @@ def crowd(
 
     Raises UsageError where there are fewer accounts than profiles.
     """
-    platform = folder.campaign.platform
+    platform, names = folder.campaign.platform, Names(folder.keys.secret)
     if platform.name != "local":
         ids = [f"simulated{seed}x{number}" for number in range(len(profiles))]
     elif len(platform.accounts) < len(profiles):
@@ -118,6 +118,6 @@ def crowd(
     else:
         ids = list(platform.accounts[: len(profiles)])
     return [
-        Script(folder, Visitor(platform.name, name, study="simulated"), one, truth, seed)
+        Script(folder, Visitor(platform.name, name, study=names.made(platform.name, name)), one, truth, seed)
         for name, one in zip(ids, profiles, strict=True)
     ]

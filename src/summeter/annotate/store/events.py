@@ -6,7 +6,7 @@ import json
 from typing import Any, Literal, NamedTuple, get_args
 
 EventKind = Literal[
-    "joined", "consented", "instructed", "qualified", "trained", "assigned", "opened", "answered", "finished",
+    "joined", "came", "consented", "instructed", "qualified", "trained", "assigned", "opened", "answered", "finished",
     "expired", "returned", "ended", "excluded", "reinstated", "adjudicated", "platform",
 ]  # fmt: skip
 KINDS: tuple[str, ...] = get_args(EventKind)

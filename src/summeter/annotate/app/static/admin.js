@@ -127,11 +127,18 @@ function ask(one) {
   reason.focus();
 }
 
+let asked = 0;
+
 async function poll() {
+  asked += 1;
+  const turn = asked;
   try {
     const [now, all] = await Promise.all([api.call("/api/admin/status"), api.call("/api/admin/people")]);
+    // A reply that a later call has overtaken says what no longer holds.
+    if (turn !== asked) return;
     status(now);
-    people(all.people, now.pay?.currency ?? "USD");
+    // A button drawn anew while it is pressed would lose its click.
+    if (!table.matches(":active")) people(all.people, now.pay?.currency ?? "USD");
     byId("fresh").textContent = `as of ${new Date().toLocaleTimeString("en")}`;
     notice("");
   } catch (error) {

@@ -18,6 +18,13 @@ const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 export class Api {
   constructor() {
     this.csrf = "";
+    this.who = null;
+  }
+
+  // Writes are made for the person whose token this is; a browser may come to be another person's while a page stays open.
+  know(session) {
+    this.csrf = session.csrf;
+    this.who = session.annotator ?? "preview";
   }
 
   async call(path, body) {
@@ -49,9 +56,7 @@ export class Api {
   }
 
   async session() {
-    const session = await this.call("/api/session");
-    this.csrf = session.csrf;
-    return session;
+    this.know(await this.call("/api/session"));
   }
 
   // A call whose answer the page cannot go on without: made again until the server answers. `told` hears of each failure.

@@ -30,9 +30,9 @@ class App {
 
   // A browser may be used by several people: what it keeps is kept apart, and only the answers of who is here are sent.
   know(session) {
-    this.api.csrf = session.csrf;
+    this.api.know(session);
     this.session = session;
-    const who = session.annotator ?? "preview";
+    const { who } = this.api;
     if (this.who === who) return;
     this.who = who;
     this.keep = new Keep(session.campaign.name, who);
@@ -45,7 +45,7 @@ class App {
     byId("open-help").onclick = () => this.keys.help();
     byId("who").textContent = session.preview ? "preview" : who;
     if (session.preview) return;
-    this.outbox = new Outbox(this.keep, this.api, (news) => this.heard(news));
+    this.outbox = new Outbox(this.keep, this.api, (news) => this.heard(news), who);
     this.listen();
     if (!this.keep.lasting) {
       this.shell.notice("memory", "This browser does not let the page keep anything. Do not close it while answers wait to be sent.", { bad: true });

@@ -1,12 +1,12 @@
 // Answers on their way to the server. Each is kept until the server acknowledges or refuses it, and survives a reload.
-import { backoff, newId } from "./api.js";
+import { backoff, newId, Refusal } from "./api.js";
 
 const NAME = "answer:";
 
 export class Outbox {
-  // `heard` is told of {acknowledged | refused: entry, error?} and of every change in number.
-  constructor(keep, api, heard) {
-    Object.assign(this, { keep, api, heard, turn: 0, timer: null, running: false, again: false, sending: null, trouble: null });
+  // `heard` is told of {acknowledged | refused: entry, error?} and of every change in number; `who` gave the answers.
+  constructor(keep, api, heard, who) {
+    Object.assign(this, { keep, api, heard, who, turn: 0, timer: null, running: false, again: false, sending: null, trouble: null });
     addEventListener("online", () => this.flush());
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.flush());
   }
@@ -66,6 +66,11 @@ export class Outbox {
   }
 
   async send(entry) {
+    if (this.api.who !== this.who) {
+      this.trouble = new Refusal(401, "somebody_else", "somebody else's link was opened in this browser");
+      this.heard({ trouble: this.trouble });
+      return false;
+    }
     this.sending = entry.answer_id;
     this.keep.set(NAME + entry.answer_id, { ...entry, tried: true });
     const { answer_id, task, answer, seconds, at } = entry;
@@ -86,11 +91,7 @@ export class Outbox {
   // False: stop for now. What the server refuses leaves the queue, and the person is told.
   async failed(entry, error) {
     this.trouble = error;
-    if (error.code === "csrf" && !entry.renewed) {
-      this.keep.set(NAME + entry.answer_id, { ...entry, tried: true, renewed: true });
-      await this.api.session().catch(() => null);
-      return true;
-    }
+    if (error.code === "csrf" && !entry.renewed) return this.renew(entry);
     if (error.passing || error.status === 401) {
       if (error.status !== 401) this.timer = setTimeout(() => this.flush(), backoff(this.turn));
       this.turn += 1;
@@ -99,6 +100,17 @@ export class Outbox {
     }
     this.drop(entry);
     this.heard({ refused: entry, error });
+    return true;
+  }
+
+  // A new token, once an answer; whether it is for the same person is seen when the answer is sent again.
+  async renew(entry) {
+    try {
+      await this.api.session();
+    } catch (error) {
+      return this.failed(entry, error);
+    }
+    this.keep.set(NAME + entry.answer_id, { ...entry, tried: true, renewed: this.api.who === this.who });
     return true;
   }
 

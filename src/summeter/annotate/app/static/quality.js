@@ -89,7 +89,8 @@ function assistance(found) {
 async function poll() {
   try {
     const found = await api.call("/api/admin/quality");
-    if (root.dataset.seq !== String(found.last_seq)) {
+    // Nothing is drawn anew while it is pressed: the click would be lost.
+    if (root.dataset.seq !== String(found.last_seq) && !root.matches(":active")) {
       const open = root.querySelector("details")?.open ?? false;
       root.replaceChildren(...[agreement(found), annotators(found), assistance(found), ...found.notes.map((text) => el("p", { class: "muted", text }))].filter(Boolean));
       const details = root.querySelector("details");

@@ -92,6 +92,7 @@ export function qualification(app) {
 export class Training {
   constructor(app, { tasks, documents }) {
     Object.assign(this, { app, shell: app.shell, keys: app.keys, drafts: app.drafts, done: new Set() });
+    this.past = once(app, () => app.reload({ force: true }));
     this.work = new Work(this, { tasks, documents, words: "answered in this training", verb: "Answer", back: false });
   }
 
@@ -144,10 +145,6 @@ export class Training {
     enter(this.app);
     title.focus();
     title.scrollIntoView({ block: "nearest" });
-  }
-
-  past() {
-    this.app.reload({ force: true }).catch((error) => this.app.failed(error));
   }
 }
 

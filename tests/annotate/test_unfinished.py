@@ -1,0 +1,74 @@
+"""Campaigns that are not finished: what is merged of them, and what is said of what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from annotate import campaigns as made
+from annotate import crowds
+from annotate.test_cli import run
+
+from summeter.annotate.adjudicate import Decision, adjudicate
+from summeter.annotate.aggregate import incomplete, merged_of
+from summeter.annotate.desk import Desk
+from summeter.records import Judgment
+
+
+def by_index(desk: Desk, *, complete_only: bool) -> dict[tuple[str, str, int | None], Judgment]:
+    found = merged_of(desk, complete_only=complete_only)
+    return {(one.target.document_id, one.target.system, one.target.index): one for one in found}
+
+
+def test_too_few_answers_are_counted_and_can_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made.make(tmp_path, made.rows(1, 1, 4), attention={"rate": 0}, order="as_given")
+    with folder.open() as desk:
+        three, two, one, none = (task.key for task in desk.tasks.work)
+        crowds.say(desk, three, dict.fromkeys("abc", crowds.YES))
+        crowds.say(desk, two, {"a": crowds.NO, "b": crowds.NO})
+        crowds.say(desk, one, {"a": crowds.YES})
+        assert incomplete(desk) == {0: 1, 1: 1, 2: 1}
+        loose, strict = (by_index(desk, complete_only=only) for only in (False, True))
+        assert [loose["doc0", "s0", index].label for index in range(3)] == [1, 0, 1]
+        assert ("doc0", "s0", 3) not in loose
+        assert strict["doc0", "s0", 0] == loose["doc0", "s0", 0]
+        shown = [(strict["doc0", "s0", index].status, strict["doc0", "s0", index].reason) for index in (1, 2)]
+        assert shown == [("skipped", "2 of 3 answers"), ("skipped", "1 of 3 answers")]
+        assert strict["doc0", "s0", 1].label is strict["doc0", "s0", 1].value is None
+        adjudicate(desk, [Decision(two, {**crowds.NO, "machine": None, "comment": None}, None, "lead")])
+        assert incomplete(desk) == {0: 1, 1: 1}
+        assert by_index(desk, complete_only=True)["doc0", "s0", 1].label == 0
+    assert run("export", folder.folder) == 0
+    said = capsys.readouterr().err
+    assert "note: 1 tasks have fewer than 3 answers (1 with 1) and are merged all the same" in said
+    assert "note: 1 tasks have no answer and no label" in said
+    assert run("export", folder.folder, "--complete-only", "--data", tmp_path / "gold") == 0
+    assert "and have no merged label" in capsys.readouterr().err
+    skipped = [one for one in (folder.folder / "judgments/human.merged.jsonl").read_text().splitlines()
+               if '"1 of 3 answers"' in one]  # fmt: skip
+    assert len(skipped) == 1
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_every_kind_loses_labels_only_where_answers_are_missing(kind: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path, kind=kind, answers_per_item=2, attention={"rate": 0}, batch={"size": 2})
+    with folder.open() as desk:
+        made.do_batch(desk, "anna")
+        assert Counter(one.status for one in merged_of(desk, complete_only=True)).keys() <= {"skipped"}
+        while made.do_batch(desk, "anna"):
+            pass
+        made.do_batch(desk, "ben")
+        done = {key for key, slots in desk.state.items.items() if len(slots.counted) == 2}
+        documents = {desk.tasks.by_key[key].document_id for key in done}
+        found = merged_of(desk, complete_only=True)
+        whole = [one for one in found if one.status == "ok"]
+        assert whole
+        assert {one.target.document_id for one in whole} <= documents
+        assert sum(incomplete(desk).values()) == len(desk.tasks.work) - len(done)
+        while made.do_batch(desk, "ben"):
+            pass
+        assert incomplete(desk) == {}
+        assert merged_of(desk, complete_only=True) == merged_of(desk)
