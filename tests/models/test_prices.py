@@ -25,6 +25,34 @@ def test_cached_tokens_have_their_own_price() -> None:
     assert Price(input=3.0, output=15.0, date=date(2026, 1, 1)).cost(1000, 0, 600) == pytest.approx(0.003)
 
 
+def test_what_is_written_into_a_cache_has_its_own_price() -> None:
+    price = Price(input=3.0, cached=0.3, written=3.75, output=15.0, date=date(2026, 1, 1))
+    # (1,000 - 200 - 600) * 3 + 200 * 0.3 + 600 * 3.75 + 100 * 15 = 600 + 60 + 2,250 + 1,500 = 4,410 millionths
+    assert price.cost(1000, 100, 200, 600) == pytest.approx(0.00441)
+    assert price.cost(1000, 100, 200, 5000) == price.cost(1000, 100, 200, 800)
+    plain = Price(input=3.0, output=15.0, date=date(2026, 1, 1))
+    assert plain.cost(1000, 100, 200, 600) == plain.cost(1000, 100)
+
+
+def test_a_long_prompt_costs_more_for_every_token() -> None:
+    price = prices().of("anthropic/claude-sonnet-4-5")
+    assert price is not None
+    assert price.long is not None
+    # Up to 200,000 tokens 3 and 15 dollars a million, beyond 6 and 22.5; what is cached and written as well.
+    assert price.cost(200_000, 1000) == pytest.approx(0.6 + 0.015)
+    assert price.cost(200_001, 1000) == pytest.approx(1.200006 + 0.0225)
+    # 100,001 * 6 + 50,000 * 0.6 + 50,000 * 7.5 = 600,006 + 30,000 + 375,000 millionths
+    assert price.cost(200_001, 0, 50_000, 50_000) == pytest.approx(1.005006)
+    assert price.batched.cost(200_001, 1000) == pytest.approx((1.200006 + 0.0225) / 2)
+    assert price.batched.cost(1000, 0, 0, 1000) == pytest.approx(3.75 * 0.0005)
+
+
+def test_what_is_dear_only_when_long_is_not_free() -> None:
+    rows = {"input": 0, "output": 0, "date": "2026-01-01"}
+    assert Price.model_validate(rows).free
+    assert not Price.model_validate({**rows, "long": {"above": 10, "input": 1, "output": 0}}).free
+
+
 @pytest.mark.parametrize(
     ("model", "same"),
     [("openai/gpt-4o-2024-08-06", "openai/gpt-4o"),
@@ -56,7 +84,12 @@ def test_every_row_is_of_a_provider_there_is_and_dated() -> None:
     for model, price in prices()._models.items():
         assert model.split("/")[0] in PROVIDERS
         assert price.date >= date(2026, 1, 1)
-        assert price.cached is None or price.cached <= price.input
+        for rates in (price, price.long or price):
+            assert rates.cached is None or rates.cached <= rates.input
+            assert rates.written is None or rates.written >= rates.input
+        assert price.long is None or price.long.input > price.input
+        # Both or neither: what a token of a cache costs would else be that of another length.
+        assert price.long is None or (price.long.cached is None) == (price.cached is None)
 
 
 def test_a_file_of_ones_own_goes_first(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def test_a_reply_under_a_schema(vendor: Vendor) -> None:
     assert (reply.text, reply.finish_reason, reply.refusal, reply.format) == ('{"n": 1}', "stop", None, "json_schema")
     # Anthropic and Bedrock: 5 fresh + 2 written to the cache + 4 read from it; Google: 4 of the reply + 3 thoughts.
     assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (11, 7, 4)
+    assert reply.tokens_written == (2 if vendor.model.startswith(("anthropic", "bedrock")) else None)
     assert reply.model == (None if vendor.model.startswith("bedrock") else "served-1")
     assert reply.seconds is not None
     assert reply.logprobs is None

@@ -107,6 +107,12 @@ def test_deepseek_counts_cached_tokens_under_a_name_of_its_own() -> None:
     assert send(VENDORS["openai-api"], json_reply(body))[0].tokens_cached == 6
 
 
+def test_openai_counts_what_is_written_into_its_cache() -> None:
+    usage = {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 2, "cache_write_tokens": 5}}
+    reply = send(VENDORS["openai"], json_reply({"choices": [{"message": {"content": "x"}}], "usage": usage}))[0]
+    assert (reply.tokens_in, reply.tokens_cached, reply.tokens_written) == (9, 2, 5)
+
+
 # Azure
 
 

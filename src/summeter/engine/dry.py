@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any
 
 from summeter.models.base import Completion, Request, TokenLogprobs
+from summeter.models.prices import Price
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
 
@@ -23,10 +24,11 @@ _LIST = 8  # entries where the schema leaves the number open
 
 class Seen:
     """What a run would have sent so far: calls that are stored or under way are made once, and prompts that begin
-    as an earlier one are cheaper where the provider caches."""
+    as an earlier one are cheaper where the provider caches. `price` is what a model costs."""
 
-    def __init__(self, stored: Container[str] = ()) -> None:
+    def __init__(self, stored: Container[str] = (), price: Callable[[str], Price | None] = lambda _: None) -> None:
         self._stored = stored
+        self._price = price
         self._keys: set[str] = set()
         self._prefixes: dict[str, set[int]] = {}
 
@@ -36,6 +38,11 @@ class Seen:
             return False
         self._keys.add(key)
         return True
+
+    def nanodollars(self, model: str, tokens_in: int, tokens_out: int) -> int:
+        """What one call costs, in billionths of a dollar: call by call, since long prompts may cost more a token."""
+        price = self._price(model)
+        return 0 if price is None else round(price.cost(tokens_in, tokens_out) * 1e9)
 
     def shared(self, model: str, prompt: str) -> int:
         """How many characters of the prompt begin an earlier one to the same model, in whole chunks."""
@@ -70,6 +77,7 @@ class DryLLM:
         tokens_in, tokens_out = tokens(request.prompt), tokens(text)
         if self._seen.is_new(request.key):
             self._tally.update(calls=1, tokens_in=tokens_in, tokens_out=tokens_out)
+            self._tally.update(nanodollars=self._seen.nanodollars(self._id, tokens_in, tokens_out))
             shared = round(tokens_in * self._seen.shared(self._id, request.prompt) / max(1, len(request.prompt)))
             self._tally.update(tokens_shared=shared if shared >= CACHEABLE else 0)
         sure = tuple(TokenLogprobs(token=one, logprob=0.0) for one in text) if request.top_logprobs else None

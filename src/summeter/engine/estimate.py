@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
@@ -19,7 +20,7 @@ from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
-from summeter.models.prices import Prices, prices
+from summeter.models.prices import Price, Prices, prices
 from summeter.records import Judgment
 from summeter.store.calls import CallStore
 from summeter.store.journal import DoneKey, ItemKey
@@ -75,7 +76,7 @@ def estimate(
         CallStore(folder / CALLS if stored and folder else None) as store,
         ResultStore(folder / RESULTS if kept and folder else None) as results,
     ):
-        known = _Known(done, Seen(store), set(), results)
+        known = _Known(done, Seen(store, partial(_price, table, batch=plan.options.batch)), set(), results)
         return [run_sync(_estimate(plan, job, known, table)) for job in plan.jobs]
 
 
@@ -86,6 +87,11 @@ class _Known(NamedTuple):
     seen: Seen
     inputs: set[bytes]
     results: ResultStore
+
+
+def _price(table: Prices, model: str, *, batch: bool) -> Price | None:
+    price = table.of(model)
+    return price.batched if batch and price is not None else price
 
 
 def _done(folder: Path) -> list[DoneKey]:
@@ -108,16 +114,11 @@ async def _estimate(plan: Planned, job: Job, known: _Known, table: Prices) -> Es
             pass
     tally: Counter[str] = sum(tallies.values(), Counter())
     why = next((why for model in tallies if (why := table.why(model))), None)
-    costs = [
-        (price.batched if plan.options.batch else price).cost(one["tokens_in"], one["tokens_out"])
-        for model, one in tallies.items()
-        if (price := table.of(model)) is not None
-    ]
     return Estimate(
         judge=job.evaluator.name, signature=job.signature, items=sum(unit.size for unit in todo), calls=tally["calls"],
         tokens_in=tally["tokens_in"], tokens_out=tally["tokens_out"],
         unit="pair" if job.evaluator.pairs else "summary", tokens_shared=tally["tokens_shared"],
-        cost=None if why else round(sum(costs), 6), reason=why,
+        cost=None if why else round(tally["nanodollars"] / 1e9, 6), reason=why,
         batch=plan.options.batch, local=dict(local) or None,
         reads={model: plan.contexts[model].model_dump() for model in tallies if model in plan.contexts} or None,
     )  # fmt: skip

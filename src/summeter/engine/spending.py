@@ -43,7 +43,7 @@ def spent_before(store: CallStore, table: Prices) -> Spent:
     for call in store.tokens():
         price = _price(call, table)
         tokens = (call.tokens_in or 0, call.tokens_out or 0)
-        cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0)
+        cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0, call.tokens_written or 0)
         total = total.plus(Spent(sum(tokens), cost))
     return total
 
@@ -109,7 +109,9 @@ def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
         if price is None or price.free:
             continue
         untold += call.tokens_in is None or call.tokens_out is None
-        cost += price.cost(call.tokens_in or 0, call.tokens_out or 0, call.tokens_cached or 0)
+        cost += price.cost(
+            call.tokens_in or 0, call.tokens_out or 0, call.tokens_cached or 0, call.tokens_written or 0
+        )  # fmt: skip
     if why is None and untold:
         why = f"{untold} of {len(calls)} calls told no tokens"
     return Taken(

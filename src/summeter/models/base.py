@@ -106,8 +106,8 @@ class Completion(Record):
 
     `model` is the name the server says it served; `format` what it enforced, where that is known;
     `seconds` from sending to the last byte; `tokens_cached` the prompt tokens that the provider's prefix cache
-    served; `logprobs` one entry a token of the reply, where they were asked for; `batch` the id of the batch it came
-    in, if it did.
+    served, `tokens_written` those it stored; `logprobs` one entry a token of the reply, where they were asked for;
+    `batch` the id of the batch it came in, if it did.
     """
 
     text: str
@@ -119,6 +119,7 @@ class Completion(Record):
     seconds: float | None = None
     format: Format | None = None
     tokens_cached: int | None = None
+    tokens_written: int | None = None
     logprobs: tuple[TokenLogprobs, ...] | None = None
     batch: str | None = None
 

@@ -18,17 +18,40 @@ CONTEXTS: dict[str, int] = {
     "gpt-4-turbo": 128_000,
     "gpt-4o": 128_000,
     "gpt-4.1": 1_047_576,
+    "gpt-4.5-preview": 128_000,
     "gpt-5": 272_000,
+    "gpt-5.1": 272_000,
+    "gpt-5.2": 272_000,
+    "gpt-5.3": 128_000,
+    "gpt-5.4": 922_000,
+    "gpt-5.4-mini": 272_000,
+    "gpt-5.4-nano": 272_000,
+    "gpt-5.5": 872_000,
+    "gpt-5.6": 922_000,
+    "gpt-6": 922_000,
+    "gpt-6.1": 922_000,
     "o1": 128_000,
     "o3": 200_000,
     "o4-mini": 200_000,
     "claude-": 200_000,
+    "claude-fable-5": 1_000_000,
+    "claude-haiku-5-5": 1_000_000,
+    "claude-mythos-5": 1_000_000,
+    "claude-opus-4-6": 1_000_000,
+    "claude-opus-4-7": 1_000_000,
+    "claude-opus-4-8": 1_000_000,
+    "claude-opus-5": 1_000_000,
+    "claude-sonnet-4-6": 1_000_000,
+    "claude-sonnet-5": 1_000_000,
     "gemini-": 1_048_576,
     "mistral-large": 128_000,
+    "mistral-large-2512": 262_144,
+    "mistral-large-4": 1_048_576,
     "open-mistral-7b": 32_768,
     "open-mixtral-8x7b": 32_768,
 }
-"""First letters of a model's name -> tokens. The longest that fits counts."""
+"""First letters of a model's name -> tokens. The longest that fits counts. Of OpenAI's newer models it is what a prompt
+may have: their contexts hold 128,000 tokens more, which are kept for the reply."""
 
 
 def known_context(model: str) -> int | None:

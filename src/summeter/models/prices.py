@@ -10,7 +10,7 @@ from datetime import date
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field, ValidationError
 
@@ -21,38 +21,64 @@ MILLION = 1_000_000
 _SNAPSHOT = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|00\d)$")
 
 
-class Price(Record):
-    """US dollars per million tokens: of the prompt, of prompt tokens from the provider's cache (as `input` where
-    nothing is said), of the reply; `date` is when that was so. `batch` is the share of it that a call in a batch costs:
-    half, as OpenAI and Anthropic have it for all their models."""
+class Rates(Record):
+    """US dollars per million tokens: of the prompt, of prompt tokens that come from the provider's cache or are written
+    into it (as `input` where nothing is said), of the reply."""
 
     input: float = Field(ge=0)
     cached: float | None = Field(default=None, ge=0)
+    written: float | None = Field(default=None, ge=0)
     output: float = Field(ge=0)
+
+    def times(self, share: float) -> Self:
+        """The same at a share of the price."""
+        told = {name: getattr(self, name) for name in ("input", "cached", "written", "output")}
+        return self.model_copy(update={name: rate * share for name, rate in told.items() if rate is not None})
+
+
+class LongRates(Rates):
+    """The rates of calls whose prompt has more than `above` tokens: they hold for every token of such a call."""
+
+    above: int = Field(ge=1)
+
+
+class Price(Rates):
+    """What a model costs; `date` is when that was so. `long` are other rates for long prompts, where the vendor has
+    such. `batch` is the share of it that a call in a batch costs: half, as OpenAI and Anthropic have it for all their
+    models."""
+
+    long: LongRates | None = None
     batch: float = Field(default=0.5, ge=0, le=1)
     date: date
 
     @property
     def free(self) -> bool:
         """Whether nothing costs anything, so that tokens need not be known."""
-        return self.input == self.output == 0
+        dear = self.long is not None and (self.long.input or self.long.output)
+        return self.input == self.output == 0 and not dear
 
     @property
     def batched(self) -> Price:
         """The price of calls in batches."""
-        cached = None if self.cached is None else self.cached * self.batch
-        update = {"input": self.input * self.batch, "output": self.output * self.batch, "cached": cached}
-        return self.model_copy(update=update)
+        long = None if self.long is None else self.long.times(self.batch)
+        return self.times(self.batch).model_copy(update={"long": long})
 
-    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0) -> float:
-        """US dollars for a call; `cached` of its `tokens_in` came from the provider's cache.
+    def cost(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> float:
+        """US dollars for one call; `cached` of its `tokens_in` came from the provider's cache, `written` of the rest
+        went into it.
 
         >>> Price(input=2.0, cached=0.5, output=10.0, date="2026-01-31").cost(1_000_000, 100_000, 400_000)
         2.4
         """
+        rates: Rates = self if self.long is None or tokens_in <= self.long.above else self.long
         cached = min(cached, tokens_in)
-        cheap = self.input if self.cached is None else self.cached
-        return ((tokens_in - cached) * self.input + cached * cheap + tokens_out * self.output) / MILLION
+        written = min(written, tokens_in - cached)
+        parts = (
+            (tokens_in - cached - written, rates.input), (tokens_out, rates.output),
+            (cached, rates.input if rates.cached is None else rates.cached),
+            (written, rates.input if rates.written is None else rates.written),
+        )  # fmt: skip
+        return sum(tokens * rate for tokens, rate in parts) / MILLION
 
 
 class Prices:

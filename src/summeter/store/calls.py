@@ -49,8 +49,8 @@ class Call(NamedTuple):
 
 
 class CallTokens(NamedTuple):
-    """The tokens of one stored call, None where the endpoint told none; `tokens_cached` is a part of `tokens_in`.
-    `batch` is the id of the batch it came in, if it did."""
+    """The tokens of one stored call, None where the endpoint told none; `tokens_cached` and `tokens_written` are parts
+    of `tokens_in`. `batch` is the id of the batch it came in, if it did."""
 
     key: str
     model: str
@@ -58,6 +58,7 @@ class CallTokens(NamedTuple):
     tokens_out: int | None
     tokens_cached: int | None
     batch: str | None = None
+    tokens_written: int | None = None
 
 
 class CallStats(NamedTuple):

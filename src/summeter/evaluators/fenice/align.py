@@ -153,7 +153,10 @@ class Aligner:
 
     def _made(self, sentence: Mention) -> list[Version]:
         if self.rules.variant == "legacy":
-            return legacy_versions(self.text, self.text[slice(*sentence)], self.clusters)
+            # The released code looks for the sentence by its text, and finds the first that reads the same.
+            read = self.text[slice(*sentence)].strip()
+            first = next(span for span in self.spans if self.text[slice(*span)].strip() == read)
+            return legacy_versions(self.text, first, self.clusters)
         return versions(self.text, sentence, self.clusters)
 
     async def _widened(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:

@@ -54,26 +54,25 @@ def versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]
     return list(found.values())
 
 
-def legacy_versions(text: str, sentence: str, clusters: Sequence[Sequence[Mention]]) -> list[Version]:
-    """As the released code makes them.
+def legacy_versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]) -> list[Version]:
+    """As the released code makes them (there the sentence is the first of those that read the same).
 
-    The sentence is looked for by its text, so that of two equal sentences the first is taken; a mention that ends with
-    the sentence is missed; the first occurrence of the mention's text from its place on is replaced; a possessive is
-    not made one; and mentions that differ in their capitals alone replace each other.
+    A mention that ends with the sentence is missed; what stands in the sentence itself replaces nothing; the first
+    occurrence of the mention's text from its place on is replaced; a possessive is not made one; and mentions that
+    differ in their capitals alone replace each other.
     """
-    wanted = sentence.strip()
-    start = text.find(wanted)
+    start, end = sentence
     found: dict[str, Version] = {}
-    for cluster in clusters if start >= 0 else ():
-        for first, last in cluster:
-            if not (start <= first and last < start + len(wanted)):
-                continue
-            mention, before = text[first:last], wanted[: first - start]
-            for at in cluster:
-                other = text[slice(*at)]
-                if at != (first, last) and other != mention and other.lower() not in PRONOUNS:
-                    made = before + wanted[first - start :].replace(mention, other, 1)
-                    found.setdefault(made, Version(made, mention, other, (at[0], at[1])))
+    for cluster in clusters:
+        inside = [(first, last) for first, last in cluster if start <= first and last < end]
+        here = {text[first:last] for first, last in inside}
+        others = [(text[slice(*at)], (at[0], at[1])) for at in cluster if text[slice(*at)] not in here]
+        for first, last in inside:
+            mention = text[first:last]
+            for other, at in others:
+                if other.lower() not in PRONOUNS:
+                    made = text[start:first] + text[first:end].replace(mention, other, 1)
+                    found.setdefault(made, Version(made, mention, other, at))
     return list(found.values())
 
 

@@ -119,7 +119,7 @@ class Spending:
             # An endpoint that tells no tokens is taken at the estimate.
             tokens_in = now().tokens_in if completion.tokens_in is None else completion.tokens_in
             tokens_out = now().tokens_out if completion.tokens_out is None else completion.tokens_out
-            took = self._spent(tokens_in, tokens_out, completion.tokens_cached or 0)
+            took = self._spent(tokens_in, tokens_out, completion.tokens_cached or 0, completion.tokens_written or 0)
             self._replies += 1
             self._reply_tokens += tokens_out
             self._prompt_tokens += tokens_in
@@ -132,6 +132,6 @@ class Spending:
         """Close what is below."""
         await self.llm.close()
 
-    def _spent(self, tokens_in: int, tokens_out: int, cached: int = 0) -> Spent:
-        cost = 0.0 if self._price is None else self._price.cost(tokens_in, tokens_out, cached)
+    def _spent(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> Spent:
+        cost = 0.0 if self._price is None else self._price.cost(tokens_in, tokens_out, cached, written)
         return Spent(tokens_in + tokens_out, cost)

@@ -86,6 +86,7 @@ class Anthropic(HttpLLM):
             tokens_in=replies.total(usage.get("input_tokens"), usage.get("cache_creation_input_tokens"), cached),
             tokens_out=replies.count(usage.get("output_tokens")),
             tokens_cached=replies.count(cached),
+            tokens_written=replies.count(usage.get("cache_creation_input_tokens")),
             seconds=answer.seconds,
             format=request.format,
         )

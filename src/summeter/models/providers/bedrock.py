@@ -98,6 +98,7 @@ class Bedrock(HttpLLM):
             tokens_in=replies.total(usage.get("inputTokens"), usage.get("cacheWriteInputTokens"), cached),
             tokens_out=replies.count(usage.get("outputTokens")),
             tokens_cached=replies.count(cached),
+            tokens_written=replies.count(usage.get("cacheWriteInputTokens")),
             seconds=answer.seconds,
             format=request.format,
         )

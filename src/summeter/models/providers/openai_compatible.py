@@ -141,6 +141,7 @@ def completion(body: dict[str, Any], answer: replies.Answer, request: Request) -
         tokens_in=replies.count(usage.get("prompt_tokens")),
         tokens_out=replies.count(usage.get("completion_tokens")),
         tokens_cached=replies.count(details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
+        tokens_written=replies.count(details.get("cache_write_tokens")),
         logprobs=None if request.top_logprobs is None else _logprobs(first.get("logprobs")),
         seconds=answer.seconds,
         format=request.format,

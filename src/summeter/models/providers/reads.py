@@ -112,8 +112,8 @@ def _of(answer: Mapping[str, Any], name: str) -> int | None:
     # OpenRouter's :nitro and :floor are ways to serve a model and stand in no list.
     for wanted in (name, name.partition(":")[0]):
         for one in models:
-            aliases = one.get("aliases") if isinstance(one.get("aliases"), list) else []
-            if wanted == one.get("id") or wanted in aliases:
+            aliases = one.get("aliases")
+            if wanted == one.get("id") or (isinstance(aliases, list) and wanted in aliases):
                 return _entry(one, models)
     return _entry(models[0], models) if len(models) == 1 else None
 

@@ -1,0 +1,180 @@
+"""Runs of a peer's package: a list of tasks as JSON in, what it gave for each out. For the interpreter the peer is installed in; needs no summeter.
+
+What is replaced in the peers, and nothing else: where weights and tokenizer come from (the given folder, read before
+the clock starts), and where sentences, claims and mentions come from (the given ones). Pairs, batches, cuts, the
+network's passes and all scoring are theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+Given = dict[str, Any]
+Result = dict[str, Any]
+
+
+def timed(work: Callable[[], list[Any]]) -> tuple[list[Any], Result]:
+    """What the work gives, with its seconds of wall and of processor."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    return found, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+
+
+def loaders(module: Any, folder: str) -> None:
+    """The module's AutoTokenizer and AutoModel give what lies in the folder, already read."""
+    import transformers
+
+    kept = {
+        "AutoTokenizer": transformers.AutoTokenizer.from_pretrained(folder),
+        "AutoModelForSequenceClassification":
+            transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval(),
+    }  # fmt: skip
+
+    class Kept:
+        def __init__(self, one: Any) -> None:
+            self.one = one
+
+        def from_pretrained(self, name: str) -> Any:
+            del name
+            return self.one
+
+    for name, one in kept.items():
+        setattr(module, name, Kept(one))
+
+
+def fenice(given: Given) -> Result:
+    """FENICE.score_batch."""
+    import spacy
+
+    spacy.load = lambda *_, **__: spacy.blank("en")  # sentences are given: no pipeline is needed
+    import metric.coreference_resolution.coreference_resolution as coref_module
+    import metric.FENICE as module
+    import metric.nli.nli_aligner as nli_module
+
+    loaders(nli_module, given["folder"])
+    texts = {one["text"]: one for one in given["documents"]}
+    claims = {one["text"]: one["claims"] for one in given["summaries"]}
+
+    class Claims:
+        def __init__(self, **_: Any) -> None:
+            pass
+
+        def process_batch(self, batch: list[str]) -> list[list[str]]:
+            return [claims[one] for one in batch]
+
+    class Mentions:
+        def __init__(self, **_: Any) -> None:
+            pass
+
+        def predict(self, texts: list[str]) -> list[Any]:
+            return [Clusters(one) for one in texts]
+
+    class Clusters:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+        def get_clusters(self, *, as_strings: bool) -> list[list[tuple[int, int]]]:
+            del as_strings
+            return [[(start, end) for start, end in one] for one in texts[self.text]["clusters"]]
+
+    module.split_into_sentences_batched = lambda documents, **_: [
+        [(one[start:end], start, end) for start, end in texts[one]["sentences"]] for one in documents
+    ]
+    module.ClaimExtractor = Claims
+    coref_module.FCoref = Mentions
+    counted = count_pairs(nli_module.NLIAligner)
+    samples = [
+        {"document": given["documents"][one["document"]]["text"], "summary": one["text"]} for one in given["summaries"]
+    ]
+    with tempfile.TemporaryDirectory() as place:  # the list of pronouns is read from the working directory
+        (Path(place) / "data").mkdir()
+        (Path(place) / "data" / "pronouns.txt").write_text("\n".join(given.get("pronouns", [])) + "\n")
+        os.chdir(place)
+        scorer = module.FENICE(**given.get("options", {}))
+        found, spent = timed(lambda: scorer.score_batch(samples))
+        os.chdir("/")
+    told = [
+        {"score": float(one["score"]), "claims": [float(claim["score"]) for claim in one["alignments"]]}
+        for one in found
+    ]
+    return {"version": version("FENICE"), "scores": told, "pairs": counted["pairs"], **spent}
+
+
+def count_pairs(aligner: Any) -> dict[str, int]:
+    """How many pairs go through the network."""
+    counted = {"pairs": 0}
+    own = getattr(aligner, "own", aligner.process_batch)
+    aligner.own = own
+
+    def process_batch(self: Any, pairs: list[Any], **more: Any) -> Any:
+        counted["pairs"] += len(pairs)
+        return own(self, pairs, **more)
+
+    aligner.process_batch = process_batch
+    return counted
+
+
+def summac(given: Given) -> Result:
+    """SummaCZS.score, or SummaCConv.score with the weights given."""
+    import numpy as np
+    import torch
+    from summac import model_summac as module
+
+    loaders(module, given["folder"])
+    module.model_map["given"] = {"model_card": given["folder"], "entailment_idx": 0, "contradiction_idx": 2}
+    cut = {one["text"]: [one["text"][start:end] for start, end in one["sentences"]] for one in given["documents"]}
+    cut |= {one["text"]: one["claims"] for one in given["summaries"]}
+    module.nltk.tokenize.sent_tokenize = lambda text: cut[text]
+    options = {"device": "cpu", "imager_load_cache": False, **given.get("options", {})}
+    if "conv" in given:
+        with tempfile.TemporaryDirectory() as place:
+            weights = {name: torch.tensor(np.array(one, np.float32)) for name, one in given["conv"].items()}
+            torch.save(weights, Path(place) / "conv.bin")
+            scorer = module.SummaCConv(models=["given"], start_file=str(Path(place) / "conv.bin"), **options)
+    else:
+        scorer = module.SummaCZS(model_name="given", **options)
+    sources = [given["documents"][one["document"]]["text"] for one in given["summaries"]]
+    texts = [one["text"] for one in given["summaries"]]
+    found, spent = timed(lambda: scorer.score(sources, texts)["scores"])
+    pairs = sum(
+        len(scorer.imager.build_chunk_dataset(source, text)[0]) for source, text in zip(sources, texts, strict=True)
+    ) if "conv" not in given else 0  # fmt: skip
+    return {"version": version("summac"), "scores": [float(one) for one in found], "pairs": pairs, **spent}
+
+
+def bertscore(given: Given) -> Result:
+    """BERTScorer.score, each summary against its document's reference."""
+    from bert_score import BERTScorer
+
+    options = given.get("options", {})
+    if "references" in given:
+        options["idf_sents"] = given["references"]
+    scorer = BERTScorer(model_type=given["folder"], device="cpu", nthreads=0, **options)
+    references = [given["documents"][one["document"]]["text"] for one in given["summaries"]]
+    texts = [one["text"] for one in given["summaries"]]
+    found, spent = timed(lambda: [one.tolist() for one in scorer.score(texts, references)])
+    return {"version": version("bert-score"), "scores": [list(one) for one in zip(*found, strict=True)], **spent}
+
+
+SIDES = {"fenice": fenice, "summac": summac, "bert-score": bertscore}
+
+
+def main() -> None:
+    """`local_peer.py SIDE` with the tasks on standard input."""
+    import torch
+
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    out, sys.stdout = sys.stdout, sys.stderr  # the packages print
+    json.dump([SIDES[sys.argv[1]](one) for one in json.load(sys.stdin)], out)
+
+
+if __name__ == "__main__":
+    main()

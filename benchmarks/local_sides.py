@@ -1,0 +1,54 @@
+"""The peers' packages: an environment for each, and one run of one of them (local_peer.py) in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Package(NamedTuple):
+    """What is installed for a peer. torch is named so that it comes without CUDA where such a wheel is at hand."""
+
+    name: str
+    wanted: tuple[str, ...]
+
+
+PACKAGES = {
+    "fenice": Package("fenice 0.1.14", ("torch==2.13.0", "fenice==0.1.14", "numpy<2")),
+    "summac": Package("summac 0.0.4", ("torch==2.13.0", "summac==0.0.4", "numpy<2")),
+    "bert-score": Package("bert-score 0.3.13", ("torch==2.13.0", "bert-score==0.3.13", "transformers<5")),
+}
+
+
+def interpreter(peers: Path | None, package: str, *, install: bool = False) -> Path | None:
+    """The interpreter of a package's environment, PEERS/PACKAGE; None where it is not there and cannot be made."""
+    if peers is None:
+        return None
+    python = peers / package / "bin" / "python"
+    if not python.is_file() and install:
+        print(f"installing {PACKAGES[package].name} ...", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(peers / package)], check=True)
+        done = subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES[package].wanted], check=False)
+        if done.returncode:
+            print(f"{PACKAGES[package].name} cannot be installed with {sys.executable} (see above)")
+    known = python.is_file() and not subprocess.run(
+        [str(python), "-c", f"import importlib.metadata as m; m.version({package!r})"], check=False, capture_output=True
+    ).returncode
+    return python if known else None
+
+
+def peer(python: Path, package: str, given: list[dict[str, Any]], threads: int = 1) -> list[dict[str, Any]]:
+    """What local_peer.py gives for each task. RuntimeError, with what it said, where it fails."""
+    done = subprocess.run(
+        [str(python), str(Path(__file__).with_name("local_peer.py")), package],
+        input=json.dumps(given), capture_output=True, text=True, check=False,
+        env={**os.environ, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{package} failed:\n{done.stderr[-3000:]}")
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
