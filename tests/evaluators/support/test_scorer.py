@@ -24,13 +24,13 @@ def judged(claim, text=SOURCE, named="source"):
     ("claim", "reason"),
     [
         ("Profits rose 41 percent in May.", "41 is not in the source; nearest: 14"),
-        ("Profits rose 14 percent in June.", "June is not in the source; nearest: May"),
-        ("Quarterly profits rose.", "'Quarterly' has no support in the source"),
-        ("Angry staff protested.", "'Angry', 'protested' have no support in the source"),
-        ("The board approved a merger with Acme.", "negated in the source"),
-        ("Profits never rose in May.", "negated here, not in the source"),
-        ("Profits fell 14 percent in May.", "'fell', where the source says 'rose'"),
-        ("Staff numbers rose.", "'rose', where the source says 'fell'"),
+        ("Profits rose 14 percent in June.", "'June' is not in the source; nearest: 'May'"),
+        ("Quarterly profits rose.", "caution: 'Quarterly' has no support in the source"),
+        ("Angry staff protested.", "caution: 'Angry', 'protested' have no support in the source"),
+        ("The board approved a merger with Acme.", "caution: negated in the source: 'did not approve'"),
+        ("Profits never rose in May.", "caution: negated here, not in the source: 'never rose'"),
+        ("Profits fell 14 percent in May.", "caution: 'fell', where the source says 'rose'"),
+        ("Staff numbers rose.", "caution: 'rose', where the source says 'fell'"),
         ("Profits rose in May.", "all content words found here"),
         ("Staff numbers fell.", "copied word for word from here"),
     ],
@@ -114,9 +114,11 @@ def test_the_reason_never_speaks_for_what_was_decided_against(named):
     copied, joined, missing = scorer.score(claims, evidence)
     assert (copied.supported, copied.reasons) == (True, ("copied word for word from here",))
     assert (joined.supported, joined.reasons) == (
-        False, (f"its words stand in the {named}, but not joined like this",),
+        False, (f"'Board' and 'numbers' stand in the {named}, but not joined like this",),
     )  # fmt: skip
-    assert missing.reasons == (f"'Angry' has no support in the {named}",)
+    assert missing.reasons == (
+        f"caution: 'Angry' has no support in the {named}", "the other content words found here",
+    )  # fmt: skip
 
 
 def test_words_that_are_missing_stay_named_where_the_claim_is_supported():
@@ -124,7 +126,7 @@ def test_words_that_are_missing_stay_named_where_the_claim_is_supported():
     scorer = LexicalScorer("source", Weights({"words": 1.0}, {"source": curve}, {}, {}, "x"))
     (verdict,) = scorer.score(["Angry staff numbers fell."], scorer.prepare(SOURCE, split(SOURCE)))
     # Three of the four words are found: .75, of which .5 is asked.
-    assert (verdict.supported, verdict.reasons) == (True, ("'Angry' has no support in the source",))
+    assert (verdict.supported, verdict.reasons[0]) == (True, "caution: 'Angry' has no support in the source")
 
 
 SCRIPTS = {

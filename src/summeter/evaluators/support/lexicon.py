@@ -6,12 +6,13 @@ Text in other languages simply finds no entry here and is compared word by word 
 from functools import cache
 
 
-def _set(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The words of a list written in one string."""
     return frozenset(text.split())
 
 
 # Words that carry grammar rather than facts. "n", "t", "s" and their like are what a tokeniser leaves of "isn't".
-FUNCTION_WORDS = _set("""
+FUNCTION_WORDS = words_of("""
     a an the this that these those such some any each every either both all another other others own same
     i you he she it we they me him her us them my your his its our their mine yours hers ours theirs
     myself yourself himself herself itself ourselves themselves one ones who whom whose which what
@@ -28,9 +29,9 @@ FUNCTION_WORDS = _set("""
     yes oh well
     """)
 
-NEGATIONS = _set("not no never none nobody nothing nowhere neither nor without cannot unable nt hardly scarcely")
+NEGATIONS = words_of("not no never none nobody nothing nowhere neither nor without cannot unable nt hardly scarcely")
 # Before a "t" split off by the tokeniser these words make a negation ("isn't", "won't").
-CONTRACTED = _set("""
+CONTRACTED = words_of("""
     isn aren wasn weren don doesn didn hasn haven hadn won wouldn shan shouldn can couldn mustn needn mightn ain
     """)
 
@@ -85,10 +86,10 @@ _IRREGULAR = """
     defence defense; grey gray; programme program; programmes program
 """
 
-MONTHS = _set("""
+MONTHS = words_of("""
     january february march april may june july august september october november december
     """)
-WEEKDAYS = _set("monday tuesday wednesday thursday friday saturday sunday")
+WEEKDAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
 
 
 @cache
@@ -106,3 +107,81 @@ def opposite_words() -> tuple[tuple[str, str], ...]:
             first, second = entry.split()
             pairs.append((first, second))
     return tuple(pairs)
+
+
+# What follows is read by the reasons only: no feature and so no score depends on it.
+
+_SIBLINGS = """
+    january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth last final
+    half third quarter
+    spring summer autumn fall winter
+    morning noon afternoon evening night midnight
+    yesterday today tomorrow
+    north south east west northern southern eastern western
+    second minute hour day week fortnight month quarter year decade century
+    hourly daily weekly monthly quarterly annual yearly
+    once twice thrice
+    mm cm km metre centimetre millimetre kilometre mile foot inch yard centimeter millimeter
+    mg g kg gram milligram kilogram tonne ton ounce pound
+    ml litre liter millilitre gallon pint
+    celsius fahrenheit kelvin
+    dollar euro pound yen yuan rupee franc krona krone won peso ruble rouble
+    always usually often sometimes occasionally rarely seldom never
+    certainly definitely surely probably likely possibly perhaps maybe apparently
+    caused cause associated linked correlated related
+    doubled tripled quadrupled halved
+    black white red green blue yellow orange purple brown pink grey
+    mother father brother sister son daughter husband wife uncle aunt nephew niece cousin grandfather grandmother
+    single married divorced widowed engaged
+    mild moderate severe
+    gold silver bronze
+    suspected alleged confirmed convicted
+"""
+
+QUANTIFIERS = {
+    word: rank
+    for rank, line in enumerate(("all every each entire", "most majority", "many numerous", "some several few", "half"))
+    for word in line.split()
+}
+POSSIBLE = words_of("may might could can possibly perhaps probably likely")
+FUTURE = words_of("will would shall ll")
+NEEDED = words_of("must should ought")
+# A claim with one of these says by itself that something is not settled.
+UNSETTLED = words_of("""
+    possible possibly perhaps maybe likely probably potential potentially expected expect plan plans planned hope hopes
+    hoped want wants wanted propose proposed proposes suggest suggested suggests consider considering if whether could
+    may might agree agreed intend intends aim aims set due
+    """)
+# Words that deny without "not".
+DENYING = words_of("""
+    fail refuse deny reject lack prevent avoid stop cancel oppose dismiss decline ban block rule unlikely impossible
+    absent missing cease halt withdraw unless instead rather false untrue except
+    """)
+CAUSES = words_of(
+    "because due owing thanks therefore consequently hence result led lead caused cause triggered prompted"
+)
+REPORTING = words_of("""
+    say tell speak talk report announce state note add ask reply answer explain describe mention warn argue claim
+    according believe think
+    """)
+# Everyday words whose absence from the source says little about a sentence that is supported.
+LIGHT = words_of("""
+    want take make get give become part include decide also begin start continue use show go come happen involve
+    person thing way various several provide according reveal emerge follow hold see know discuss due
+    """)
+SAME_BOTH_WAYS = words_of("meet marry play differ talk resemble and or between with against near beside")
+MALE = words_of("he him his himself mr sir")
+FEMALE = words_of("she her hers herself mrs ms miss madam")
+# Other ways to write a number: two goals, scored twice.
+TIMES = {1.0: "once single first", 2.0: "twice both pair couple double second", 3.0: "thrice triple third trio"}
+ORDINALS = tuple(
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()  # noqa: SIM905
+)
+
+
+@cache
+def siblings() -> tuple[frozenset[str], ...]:
+    """Groups of words as written of which a fact has one: months, units of mass, relations."""
+    return tuple(words_of(line) for line in _SIBLINGS.strip().splitlines())

@@ -1,91 +1,128 @@
-"""Findings put into words a person checks in a second."""
+"""Findings put into words a person checks in a second.
 
-from collections.abc import Iterable, Sequence
+At most three, the most telling first, each of at most 140 characters and true as it stands: what it quotes stands in
+the claim or in the evidence text as quoted. A claim that is decided supported is told why; what speaks against it all
+the same is marked as a caution.
+"""
 
-from summeter.evaluators.support.analysis import Word
+from collections.abc import Sequence
+from itertools import pairwise
+
+from summeter.evaluators.support.conflicts import conflicts_in
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.features import Measured
-from summeter.evaluators.support.lexicon import MONTHS, WEEKDAYS
-from summeter.evaluators.support.numbers import Number
+from summeter.evaluators.support.lexicon import LIGHT, REPORTING
+from summeter.evaluators.support.names import (
+    names_elsewhere,
+    names_missing,
+    others_in_place,
+    siblings_in,
+    words_missing,
+)
+from summeter.evaluators.support.quantities import numbers_in, other_forms
+from summeter.evaluators.support.scene import Finding, Scene
 
-_SHOWN = 4
-_PERCENT = ("cent", "percent")
-
-
-def _quoted(claim: str, words: Iterable[Word]) -> str:
-    shown = list(dict.fromkeys(claim[word.start : word.end] for word in words))
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    return ", ".join(f"'{text}'" for text in shown[:_SHOWN]) + more
-
-
-def _nearest_number(number: Number, evidence: Evidence, best: tuple[int, int]) -> str | None:
-    """The evidence's closest value as written there; numbers of the best window come first."""
-    nearby = [word.number for word in evidence.words_of(*best) if word.number]
-    pool: Sequence[Number] = nearby or evidence.numbers
-    if not pool:
-        return None
-    closest = min(pool, key=lambda other: (abs(other.value - number.value), other.start))
-    return evidence.text[closest.start : closest.end]
-
-
-def _calendar(word: Word, claim: str, evidence: Evidence, best: tuple[int, int]) -> str | None:
-    """The other month or weekday that stands where the claim's does not."""
-    text = claim[word.start : word.end].lower()
-    for names in (MONTHS, WEEKDAYS):
-        if text in names:
-            for pool in (evidence.words_of(*best), evidence.words):
-                for other in pool:
-                    if other.content and evidence.text[other.start : other.end].lower() in names:
-                        return evidence.text[other.start : other.end]
-    return None
+MOST = 3
+LONGEST = 140
+CAUTION = "caution: "
+_NEAR = 5
+_ABSENT = frozenset(("number", "name", "word", "missing"))
+# A name, a conflict or a number is worth a caution; that a supported sentence has words of its own is not always.
+_ORDER = (
+    "number", "unit", "negation", "opposite", "roles", "name", "word", "quantifier", "modality", "cause", "missing",
+    "elsewhere", "form",
+)  # fmt: skip
 
 
-def _missing(claim: str, found: Measured, evidence: Evidence, named: str) -> list[str]:
-    reasons = []
-    for number in found.numbers[:_SHOWN]:
-        nearest = _nearest_number(number, evidence, found.best)
-        tail = f"; nearest: {nearest}" if nearest else ", which has no numbers"
-        reasons.append(f"{claim[number.start : number.end]} is not in the {named}{tail}")
-    plain = []
-    for word in found.missing:
-        other = _calendar(word, claim, evidence, found.best)
-        if other is None:
-            plain.append(word)
-        else:
-            reasons.append(f"{claim[word.start : word.end]} is not in the {named}; nearest: {other}")
-    against = {word for word, _ in found.opposite}
-    # The source's "14%" has no word for "per cent"; its number was compared with the sign.
-    plain = [w for w in plain if w not in against and claim[w.start : w.end].lower() not in _PERCENT]
-    if plain:
-        verb = "has" if len({claim[w.start : w.end] for w in plain}) == 1 else "have"
-        reasons.append(f"{_quoted(claim, plain)} {verb} no support in the {named}")
-    return reasons
+def findings(claim: str, found: Measured, evidence: Evidence, named: str) -> list[Finding]:
+    """All that speaks against the claim, most telling first; no word of the claim is told of twice."""
+    scene = Scene(claim, found, evidence, named)
+    hard = [*numbers_in(scene), *siblings_in(scene), *conflicts_in(scene), *names_elsewhere(scene)]
+    hard += others_in_place(scene)
+    used = _used(hard)
+    soft = names_missing(scene, used)
+    soft += words_missing(scene, used | _used(soft))
+    return _once([*hard, *soft, *_elsewhere(scene, used | _used(soft)), *other_forms(scene)])
+
+
+def _used(found: Sequence[Finding]) -> frozenset[int]:
+    return frozenset(word.start for one in found for word in one.words)
+
+
+def _once(found: Sequence[Finding]) -> list[Finding]:
+    kept: list[Finding] = []
+    used: set[int] = set()
+    for one in sorted(found, key=lambda one: _ORDER.index(one.kind)):
+        starts = {word.start for word in one.words}
+        if not starts or not starts <= used:
+            kept.append(one)
+            used |= starts
+    return kept
+
+
+def _elsewhere(scene: Scene, used: frozenset[int]) -> list[Finding]:
+    words = [word for word in scene.found.elsewhere if word.start not in used]
+    if not words:
+        return []
+    texts = list(dict.fromkeys(f"'{scene.said(word)}'" for word in words))
+    verb = "stands" if len(texts) == 1 else "stand"
+    more = f" and {len(texts) - MOST} more" if len(texts) > MOST else ""
+    text = f"{', '.join(texts[:MOST])}{more} {verb} elsewhere in the {scene.named}, not beside the rest"
+    return [Finding("elsewhere", text, tuple(words))]
+
+
+def _worth(one: Finding, claim: str) -> bool:
+    """Whether a reader of a supported sentence should look: not for words that say little."""
+    if one.kind == "elsewhere":
+        return any(word.capital for word in one.words)
+    if one.kind != "missing":
+        return one.kind != "form"
+    light = LIGHT | REPORTING
+    return not all(claim[word.start : word.end].lower() in light or word.key in light for word in one.words)
 
 
 def reasons_for(
     claim: str, found: Measured, evidence: Evidence, named: str, *, supported: bool = True
 ) -> tuple[str, ...]:
-    """Why the claim got its probability, most telling first; ``named`` is what the evidence is called.
+    """Why the claim is decided as it is, most telling first; ``named`` is what the evidence is called.
 
-    Where nothing is amiss with any word, and the claim is not ``supported`` all the same, the wording is to blame.
+    Where nothing is amiss with any word, and the claim is not ``supported`` all the same, the joining is to blame.
     """
-    reasons = _missing(claim, found, evidence, named)
-    for ours, theirs in found.opposite:
-        said, stands = claim[ours.start : ours.end], evidence.text[theirs.start : theirs.end]
-        reasons.append(f"'{said}', where the {named} says '{stands}'")
-    if found.negated:
-        reasons.append(f"negated here, not in the {named}")
-    if found.unnegated:
-        reasons.append(f"negated in the {named}")
-    if found.elsewhere:
-        verb = "stands" if len({w.key for w in found.elsewhere}) == 1 else "stand"
-        reasons.append(f"{_quoted(claim, found.elsewhere)} {verb} elsewhere in the {named}, not beside the rest")
-    if reasons:
-        return tuple(reasons)
+    against = findings(claim, found, evidence, named)
     if not supported:
-        return (f"its words stand in the {named}, but not joined like this",)
+        told = [one.text for one in against] or [_unjoined(Scene(claim, found, evidence, named))]
+        return tuple(_short(text) for text in told[:MOST])
+    cautions = [CAUTION + one.text for one in against if _worth(one, claim)]
+    return tuple(_short(text) for text in (*cautions[: MOST - 1], _for(found, against)))
+
+
+def _for(found: Measured, against: Sequence[Finding]) -> str:
+    """What speaks for a supported claim."""
+    if any(one.kind in _ABSENT for one in against):
+        return "the other content words found here"
     if found.features["swapped"] > 0.25:
-        return ("all content words found here, in another order",)
+        return "all content words found here, in another order"
     if found.features["density"] == 1:
-        return ("copied word for word from here",)
-    return ("all content words found here",)
+        return "copied word for word from here"
+    return "all content words found here"
+
+
+def _unjoined(scene: Scene) -> str:
+    """Two neighbours of the claim that no sentence of the window has close to each other."""
+    content = [word for word in scene.ours if word.content and word.key not in ("cent", "percent")]
+    first, last = scene.found.best
+    lines = [[word.key for word in scene.evidence.words_of(i, i + 1)] for i in range(first, last)]
+    for one, two in pairwise(content):
+        if one.key != two.key and not any(_close(one.key, two.key, line) for line in lines):
+            said = f"'{scene.said(one)}' and '{scene.said(two)}' stand in the {scene.named}"
+            return f"{said}, but not joined like this"
+    return f"its words stand in the {scene.named}, but not joined like this"
+
+
+def _close(one: str, two: str, line: Sequence[str]) -> bool:
+    ours, theirs = ([at for at, key in enumerate(line) if key == wanted] for wanted in (one, two))
+    return any(abs(here - there) <= _NEAR for here in ours for there in theirs)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
