@@ -1,4 +1,4 @@
-"""`summeter bench`: building a benchmark of summaries."""
+"""`summeter bench`: building a benchmark of summaries, and running those there are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from summeter.cli.bench_protocol import protocol
 from summeter.cli.common import AsJson, print_json
 from summeter.cli.score import Connections, Temperature, temperature_of
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from summeter.benchmark.summarize import Outcome
 
 app = typer.Typer(no_args_is_help=True)
+app.command("protocol")(protocol)
 
 
 @app.callback()
 def _root() -> None:
-    """A group, also while it holds one command."""
+    """Build a benchmark of summaries, or run one of those there are."""
 
 
 @app.command()

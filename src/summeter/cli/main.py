@@ -59,7 +59,7 @@ app.add_typer(data.app, name="data", help="Look at data, check it, keep it as a 
 app.add_typer(outputs.app, name="outputs", help="Bring in outputs of earlier experiments.")
 app.add_typer(annotate.app, name="annotate", help="Have people judge summaries; lose no answer.")
 app.add_typer(meta.app, name="meta", help="Judge the judges: runs against people.")
-app.add_typer(bench.app, name="bench", help="Build a benchmark of summaries.")
+app.add_typer(bench.app, name="bench", help="Build a benchmark of summaries, or run one.")
 app.add_typer(audit.app, name="audit", help="Try what a judge withstands.")
 app.command("list", short_help="List evaluators, models, presets, aspects.")(show.list_)
 app.command("doctor", short_help="Say what works here, and what adds the rest.")(show.doctor)

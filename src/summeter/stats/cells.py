@@ -8,25 +8,27 @@ a value, and means over cells and differences between judges are taken within th
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .base import Bools, Floats, Ints, Seed, generator
 
-_CELLS = 4_000_000  # numbers at a time
+Weights = NDArray[np.uint16]
+"""How often each unit (a column) was drawn in each draw (a row)."""
+
+_CELLS = 2_000_000  # numbers at a time
 
 
-def drawn_weights(units: int, resamples: int, seed: Seed = 0, width: int = 1) -> Iterator[Floats]:
-    """Yield blocks of draws, each a row of how often every unit was drawn; the rows of all blocks are ``resamples``.
+def drawn_weights(units: int, resamples: int, seed: Seed = 0) -> Weights:
+    """Draw ``units`` units with replacement, ``resamples`` times; two bytes a unit and draw.
 
-    ``width`` is how many numbers a caller keeps beside each weight: blocks become the smaller for it.
-
-    >>> [block.sum(axis=1).tolist() for block in drawn_weights(3, 2)]
-    [[3.0, 3.0]]
+    >>> drawn_weights(3, 2).sum(axis=1).tolist()
+    [3, 3]
     """
     rng = generator(seed)
-    size = max(1, _CELLS // max(1, units * width))
-    for start in range(0, resamples, size):
-        picks = rng.integers(0, max(units, 1), (min(size, resamples - start), units))
-        yield np.stack([np.bincount(row, minlength=units) for row in picks]).astype(np.float64)
+    found = np.zeros((resamples, units), dtype=np.uint16)
+    for row in found:
+        row[:] = np.bincount(rng.integers(0, units, units), minlength=units) if units else 0
+    return found
 
 
 def confusion_by_unit(labels: Floats, decided: Floats, unit: Ints, units: int) -> Floats:
@@ -58,37 +60,42 @@ def accuracy_of(counts: Floats, lone: Bools | None = None) -> Floats:
     return np.asarray(np.where(lone, np.where(positives > 0, up, down), both))
 
 
-def accuracy_draws(
-    counts: Sequence[Floats], resamples: int, seed: Seed = 0, lone: Sequence[bool] | None = None
-) -> Floats:
+def accuracy_draws(counts: Sequence[Floats], weights: Weights, lone: Sequence[bool] | None = None) -> Floats:
     """Return draws x cells balanced accuracies; ``counts`` has units x 4 a cell (`confusion_by_unit`)."""
     table = np.stack(list(counts), axis=1)
     units, cells, _ = table.shape
     flat, marks = table.reshape(units, -1), None if lone is None else np.asarray(lone, dtype=np.bool_)
-    blocks = drawn_weights(units, resamples, seed)
-    return np.concatenate([accuracy_of((block @ flat).reshape(-1, cells, 4), marks) for block in blocks])
+    found = np.full((len(weights), cells), np.nan)
+    for rows in _blocks(len(weights), units + cells * 4):
+        found[rows] = accuracy_of((weights[rows].astype(np.float64) @ flat).reshape(-1, cells, 4), marks)
+    return found
 
 
-def auroc_draws(labels: Floats, scores: Floats, unit: Ints, units: int, resamples: int, seed: Seed = 0) -> Floats:
+def auroc_draws(labels: Floats, scores: Floats, unit: Ints, weights: Weights) -> Floats:
     """Return the AUROC of each draw, NaN where a class was not drawn; rows with NaN count nowhere.
 
     With weights w (how often a row's unit was drawn): the sum over positives of w times the weight of the negatives
-    below plus half of those level, over the product of both classes' weights. The draws are those of `accuracy_draws`.
+    below plus half of those level, over the product of both classes' weights.
     """
     kept = ~(np.isnan(labels) | np.isnan(scores))
     gold, column, where = labels[kept], scores[kept], unit[kept]
     order = np.argsort(column, kind="stable")
     gold, where = gold[order], where[order]
-    starts = np.flatnonzero(np.append(True, np.diff(column[order]) != 0)) if len(order) else np.zeros(0, np.int64)
-    values = []
-    for block in drawn_weights(units, resamples, seed, 4):
-        if not len(starts):
-            values.append(np.full(len(block), np.nan))
-            continue
-        weights = block[:, where]
-        up = np.add.reduceat(weights * gold, starts, axis=1)
-        down = np.add.reduceat(weights * (1 - gold), starts, axis=1)
+    values = np.full(len(weights), np.nan)
+    if not len(order):
+        return values
+    starts = np.flatnonzero(np.append(True, np.diff(column[order]) != 0))
+    for rows in _blocks(len(weights), len(order)):
+        drawn = weights[rows][:, where].astype(np.float64)
+        up = np.add.reduceat(drawn * gold, starts, axis=1)
+        down = np.add.reduceat(drawn * (1 - gold), starts, axis=1)
         below = np.cumsum(down, axis=1) - down / 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            values.append((up * below).sum(axis=1) / (up.sum(axis=1) * down.sum(axis=1)))
-    return np.concatenate(values) if values else np.zeros(0)
+            values[rows] = (up * below).sum(axis=1) / (up.sum(axis=1) * down.sum(axis=1))
+    return values
+
+
+def _blocks(rows: int, width: int) -> Iterator[slice]:
+    size = max(1, _CELLS // max(1, width))
+    for start in range(0, rows, size):
+        yield slice(start, start + size)

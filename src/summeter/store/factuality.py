@@ -48,17 +48,17 @@ class Tally:
         cuts = ", ".join(f"{count} {cut}" for cut, count in sorted(self.cuts.items()))
         told = [f"{self.rows} rows ({cuts})"]
         counts = (
-            (self.duplicates, "repeat another row (same data set, text, summary and label); kept, as the papers count"),
-            (self.contradictions, "repeat another row with the other label; kept"),
-            (self.shared, "have their document and summary in another data set or split as well"),
-            (self.unlabelled, "have no label and are not measured"),
-            (self.empty, "have an empty document or summary, which evaluators skip"),
+            (self.duplicates, "repeating another of their data set, label included; kept, as the papers count"),
+            (self.contradictions, "repeating another of their data set with the other label; kept"),
+            (self.shared, "with document and summary in another data set or split as well"),
+            (self.unlabelled, "without a label; not measured"),
+            (self.empty, "with an empty document or summary, which evaluators skip"),
         )
-        told += [f"{count} of them {what}" for count, what in counts if count]
+        told += [f"rows {what}: {count}" for count, what in counts if count]
         if self.ungrouped:
             names = ", ".join(f"{name} ({count})" for name, count in sorted(self.ungrouped.items()))
-            told.append(f"{sum(self.ungrouped.values())} of them are by summarizers of no group: {names}; not measured")
-        told += [f"scores of {name}: {count} missing" for name, count in self.scores.items()]
+            told.append(f"rows by summarizers of no group; not measured: {names}")
+        told += [f"scores of {name} missing: {count}" for name, count in self.scores.items()]
         return told
 
 

@@ -1,0 +1,175 @@
+"""A factuality benchmark from one file of settings: read, judged with resume, measured by its protocol, laid out.
+
+    protocol: aggrefact
+    data: aggre_fact_final.csv
+    evaluators: [support, fenice]
+    models: {nli: local/deberta}
+
+The benchmark's files are the user's own: none is fetched. Evaluators run through the engine into a run's folder, so
+the same command carries on what was broken off; scores that came in the files, and further runs, are judges like them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import yaml
+from pydantic import Field, ValidationError, field_validator
+
+from summeter.engine.api import evaluate
+from summeter.engine.options import Options
+from summeter.engine.progress import Progress
+from summeter.meta.protocol import protocol
+from summeter.meta.protocol_cells import Settings
+from summeter.meta.protocol_text import FORMATS, laid_out
+from summeter.meta.protocols import OneClass, Protocol, protocol_named
+from summeter.meta.results import Study, payload
+from summeter.records import Fault, InputError, Record, UsageError, canonical
+from summeter.stats.thresholds import Candidates
+from summeter.store.atomic import write_text
+from summeter.store.factuality import Benchmark, Files, read_benchmark
+from summeter.store.run import RunFolder
+
+RUN, STUDY = "run", "study.json"
+TABLES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
+"""What is written beside the run: the table in each layout."""
+
+
+class Config(Record):
+    """One benchmark run.
+
+    `data` is a file, a list of files, or files by split (`{val: FILE, test: FILE}`); `texts` are files of documents
+    (story-summeval's stories), `columns` names columns that go by another name. `scores` are columns of the file that
+    hold other people's scores (`auto`: AggreFact's `*_score`; `none`), `runs` further runs over the same data.
+    `evaluators` and `models` are as `-e` and `-m` of `summeter score`, `options` its other options by name. `aspects`
+    overrules which aspects are measured. `thresholds` is `protocol`, `cell`, `single` or a number; `candidates` and
+    `one_class` overrule the protocol's. Paths are relative to the file of settings.
+    """
+
+    protocol: str
+    data: str | list[str] | dict[str, str | list[str]]
+    texts: list[str] = Field(default_factory=list)
+    columns: dict[str, str] = Field(default_factory=dict)
+    scores: Literal["auto", "none"] | list[str] = "auto"
+    evaluators: list[str] = Field(default_factory=list)
+    models: dict[str, str] = Field(default_factory=dict)
+    runs: list[str] = Field(default_factory=list)
+    aspects: list[str] = Field(default_factory=list)
+    options: dict[str, Any] = Field(default_factory=dict)
+    thresholds: str | float = "protocol"
+    candidates: Candidates | None = None
+    one_class: OneClass | None = None
+    resamples: int = Field(default=1000, ge=0)
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    seed: int = 0
+
+    @field_validator("texts", "runs", "evaluators", "aspects", mode="before")
+    @classmethod
+    def _one_or_many(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+    def how(self) -> Protocol:
+        """The protocol with what the settings overrule. Raises UsageError."""
+        named = protocol_named(self.protocol).with_thresholds(self.thresholds)
+        return named.changed(self.candidates, self.one_class)
+
+    def files(self, base: Path) -> Files:
+        """The files, found from the folder `base`."""
+        given = self.data if isinstance(self.data, dict) else {"": self.data}
+        pairs = [
+            (cut or None, base / one)
+            for cut, files in given.items() for one in ([files] if isinstance(files, str) else files)
+        ]  # fmt: skip
+        scores = None if self.scores == "auto" else () if self.scores == "none" else tuple(self.scores)
+        return Files(pairs, [base / one for one in self.texts], self.columns, scores)
+
+
+class Outcome(NamedTuple):
+    """A benchmark run: its folder, what was read, the run (None where nothing was to be judged), the study."""
+
+    folder: Path
+    benchmark: Benchmark
+    run: RunFolder | None
+    study: Study
+
+
+def read_config(file: str | Path) -> Config:
+    """The settings in a YAML file. Raises InputError with every fault, by field."""
+    path = Path(file)
+    try:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError.at(path, None, None, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = None if mark is None else mark.line + 1
+        raise InputError.at(path, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
+    if not isinstance(given, dict):
+        raise InputError.at(path, None, None, "is no mapping; give at least protocol and data")
+    try:
+        found = Config.model_validate(given)
+        Options(**found.options)
+    except ValidationError as error:
+        inside = "options" if error.title == Options.__name__ else None
+        raise InputError([_fault(path, inside, one) for one in error.errors()]) from error
+    return found
+
+
+def _fault(path: Path, inside: str | None, error: Mapping[str, Any]) -> Fault:
+    field = ".".join(str(part) for part in (inside, *error["loc"]) if part is not None) or None
+    known = ", ".join(Options.model_fields if inside else Config.model_fields)
+    message = {
+        "missing": "is needed and not there",
+        "extra_forbidden": f"is not known; fields are: {known}",
+    }.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return Fault(str(path), None, field, message)
+
+
+def read_files(config: Config, base: str | Path) -> Benchmark:
+    """The benchmark's files, checked and counted; nothing is judged. Raises InputError with every fault."""
+    config.how()
+    return read_benchmark(config.protocol, config.files(Path(base)))
+
+
+def run_protocol(
+    config: Config, out: str | Path, *, base: str | Path = ".", progress: Progress | None = None
+) -> Outcome:
+    """Judge what is not judged yet, measure, and write `study.json` and the tables into `out`; the run is `out/run`.
+
+    Raises UsageError for what cannot be done as asked (nothing to measure, a run over other data), InputError for
+    faulty files.
+    """
+    how, folder = config.how(), Path(out)
+    found = read_files(config, base)
+    judges: list[Any] = [one for one in found.released.values() if one]
+    run: RunFolder | None = None
+    others = [_same_data(Path(base) / one, found) for one in config.runs]
+    if not (judges or config.evaluators or others):
+        raise UsageError("nothing to measure: name evaluators, runs, or columns of scores")
+    if config.evaluators:
+        run = evaluate(
+            found.data, config.evaluators, models=config.models, out=folder / RUN, progress=progress, **config.options
+        )
+    settings = Settings(resamples=config.resamples, alpha=config.alpha, seed=config.seed)
+    every = [*judges, *others, *([run] if run else [])]
+    study = protocol(every, found.data, how, aspects=config.aspects, settings=settings)
+    study = Study(study.name, study.rows, (*study.notes, *found.tally.lines(), how.says()))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / STUDY, canonical(payload(study)) + "\n")
+    for form in FORMATS:
+        write_text(folder / TABLES[form], laid_out(study, form))
+    return Outcome(folder, found, run, study)
+
+
+def _same_data(folder: Path, found: Benchmark) -> RunFolder:
+    run = RunFolder(folder)
+    if run.manifest.data.hash != found.data.hash:
+        raise UsageError(
+            f"{folder} is a run over other data ({run.manifest.data.source}, {run.manifest.data.summaries} summaries); "
+            "give runs over the files named under data"
+        )
+    return run
