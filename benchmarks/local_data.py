@@ -15,17 +15,16 @@ from typing import Any, NamedTuple
 
 POSITIONS = 4096
 NAMES = {0: "entailment", 1: "neutral", 2: "contradiction"}
-PEOPLE = "engineer mayor farmer captain teacher widow miller clerk doctor sailor painter judge baker nurse pilot".split()
-THINGS = (
-    "bridge harbour ledger orchard railway letter engine garden kitchen winter river tower bakery market school lantern "
-    "contract map village factory island meeting storm coat violin barn council newspaper station telescope"
-).split()
-VERBS = (
-    "repaired described crossed inspected ignored painted visited counted remembered examined abandoned studied "
-    "measured protected photographed opened praised followed finished carried"
-).split()
-QUALITIES = "old narrow quiet expensive broken famous wooden bright distant crowded empty modern heavy small".split()
-PLACES = "behind near above beside beyond opposite inside outside across under along".split()
+WORDS = {
+    "people": "engineer mayor farmer captain teacher widow miller clerk doctor sailor painter judge baker nurse pilot",
+    "things": "bridge harbour ledger orchard railway letter engine garden kitchen winter river tower bakery market "
+    "school lantern contract map village factory island meeting storm coat violin barn council newspaper station",
+    "verbs": "repaired described crossed inspected ignored painted visited counted remembered examined abandoned "
+    "studied measured protected photographed opened praised followed finished carried",
+    "qualities": "old narrow quiet expensive broken famous wooden bright distant crowded empty modern heavy small",
+    "places": "behind near above beside beyond opposite inside outside across under along",
+}
+PEOPLE, THINGS, VERBS, QUALITIES, PLACES = (some.split() for some in WORDS.values())
 
 
 class Task(NamedTuple):
@@ -70,18 +69,21 @@ def claim(draw: random.Random, sentences: list[str]) -> str:
     return " ".join(words) + "."
 
 
-def tasks(seed: int = 0) -> list[Task]:
-    """The document of 700 words with twelve summaries, and the story of 600 sentences with one."""
+def tasks(words: int = 700, summaries: int = 12, sentences: int = 600, claims: int = 4, seed: int = 0) -> list[Task]:
+    """A document of so many words with so many summaries, and a story of so many sentences with one."""
     draw = random.Random(seed)
-    news = document(draw, 700)
+    news = document(draw, words)
     common = [claim(draw, news) for _ in range(6)]
-    summaries = []
-    for _ in range(12):
+    found = []
+    for _ in range(summaries):
         own = [draw.choice(common) if draw.random() < 0.38 else claim(draw, news) for _ in range(4)]
-        summaries.append((0, list(dict.fromkeys(own))))
-    story = [sentence(draw, length(draw, 14)) for _ in range(600)]
-    told = list(dict.fromkeys(claim(draw, story) for _ in range(4)))
-    return [Task("12 summaries of 700 words", [news], summaries), Task("story of 600 sentences", [story], [(0, told)])]
+        found.append((0, list(dict.fromkeys(own))))
+    story = [sentence(draw, length(draw, 14)) for _ in range(sentences)]
+    told = list(dict.fromkeys(claim(draw, story) for _ in range(claims)))
+    return [
+        Task(f"{summaries} summaries of a document", [news], found),
+        Task(f"a story of {sentences} sentences", [story], [(0, told)]),
+    ]
 
 
 def encoder_folder() -> Path:
@@ -162,7 +164,9 @@ def _to_onnx(folder: Path, target: Path) -> None:
     import transformers
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    network = transformers.AutoModelForSequenceClassification.from_pretrained(folder, attn_implementation="eager").eval()
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(
+        folder, attn_implementation="eager"
+    ).eval()
     names = ["input_ids", "attention_mask", "token_type_ids"]
 
     class Plain(torch.nn.Module):

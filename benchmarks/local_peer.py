@@ -1,4 +1,6 @@
-"""Runs of a peer's package: a list of tasks as JSON in, what it gave for each out. For the interpreter the peer is installed in; needs no summeter.
+"""Runs of a peer's package: a list of tasks as JSON in, what it gave for each out.
+
+For the interpreter that the peer is installed in; needs no summeter.
 
 What is replaced in the peers, and nothing else: where weights and tokenizer come from (the given folder, read before
 the clock starts), and where sentences, claims and mentions come from (the given ones). Pairs, batches, cuts, the
@@ -7,6 +9,7 @@ network's passes and all scoring are theirs.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -56,9 +59,9 @@ def fenice(given: Given) -> Result:
 
     spacy.load = lambda *_, **__: spacy.blank("en")  # sentences are given: no pipeline is needed
     import metric.coreference_resolution.coreference_resolution as coref_module
-    import metric.FENICE as module
     import metric.nli.nli_aligner as nli_module
 
+    module = importlib.import_module("metric.FENICE")
     loaders(nli_module, given["folder"])
     texts = {one["text"]: one for one in given["documents"]}
     claims = {one["text"]: one["claims"] for one in given["summaries"]}

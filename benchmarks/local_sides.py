@@ -35,9 +35,14 @@ def interpreter(peers: Path | None, package: str, *, install: bool = False) -> P
         done = subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES[package].wanted], check=False)
         if done.returncode:
             print(f"{PACKAGES[package].name} cannot be installed with {sys.executable} (see above)")
-    known = python.is_file() and not subprocess.run(
-        [str(python), "-c", f"import importlib.metadata as m; m.version({package!r})"], check=False, capture_output=True
-    ).returncode
+    known = (
+        python.is_file()
+        and not subprocess.run(
+            [str(python), "-c", f"import importlib.metadata as m; m.version({package!r})"],
+            check=False,
+            capture_output=True,
+        ).returncode
+    )
     return python if known else None
 
 
