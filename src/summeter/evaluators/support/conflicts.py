@@ -7,7 +7,7 @@ from summeter.evaluators.support import lexicon
 from summeter.evaluators.support.analysis import Word, opposites, stem
 from summeter.evaluators.support.lexicon import MONTHS, WEEKDAYS
 from summeter.evaluators.support.names import DENYING_KEYS
-from summeter.evaluators.support.scene import Finding, Scene, names_of
+from summeter.evaluators.support.scene import Finding, Scene
 
 _SPEAKER = re.compile(r"^[ \t]*(?P<name>[^\W\d_][\w .'-]{0,30}?)[ \t]?:", re.MULTILINE)
 _REPORTING = frozenset(stem(word) for word in lexicon.REPORTING)
@@ -15,7 +15,7 @@ _ENGLISH = lexicon.words_of("the of and to for its his her their with from by")
 _BEING = lexicon.words_of("be is am are was were been being get gets got")
 _CALENDAR = frozenset(stem(word) for word in MONTHS | WEEKDAYS)
 # Not only, no other, no later than: these compare, they do not deny.
-_NO_DENIAL = lexicon.words_of("only just least other longer more less later fewer")
+_NO_DENIAL = lexicon.words_of("only just least as so other longer more less later fewer")
 _AUXILIARY = lexicon.words_of(
     "do be is am are was were did does has have had will would can could shall should may might must"
 )
@@ -169,31 +169,29 @@ def _crossed(scene: Scene, ours: tuple[Word, Word, bool], there: tuple[Sequence[
 
 def _speaker(scene: Scene) -> list[Finding]:
     """A dialogue's line is given to somebody who neither speaks it nor is named in it."""
-    text = scene.evidence.text
+    if not scene.ours or not scene.ours[0].capital:
+        return []
+    subject, text = scene.ours[0], scene.evidence.text
+    name = scene.said(subject)
+    # Most texts are no dialogue: they are not searched for speakers again for every claim.
+    if f"{name}:" not in text or subject.key in {word.key for word in scene.line}:
+        return []
     marks = [(match.start("name"), match["name"].strip()) for match in _SPEAKER.finditer(text)]
-    speakers = {name for _, name in marks}
-    if len(speakers) < 2 or not scene.ours:
+    own = [speaker for start, speaker in marks if start <= scene.line[0].start]
+    if not own or own[-1] in scene.claim or name not in {speaker for _, speaker in marks}:
         return []
-    subject = next((word for word in names_of(scene.ours)), None)
-    if subject is None or scene.said(subject) not in speakers or subject.start != scene.ours[0].start:
-        return []
-    at = scene.line[0].start
-    own = [name for start, name in marks if start <= at]
-    other = own[-1] if own else None
-    if other is None or other in scene.claim or subject.key in {word.key for word in scene.line}:
-        return []
-    return [
-        Finding("name", f"'{scene.said(subject)}' does not say this in the {scene.named}; '{other}' does", (subject,))
-    ]
+    text = f"'{name}' does not say this in the {scene.named}; '{own[-1]}' does"
+    return [Finding("name", text, (subject,))]
 
 
 def _pronoun(scene: Scene) -> list[Finding]:
     """He where the source speaks of her only, or the reverse."""
-    everywhere = {scene.lower(word, ours=False) for word in scene.evidence.words}
     for own, other in ((lexicon.MALE, lexicon.FEMALE), (lexicon.FEMALE, lexicon.MALE)):
         mine = next((word for word in scene.ours if scene.lower(word, ours=True) in own), None)
+        if mine is None or any(stem(name) in scene.evidence.places for name in own):
+            continue
         theirs = next((word for word in scene.line if scene.lower(word, ours=False) in other), None)
-        if mine and theirs and not everywhere & own:
+        if theirs:
             return [Finding("word", scene.instead(scene.said(mine), scene.stands(theirs)), (mine,))]
     return []
 
@@ -265,18 +263,15 @@ def _modality(scene: Scene) -> list[Finding]:
 
 def _cause(scene: Scene) -> list[Finding]:
     """A cause that the source does not name, between things that stand in different sentences."""
-    window = {scene.lower(word, ours=False) for word in scene.window}
-    if window & (lexicon.CAUSES | {"as", "since", "so", "after", "cause", "lead", "why", "reason", "thus"}):
+    at = next((i for i, word in enumerate(scene.ours) if scene.lower(word, ours=True) in lexicon.CAUSES), None)
+    if at is None or any(scene.lower(word, ours=False) in lexicon.LINKS for word in scene.window):
         return []
-    for at, word in enumerate(scene.ours):
-        if scene.lower(word, ours=True) not in lexicon.CAUSES:
-            continue
-        before = {one.key for one in scene.ours[:at] if one.content}
-        behind = {one.key for one in scene.ours[at + 1 :] if one.content}
-        if not before or not behind or _together(scene, before, behind):
-            continue
-        return [Finding("cause", f"'{scene.said(word)}': the {scene.named} does not link the two", (word,))]
-    return []
+    word = scene.ours[at]
+    before = {one.key for one in scene.ours[:at] if one.content}
+    behind = {one.key for one in scene.ours[at + 1 :] if one.content}
+    if not before or not behind or _together(scene, before, behind):
+        return []
+    return [Finding("cause", f"'{scene.said(word)}': the {scene.named} does not link the two", (word,))]
 
 
 def _together(scene: Scene, before: set[str], behind: set[str]) -> bool:

@@ -162,6 +162,7 @@ DENYING = words_of("""
 CAUSES = words_of(
     "because due owing thanks therefore consequently hence result led lead caused cause triggered prompted"
 )
+LINKS = CAUSES | words_of("as since so after cause lead why reason thus")
 REPORTING = words_of("""
     say tell speak talk report announce state note add ask reply answer explain describe mention warn argue claim
     according believe think
@@ -172,6 +173,7 @@ LIGHT = words_of("""
     person thing way various several provide according reveal emerge follow hold see know discuss due
     """)
 SAME_BOTH_WAYS = words_of("meet marry play differ talk resemble and or between with against near beside")
+TITLES = words_of("mr mrs ms miss dr sir prof professor president judge")
 MALE = words_of("he him his himself mr sir")
 FEMALE = words_of("she her hers herself mrs ms miss madam")
 # Other ways to write a number: two goals, scored twice.
@@ -182,6 +184,7 @@ ORDINALS = tuple(
 
 
 @cache
-def siblings() -> tuple[frozenset[str], ...]:
-    """Groups of words as written of which a fact has one: months, units of mass, relations."""
-    return tuple(words_of(line) for line in _SIBLINGS.strip().splitlines())
+def siblings() -> dict[str, tuple[frozenset[str], ...]]:
+    """A word as written to the groups it is in, of which a fact has one: months, units of mass, relations."""
+    groups = [words_of(line) for line in _SIBLINGS.strip().splitlines()]
+    return {word: tuple(group for group in groups if word in group) for group in groups for word in group}

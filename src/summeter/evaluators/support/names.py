@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from summeter.evaluators.support.analysis import Word, stem
-from summeter.evaluators.support.lexicon import DENYING, REPORTING, UNSETTLED, siblings
+from summeter.evaluators.support.lexicon import DENYING, REPORTING, TITLES, UNSETTLED, siblings
 from summeter.evaluators.support.scene import Finding, Scene, names_of, slot
 
 Phrase = tuple[Word, ...]
@@ -17,11 +17,12 @@ def siblings_in(scene: Scene) -> list[Finding]:
     """June for May, the third for the second, weeks for months: the claim has one of a group, its sentence another."""
     found = []
     missing = {word.start for word in scene.found.missing}
-    line = {scene.lower(word, ours=False): word for word in scene.line}
+    line = {word.key for word in scene.line}
     for at, word in enumerate(scene.ours):
-        if not word.content or word.key in {other.key for other in scene.line}:
+        if not word.content or word.key in line:
             continue
-        other = _sibling(scene, at, line)
+        groups = [group for form in _forms(scene.lower(word, ours=True)) for group in siblings().get(form, ())]
+        other = _sibling(scene, at, groups) if groups else None
         if other is None:
             continue
         if word.start in missing:
@@ -33,19 +34,16 @@ def siblings_in(scene: Scene) -> list[Finding]:
 
 
 def _forms(text: str) -> tuple[str, ...]:
-    return text, text.removesuffix("s")
+    return (text, text[:-1]) if text.endswith("s") else (text,)
 
 
-def _sibling(scene: Scene, at: int, line: dict[str, Word]) -> Word | None:
+def _sibling(scene: Scene, at: int, groups: Sequence[frozenset[str]]) -> Word | None:
     """The one of the word's group that stands in the core sentence and not in the claim."""
-    own = _forms(scene.lower(scene.ours[at], ours=True))
-    known = {form: word for text, word in line.items() for form in _forms(text) if word.content}
-    for group in siblings():
-        if not any(form in group for form in own):
-            continue
-        others = [known[name] for name in group if name in known and known[name].key not in scene.keys]
+    free = [word for word in scene.line if word.content and word.key not in scene.keys]
+    before = scene.ours[at - 1].key if at else None
+    for group in groups:
+        others = [word for word in free if any(form in group for form in _forms(scene.lower(word, ours=False)))]
         if others:
-            before = scene.ours[at - 1].key if at else None
             return min(others, key=lambda other: (not _behind(scene.line, other, before), other.start))
     return None
 
@@ -174,7 +172,9 @@ def _run(scene: Scene, fits: Callable[[int], bool], *, forward: bool) -> str | N
 
     def free(at: int) -> bool:
         word = scene.line[at]
-        return word.capital and word.content and word.key not in scene.keys
+        if not word.capital or not word.content or word.key in scene.keys:
+            return False
+        return scene.lower(word, ours=False) not in TITLES
 
     for at in range(len(scene.line)):
         if not (free(at) and fits(at)):

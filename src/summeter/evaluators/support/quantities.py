@@ -40,7 +40,8 @@ def numbers_in(scene: Scene) -> list[Finding]:
     found = [_absent(scene, number) for number in scene.found.numbers if _in_other_form(scene, number) is None]
     taken = {word.start for one in found for word in one.words}
     for at, word in enumerate(scene.ours):
-        if word.number is None or word.start in taken or word.key not in scene.evidence.places:
+        ordinal = word.number is not None and scene.claim[word.end - 1].isalpha() and scene.claim[word.start].isdigit()
+        if ordinal or word.number is None or word.start in taken or word.key not in scene.evidence.places:
             continue
         one = _other_money(scene, word) or _other_unit(scene, at) or _other_company(scene, at)
         if one:
@@ -55,6 +56,11 @@ def _in_other_form(scene: Scene, number: Number) -> str | None:
         for key in sorted(_other_words().get(number.value, ())):
             if key in evidence.places:
                 return scene.stands(evidence.words[evidence.places[key][0]])
+    written = scene.claim[number.start : number.end]
+    if "," in written:  # 15 , 000 in texts that were cut into tokens
+        spaced = re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text)
+        if spaced:
+            return shown(evidence.text, spaced.start(), spaced.end())
     times = _letters(scene.claim, number)
     for other in evidence.numbers:
         others = _letters(evidence.text, other)
