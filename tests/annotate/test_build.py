@@ -14,7 +14,7 @@ from annotate import campaigns as made
 from report import fake_runs
 
 from summeter.annotate.assist import Similarity, decided, shown_verdict, top
-from summeter.annotate.build import build
+from summeter.annotate.build import build, made_tasks
 from summeter.annotate.campaign import read_campaign
 from summeter.annotate.folder import CampaignFolder
 from summeter.annotate.people import Names, Visitor
@@ -176,11 +176,48 @@ def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path)
         (one.assistance or {})["machine"]["verdict"] for one in folder.tasks.checks if one.assistance["machine"]
     }
     assert verdicts == {"supported", "not_supported"}
-    # Nothing beside a check is unlike what stands beside the work: error types and reasons come from real verdicts.
-    beside = {role: {json.dumps(one.assistance["machine"], sort_keys=True) for one in tasks
-                     if one.assistance and one.assistance["machine"]}
-              for role, tasks in (("work", folder.tasks.work), ("check", folder.tasks.checks))}  # fmt: skip
-    assert beside["check"] <= beside["work"]
+    # Nothing beside a check is unlike what stands beside the work: a real verdict's parts, and a reason, if there is
+    # one, that was given for the very sentence or speaks of it.
+    real = {(one.body["sentence"], one.assistance["machine"]["verdict"]): one.assistance["machine"]["reason"]
+            for one in folder.tasks.work if one.assistance and one.assistance["machine"]}  # fmt: skip
+    types = {json.dumps(one.assistance["machine"]["error_types"]) for one in folder.tasks.work
+             if one.assistance and one.assistance["machine"]}  # fmt: skip
+    for one in folder.tasks.checks:
+        machine, sentence = (one.assistance or {})["machine"], one.body["sentence"]
+        if machine is not None:
+            assert json.dumps(machine["error_types"]) in types
+            assert machine["reason"] in (None, real.get((sentence, machine["verdict"]))) or (
+                sentence.rstrip(".") in machine["reason"]
+            )
+
+
+@pytest.mark.parametrize("kind", ["fact_verification", "key_fact_validation", "key_fact_alignment"])
+def test_the_reason_beside_a_check_speaks_of_what_is_shown(kind: str, tmp_path: Path) -> None:
+
+    folder = made.make(tmp_path, made.rows(6, 2, 3), kind=kind, attention={"rate": 0.5})
+    unit, aspect = ("sentence", "faithfulness") if kind == "fact_verification" else ("key_fact", "key_fact_validity")
+    aspect = "completeness" if kind == "key_fact_alignment" else aspect
+    said = []
+    for number, task in enumerate(folder.tasks.work):
+        target = Target(document_id=task.document_id, system=task.system or "s0", unit=unit, index=task.index)
+        text = str(task.body.get("sentence") or task.body["key_fact"])
+        said.append(Judgment(target=target, aspect=aspect, judge="m", signature="m|v:1", value=float(number % 2),
+                             label=number % 2, reason=f"<{text}> was looked at"))  # fmt: skip
+    run = fake_runs.make(tmp_path / "run")
+    for file in (run.folder / "judgments").iterdir():
+        file.write_text("", encoding="utf-8")
+    file.write_text("".join(one.model_dump_json() + "\n" for one in said), encoding="utf-8")
+    plan = {"name": "m", "kind": kind, "data": "data.jsonl", "attention": {"rate": 0.5},
+            "assistance": {"machine": {"run": "run"}}}  # fmt: skip
+    (tmp_path / "helped.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
+    tasks, _ = made_tasks(read_campaign(tmp_path / "helped.yaml"), tmp_path / "helped.yaml")
+    checks = [one for one in tasks if one.role == "check"]
+    assert checks
+    for one in checks:
+        text = str(one.body.get("sentence") or one.body["key_fact"])
+        assert text.rstrip(".") in (one.assistance or {})["machine"]["reason"]
+    if kind == "fact_verification":  # a foreign sentence with a verdict of the wanted side is found each time
+        assert all("was looked at" in (one.assistance or {})["machine"]["reason"] for one in checks)
 
 
 def test_paraphrases_are_framed_in_turn_in_the_campaigns_own_words(tmp_path: Path) -> None:
@@ -259,7 +296,7 @@ def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
         write_csv_of(desk, tmp_path / "out.csv")
         (tmp_path / "in.csv").write_text("Participant id,Status\nP1,RETURNED\n", encoding="utf-8")
         assert import_csv(desk, tmp_path / "in.csv") == (1, 0)
-        assert next(iter(desk.state.people.values())).platform == "returned"
+        assert next(iter(desk.state.people.values())).said == {"": "returned"}
 
 
 def test_no_cell_is_a_formula() -> None:

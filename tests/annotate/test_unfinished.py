@@ -21,12 +21,10 @@ def by_index(desk: Desk, *, complete_only: bool) -> dict[tuple[str, str, int | N
     return {(one.target.document_id, one.target.system, one.target.index): one for one in found}
 
 
-def test_too_few_answers_are_counted_and_can_be_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_few_answers_are_counted_and_can_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path, made.rows(1, 1, 4), attention={"rate": 0}, order="as_given")
     with folder.open() as desk:
-        three, two, one, none = (task.key for task in desk.tasks.work)
+        three, two, one, _ = (task.key for task in desk.tasks.work)
         crowds.say(desk, three, dict.fromkeys("abc", crowds.YES))
         crowds.say(desk, two, {"a": crowds.NO, "b": crowds.NO})
         crowds.say(desk, one, {"a": crowds.YES})

@@ -72,7 +72,7 @@ def made_tasks(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     helper.learn(work)
     rate = campaign.attention.rate
     wanted = math.ceil(round(len(work) * rate / (1 - rate), 9))  # 12 * .2 / .8 is 3, and a little more
-    others = Others(tuple(sources), rng, campaign.attention.stranger)
+    others = Others(tuple(sources), rng, campaign.attention.stranger, helper.reasoned)
     checks = _checks(kind, others, campaign, wanted + campaign.training.made)
     checks = [helper.help(one) for one in checks]
     training = [one.model_copy(update={"key": f"training/{one.key}", "role": "training"}) for one in checks[wanted:]]
@@ -213,6 +213,8 @@ class _Helper:
         self.scores: dict[tuple[str, str], list[float]] = {}
         self.verdicts: Verdicts | None = None
         self.lent: dict[str, list[dict[str, Any]]] = {}
+        self.reasoned: dict[str, dict[str, dict[str, Any]]] = {}
+        self.frames = campaign.attention.reasons
         self.coverage = 0.0
         self._near: dict[str, Similarity] = {}
         if self.similar is not None and self.similar.scores is not None:
@@ -235,10 +237,13 @@ class _Helper:
 
     def learn(self, work: Sequence[Task]) -> None:
         """Take note of how often there is a verdict, and of what goes with it on either side."""
-        shown = [one.assistance["machine"] for one in work if one.assistance and one.assistance["machine"]]
+        shown = [(one, one.assistance["machine"]) for one in work if one.assistance and one.assistance["machine"]]
         self.coverage = len(shown) / len(work)
-        for one in shown:
-            self.lent.setdefault(_side(one), []).append(one)
+        for task, machine in shown:
+            side, text = _side(machine), self.kind.focus(task)
+            self.lent.setdefault(side, []).append(machine)
+            if machine["reason"] is not None and text is not None:
+                self.reasoned.setdefault(side, {})[text] = machine
 
     def _alike(self, task: Task) -> list[int] | None:
         text = self.kind.focus(task)
@@ -276,8 +281,9 @@ class _Helper:
     def _made_up(self, task: Task) -> dict[str, Any] | None:
         """The verdict beside a check: right or wrong as planned.
 
-        Error types and reason, or their absence, are those of a real verdict of the same side: nothing but the texts
-        may tell a check from the work.
+        Nothing but the texts may tell a check from the work. Where the machine gave the same verdict on the very text
+        (in its own document), error types and reason are those. Else they are, or are absent, as in a real verdict of
+        the same side, with a reason put into words here: one that was lent would speak of another text.
         """
         if self.rng.random() >= self.coverage or task.expected is None:
             return None
@@ -286,7 +292,14 @@ class _Helper:
         plain: dict[str, Any] = (
             {"error_types": [], "reason": None} if self.kind.name == "fact_verification" else {"reason": None}
         )
-        return {**plain, **self.rng.choice(self.lent.get(_side(machine), [plain])), **machine}
+        side, text = _side(machine), self.kind.focus(task) or ""
+        own = self.reasoned.get(side, {}).get(text)
+        lent = own or self.rng.choice(self.lent.get(side, [plain]))
+        if own is None and lent["reason"] is not None:
+            yes = side not in {"not_supported", "not_valid", "False"}
+            frame = self.rng.choice(self.frames.agreeing if yes else self.frames.denying)
+            lent = {**lent, "reason": frame.replace("{}", text.strip().rstrip("."))}
+        return {**plain, **lent, **machine}
 
 
 def _side(machine: dict[str, Any]) -> str:

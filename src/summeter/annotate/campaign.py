@@ -129,11 +129,31 @@ STRANGER = "The lighthouse keeper tuned an old violin before the eclipse."
 PARAPHRASES = ("It is stated that {}", "We learn that {}", "As the summary has it, {}", "One is told that {}")
 
 
+class Reasons(Record):
+    """What a machine might say of a text it accepts or not, where it really said nothing of it: frames around it."""
+
+    agreeing: tuple[str, ...] = Field(default=("The text states that “{}”.", "“{}”: this is said there."), min_length=1)
+    denying: tuple[str, ...] = Field(
+        default=("Nothing in the text says “{}”.", "“{}” is not found there."), min_length=1
+    )
+
+    @field_validator("*")
+    @classmethod
+    def _framed(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _frames(value)
+
+
+def _frames(value: tuple[str, ...]) -> tuple[str, ...]:
+    if any(one.count("{}") != 1 for one in value):
+        raise ValueError("each is a frame that holds {} once, where the sentence goes")
+    return value
+
+
 class Attention(Record):
     """Tasks with a known answer, mixed in: `rate` is their share of all tasks shown.
 
-    `stranger` is a sentence that belongs to no text; `paraphrases` are frames that make a key fact of a sentence. Both
-    are English unless given.
+    `stranger` is a sentence that belongs to no text; `paraphrases` are frames that make a key fact of a sentence;
+    `reasons` are those of the machine's verdicts on checks, where the work's have reasons. English unless given.
     """
 
     rate: float = Field(default=0.2, ge=0, le=0.5)
@@ -142,13 +162,12 @@ class Attention(Record):
     exclude: bool = True
     stranger: str = Field(default=STRANGER, min_length=1)
     paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
+    reasons: Reasons = Reasons()
 
     @field_validator("paraphrases")
     @classmethod
     def _framed(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if any(one.count("{}") != 1 for one in value):
-            raise ValueError("each is a frame that holds {} once, where the sentence goes")
-        return value
+        return _frames(value)
 
 
 class Similar(Record):

@@ -9,14 +9,14 @@ from summeter.annotate.aggregate import MERGED, merged_of
 from summeter.annotate.folder import JUDGMENTS
 from summeter.annotate.judgments import judgments_of
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.platforms.base import write_csv
+from summeter.annotate.platforms.base import submissions, write_csv
 from summeter.store.atomic import write_lines, write_text
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign
     from summeter.annotate.desk import Desk
     from summeter.annotate.platforms.base import Said
-    from summeter.annotate.state import State
+    from summeter.annotate.state import Person, State
     from summeter.annotate.store.log import Turn
 
 
@@ -36,10 +36,19 @@ def write_judgments(desk: Desk, *, complete_only: bool = False) -> dict[Path, in
 
 
 def write_csv_of(desk: Desk, file: Path) -> int:
-    """Write people and outcomes as the campaign's platform reads them; returns the number of people."""
+    """Write submissions and outcomes as the campaign's platform reads them; returns the number of submissions."""
     platform = platform_named(desk.campaign.platform.name)
     write_text(file, write_csv(platform.columns(), platform.rows(desk)))
-    return len(desk.state.people)
+    return sum(1 for _ in submissions(desk))
+
+
+def write_bonuses_of(desk: Desk, file: Path) -> int:
+    """Write the bonuses as the campaign's platform takes them; returns the number of submissions that earned one.
+
+    Raises UsageError where the platform pays none.
+    """
+    write_text(file, platform_named(desk.campaign.platform.name).bonuses(desk))
+    return sum(one.bonus > 0 for one in submissions(desk))
 
 
 def study_of(campaign: Campaign) -> dict[str, Any]:
@@ -53,7 +62,7 @@ def study_of(campaign: Campaign) -> dict[str, Any]:
 
 
 def import_csv(desk: Desk, file: Path) -> tuple[int, int]:
-    """Note what the platform's CSV says of people; (noted, rows about people who never took part).
+    """Note what the platform's CSV says of submissions; (noted, rows about some that never came here).
 
     What was noted already is not noted again.
     """
@@ -62,7 +71,7 @@ def import_csv(desk: Desk, file: Path) -> tuple[int, int]:
 
     def decide(turn: Turn[State]) -> tuple[int, int]:
         known = {one.visitor["id"]: one for one in turn.state.people.values() if one.visitor["platform"] == name}
-        noted = [one for one in said if one.id in known]
+        noted = [one for one in said if one.id in known and _came(known[one.id], one)]
         for one in noted:
             _note(turn, known[one.id].annotator, one)
         return len(noted), len(said) - len(noted)
@@ -70,6 +79,10 @@ def import_csv(desk: Desk, file: Path) -> tuple[int, int]:
     return desk.log.do(decide)
 
 
+def _came(person: Person, said: Said) -> bool:
+    return not said.session or any(one.session == said.session for one in person.submissions)
+
+
 def _note(turn: Turn[State], annotator: str, said: Said) -> None:
-    if turn.state.people[annotator].platform != said.data["status"]:
+    if turn.state.people[annotator].said.get(said.session) != said.data["status"]:
         turn.emit("platform", annotator, data=dict(said.data))

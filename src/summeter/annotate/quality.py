@@ -86,10 +86,14 @@ class Standing(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """Agreement (rows of the study "agree"), annotators in order of joining, and what assistance does."""
+    """Agreement (rows of the study "agree"), annotators in order of joining, and what assistance does.
+
+    `pass_share` is the campaign's own: who passes a smaller share of checks is marked.
+    """
 
     kind: str
     statistic: str
+    pass_share: float
     agreement: Study
     annotators: tuple[Standing, ...]
     assistance: tuple[Row, ...]
@@ -103,7 +107,8 @@ class Quality(NamedTuple):
         """As `--json` and the page give it."""
         said = [{"aspect": row.aspect, "words": in_words(row)} for row in self.headline()]
         return {
-            "kind": self.kind, "statistic": self.statistic, "agreement": self.agreement.to_dicts(), "said": said,
+            "kind": self.kind, "statistic": self.statistic, "pass_share": self.pass_share,
+            "agreement": self.agreement.to_dicts(), "said": said,
             "annotators": [one.to_json() for one in self.annotators],
             "assistance": [row.model_dump() for row in self.assistance], "notes": list(self.notes),
         }  # fmt: skip
@@ -120,31 +125,43 @@ def _whole(row: Row) -> bool:
     return row.domain is None and "group" not in row.details
 
 
-def quality(desk: Desk, draws: Draws | None = None) -> Quality:
-    """Everything above, from the answers that count now. Raises nothing for a campaign that has just begun."""
+def quality(desk: Desk, draws: Draws | None = None, *, brief: bool = False) -> Quality:
+    """Everything above, from the answers that count now. Raises nothing for a campaign that has just begun.
+
+    `brief` leaves out all agreement but the headline: what `annotate status` prints, in a fraction of the time.
+    """
     kind = desk.campaign.kind
     names = COEFFICIENTS.get(kind, LABELS)
     notes: list[str] = []
+    data: Dataset | None = None
     try:
-        study = agreement(desk, draws or Draws(RESAMPLES))
+        data = panel_data(desk)
+        study = agreement(desk, draws or Draws(RESAMPLES), data, brief=brief)
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(desk)
-    people = tuple(standings(desk, wrong))
+    people = tuple(standings(desk, wrong, data))
     notes += _clocks(people)
-    return Quality(kind, names[0], study, people, tuple(pull(wrong)), tuple(notes))
+    return Quality(kind, names[0], desk.campaign.attention.pass_share, study, people, tuple(pull(wrong)), tuple(notes))
 
 
-def agreement(desk: Desk, draws: Draws | None = None) -> Study:
+def agreement(
+    desk: Desk, draws: Draws | None = None, data: Dataset | None = None, *, brief: bool = False
+) -> Study:  # fmt: skip
     """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
+
+    `data` is that of `panel_data` where it is made already; `brief` gives the first coefficient of all, and no groups.
 
     Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
     Raises UsageError where nobody has answered yet.
     """
-    data = panel_data(desk)
-    panel = Panel(coefficients=COEFFICIENTS.get(desk.campaign.kind, LABELS))
-    columns: list[str | None] = ["domain"] if any(one.domain for one in data.documents.values()) else []
-    if len(data.documents) >= len(BANDS):
+    data = panel_data(desk) if data is None else data
+    names = COEFFICIENTS.get(desk.campaign.kind, LABELS)
+    panel = Panel(coefficients=names[:1] if brief else names)
+    columns: list[str | None] = []
+    if not brief and any(one.domain for one in data.documents.values()):
+        columns.append("domain")
+    if not brief and len(data.documents) >= len(BANDS):
         columns.append("length")
     rows: list[Row] = []
     found = Study("agree", [])
@@ -196,12 +213,15 @@ def _bands(lengths: dict[str, int]) -> dict[str, str]:
     return {name: BANDS[place[length]] for name, length in lengths.items()}
 
 
-def standings(desk: Desk, wrong: list[Case] | None = None) -> list[Standing]:
-    """Every annotator, in order of joining. `wrong` are the cases of `endorsement.cases` where known already."""
+def standings(desk: Desk, wrong: list[Case] | None = None, data: Dataset | None = None) -> list[Standing]:
+    """Every annotator, in order of joining.
+
+    `wrong` are the cases of `endorsement.cases`, `data` that of `panel_data`, where known already.
+    """
     found = cases(desk) if wrong is None else wrong
     usual = [answer.seconds for person in desk.state.people.values() for answer in person.answers.values()]
     middle = median(usual) if usual else None
-    agreed, why = _agreed(desk)
+    agreed, why = _agreed(desk, data)
     own: dict[str, list[Case]] = {}
     for one in found:
         own.setdefault(one.annotator, []).append(one)
@@ -227,11 +247,11 @@ def _standing(
     )  # fmt: skip
 
 
-def _agreed(desk: Desk) -> tuple[dict[str, dict[str, float | None]], str]:
+def _agreed(desk: Desk, data: Dataset | None) -> tuple[dict[str, dict[str, float | None]], str]:
     """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
     statistic = COEFFICIENTS.get(desk.campaign.kind, LABELS)[0]
     try:
-        columns = of_judgments(panel_data(desk).judgments(RAW))
+        columns = of_judgments((panel_data(desk) if data is None else data).judgments(RAW))
     except UsageError as error:
         return {}, str(error)
     found: dict[str, dict[str, float | None]] = {}

@@ -97,7 +97,8 @@ class Person:
     tokens: dict[str, Event] = field(default_factory=dict)
     excluded: bool = False
     ended: str | None = None
-    platform: str | None = None
+    said: dict[str, str] = field(default_factory=dict)
+    """What the platform said of each submission, by its id."""
     seen: int = 0
     made: bool = False
     """A made-up annotator: works in no time, so the server's clock says nothing of them."""
@@ -346,7 +347,8 @@ class State:
                 self._promote(task)
 
     def _platform(self, person: Person, event: Event) -> None:
-        person.platform = str(event.data.get("status", ""))
+        named = event.data.get("submission") or event.data.get("assignment") or ""
+        person.said[str(named)] = str(event.data.get("status", ""))
 
     def _promote(self, task: str) -> None:
         """Give open slots to surplus answers of people who are not excluded, the earliest first."""
@@ -398,6 +400,6 @@ def _plain(person: Person) -> list[Any]:
                person.answers.values()]  # fmt: skip
     facts = [person.visitor, person.arm, person.joined, person.agreed, person.instructed, person.qualified,
              person.attempts, person.trained, sorted(person.opened.items()), person.excluded, person.ended,
-             person.platform, person.seen, sorted(person.tokens), person.assigned, person.made,
+             person.said, person.seen, sorted(person.tokens), person.assigned, person.made,
              [[one.study, one.session, outcome] for one, outcome in person.submissions.items()]]  # fmt: skip
     return [facts, batches, answers]

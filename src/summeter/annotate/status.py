@@ -31,6 +31,7 @@ def status(desk: Desk, state: State, now: int, last_seq: int) -> Json:
         "outcomes": dict(sorted(Counter(one.ended for one in people if one.ended).items())),
         "excluded": sum(one.excluded for one in people),
         "checks": {"seen": sum(one.checks_seen for one in people), "passed": sum(one.checks_passed for one in people)},
+        "pass_share": desk.campaign.attention.pass_share,
         "pay": _pay(desk, people), "adjudicated": len(state.adjudicated),
         "answers_last_hour": sum(one.at > now - HOUR for one in answers), "last_seq": last_seq,
     }  # fmt: skip

@@ -90,7 +90,7 @@ def status(
         found = figures.status(desk, desk.state, int(time.time() * 1000), desk.log.last_seq)
         people = figures.people(desk, desk.state)
         found["disputes"] = len(disputes(desk))
-        looked = None if quick else quality(desk)
+        looked = None if quick else quality(desk, brief=not as_json)
     if looked is None:
         if as_json:
             print_json(people, status=found)
@@ -115,7 +115,12 @@ def export(
         Path | None, typer.Option("--events", metavar="FILE", help="The whole log as JSON Lines, for `import`.")
     ] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", metavar="FILE", help="People and outcomes, for the campaign's platform.")
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Submissions and outcomes, for the campaign's platform."),
+    ] = None,
+    bonuses: Annotated[
+        Path | None,
+        typer.Option("--bonuses", metavar="FILE", help="Bonuses, as the platform's bulk payment takes them."),
     ] = None,
     study: Annotated[
         Path | None, typer.Option("--study", metavar="FILE", help="What the platform must be told, as JSON.")
@@ -132,7 +137,7 @@ def export(
     import json
 
     from summeter.annotate.aggregate import incomplete
-    from summeter.annotate.export import study_of, write_csv_of, write_judgments
+    from summeter.annotate.export import study_of, write_bonuses_of, write_csv_of, write_judgments
     from summeter.annotate.folder import CampaignFolder
     from summeter.annotate.store.files import export_events
     from summeter.store.atomic import write_text
@@ -147,7 +152,9 @@ def export(
         if events is not None:
             typer.echo(f"{export_events(desk, events)} events written to {events}")
         if csv is not None:
-            typer.echo(f"{write_csv_of(desk, csv)} people written to {csv}")
+            typer.echo(f"{write_csv_of(desk, csv)} submissions written to {csv}")
+        if bonuses is not None:
+            typer.echo(f"{write_bonuses_of(desk, bonuses)} bonuses written to {bonuses}")
         if study is not None:
             write_text(study, json.dumps(study_of(folder.campaign), indent=2, ensure_ascii=False) + "\n")
             typer.echo(f"study settings written to {study}")
@@ -172,7 +179,7 @@ def import_(
     with CampaignFolder(campaign).open(database) as desk:
         if file.suffix.lower() == ".csv":
             noted, unknown = import_csv(desk, file)
-            typer.echo(f"{noted} people noted, {unknown} rows about people who never took part")
+            typer.echo(f"{noted} submissions noted, {unknown} rows about submissions that never came here")
         else:
             typer.echo(f"{import_events(desk, file)} events added")
 

@@ -15,7 +15,6 @@ from summeter.annotate import adjudicate
 from summeter.annotate.app.admin import COOKIE, Gate, Page, Request
 from summeter.annotate.app.security import body_of, cookie_of
 from summeter.annotate.desk import Desk
-from summeter.annotate.quality import quality
 from summeter.annotate.refusal import Refusal
 from summeter.annotate.state import State
 from summeter.annotate.store.log import Turn
@@ -38,6 +37,8 @@ class Reader:
 
     def quality(self) -> Json:
         """`Quality.to_json()` with the place in the log it is of."""
+        from summeter.annotate.quality import quality  # statistics: slow to load, and not needed to serve
+
         with self._lock:
             desk = self._fresh()
             last = desk.log.last_seq

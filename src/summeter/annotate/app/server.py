@@ -6,11 +6,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
 from summeter.annotate.app import admin, after
+from summeter.annotate.app.patience import Guards, Patience
 from summeter.annotate.app.security import CSRF, Handler, body_of, cookie_of, headers, same_origin, set_cookie
 from summeter.annotate.desk import Desk
 from summeter.annotate.people import PREVIEW, Visitor
@@ -37,9 +38,10 @@ WRITES = {
 """Path under /api/ -> request of the desk."""
 
 
-def make_app(desk: Desk) -> web.Application:
-    """The application on an open desk. Closing the desk is the caller's."""
-    app = web.Application(middlewares=[_refusals], client_max_size=LARGEST)
+def make_app(desk: Desk, guards: Guards | None = None) -> web.Application:
+    """The application on an open desk. Closing the desk is the caller's; `guards` are those of the connections."""
+    patient = (guards or Guards()).middleware()
+    app = web.Application(middlewares=[_refusals, patient], client_max_size=LARGEST)
     desk.warm()
     platform = platform_named(desk.campaign.platform.name)
     app[DESK] = desk
@@ -184,26 +186,33 @@ def _pages(request: web.Request) -> _Pages:
     return pages
 
 
-async def serve(desk: Desk, host: str, port: int, ready: Callable[[str], None]) -> None:
+async def serve(
+    desk: Desk, host: str, port: int, ready: Callable[[str], None], patience: Patience | None = None
+) -> None:
     """Serve until cancelled or told to stop (SIGINT, SIGTERM); what was acknowledged is committed.
 
-    `ready` is called with the address once requests are taken.
+    `ready` is called with the address once requests are taken; `patience` is how long slow clients are waited for.
     """
-    runner = web.AppRunner(make_app(desk), handle_signals=False, access_log=None, shutdown_timeout=5)
+    guards = Guards(patience)
+    runner = web.AppRunner(make_app(desk, guards), handle_signals=False, access_log=None, shutdown_timeout=5)
     await runner.setup()
+    listening: asyncio.Server | None = None
     try:
-        await _listen(runner, host, port)
-        bound = runner.addresses[0]
+        server = cast("Callable[[], asyncio.Protocol]", runner.server)  # there, once the runner is set up
+        listening = await _listen(guards.factory(server), host, port)
+        bound = listening.sockets[0].getsockname()
         shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         ready(f"http://{shown}:{bound[1]}")
         await _stopped()
     finally:
+        if listening is not None:
+            listening.close()
         await runner.cleanup()
 
 
-async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
+async def _listen(protocol: Callable[[], asyncio.Protocol], host: str, port: int) -> asyncio.Server:
     try:
-        await web.TCPSite(runner, host, port).start()
+        return await asyncio.get_running_loop().create_server(protocol, host, port)
     except (OSError, UnicodeError) as error:
         said = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot listen on {host}, port {port}: {said}; choose another --host or --port") from error

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from summeter.annotate.pay import pay_of
 from summeter.annotate.people import Names, Visitor
-from summeter.records import InputError
+from summeter.records import InputError, UsageError
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign, Prerequisites
@@ -21,10 +22,57 @@ LONGEST_ID = 128
 
 
 class Said(NamedTuple):
-    """What a platform's CSV says of one person: the platform's id, and what goes into the event."""
+    """What a platform's CSV says of one submission: the person's id there, and what goes into the event.
+
+    `session` is the submission's own id, empty where the file has none.
+    """
 
     id: str
+    session: str
     data: dict[str, str]
+
+
+class Work(NamedTuple):
+    """What one person did under one submission.
+
+    `outcome` is None while it is open. `reason` says why it should not be approved, None where nothing speaks against.
+    """
+
+    id: str
+    study: str
+    session: str
+    outcome: str | None
+    code: str
+    answered: int
+    batches: int
+    checks_seen: int
+    checks_passed: int
+    pay: float
+    bonus: float
+    reason: str | None
+
+    @property
+    def approved(self) -> bool:
+        """Whether it has ended, something was done, and nothing speaks against it."""
+        return self.outcome is not None and self.reason is None and self.answered > 0
+
+
+def submissions(desk: Desk) -> Iterator[Work]:
+    """Every submission of every person, in order of joining and coming."""
+    for one in desk.state.people.values():
+        for given, outcome in one.submissions.items():
+            own = [batch for batch in one.batches.values() if batch.submission == given]
+            numbers = {batch.number for batch in own}
+            checks = [answer for answer in one.checks if answer.batch in numbers]
+            earned = pay_of(desk.campaign, one, given)
+            yield Work(
+                str(one.visitor["id"]), given.study or "", given.session or "", outcome,
+                getattr(desk.campaign.codes, outcome) if outcome else "", sum(len(batch.answered) for batch in own),
+                sum(batch.finished for batch in own), len(checks), sum(bool(answer.passed) for answer in checks),
+                round(earned.base, 2), round(earned.bonus, 2),
+                f"{sum(not answer.passed for answer in checks)} of {len(checks)} attention checks were not passed"
+                if outcome == "failed_checks" else None,
+            )  # fmt: skip
 
 
 class Platform(ABC):
@@ -58,7 +106,12 @@ class Platform(ABC):
 
     @abstractmethod
     def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
-        """Its rows, one a person."""
+        """Its rows, one a submission."""
+
+    def bonuses(self, desk: Desk) -> str:
+        """What the platform is given to pay the bonuses. Raises UsageError where it pays none."""
+        del desk
+        raise UsageError(f"the platform {self.name} pays no bonuses; `--csv` says what everybody has earned")
 
     def read(self, file: Path) -> list[Said]:
         """What the platform's own CSV says. Raises InputError by line and field."""

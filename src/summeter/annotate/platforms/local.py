@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from summeter.annotate.people import Names, Visitor
-from summeter.annotate.platforms.base import Platform, plain_id
+from summeter.annotate.platforms.base import Platform, plain_id, submissions
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign
@@ -27,10 +27,10 @@ class Local(Platform):
         return made if names.is_made(made) else Visitor(self.name, account)
 
     def columns(self) -> Sequence[str]:
-        """Account, and how far it came."""
-        return ("account", "answered", "batches", "outcome")
+        """Account, how far it came, what it earned."""
+        return ("account", "answered", "batches", "outcome", "pay", "bonus")
 
     def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
         """One a person."""
-        for one in desk.state.people.values():
-            yield one.annotator, len(one.answers), one.finished, one.ended or ""
+        for one in submissions(desk):
+            yield one.id, one.answered, one.batches, one.outcome or "", f"{one.pay:.2f}", f"{one.bonus:.2f}"

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from summeter.annotate.pay import pay_of
 from summeter.annotate.people import PREVIEW, Names, Visitor
-from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv
+from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv, submissions, write_csv
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign, Prerequisites
@@ -61,25 +60,32 @@ class MTurk(Platform):
         return {"qualification_requirements": rules}
 
     def columns(self) -> Sequence[str]:
-        """What a batch file of results holds, with what is needed to approve or reject."""
+        """Those of a batch file of results that is uploaded after review (an X to approve, a reason to reject)."""
         return ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject", "Answer.outcome", "Answer.code", "Answered",
                 "Batches", "Checks seen", "Checks passed", "Bonus")  # fmt: skip
 
     def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
-        """One a worker."""
-        for one in desk.state.people.values():
-            seen, outcome = one.visitor, one.ended or ""
-            code = getattr(desk.campaign.codes, outcome) if outcome else ""
-            reject = "attention checks were not passed" if outcome == "failed_checks" else ""
+        """One an assignment. One of which nothing was done is neither approved nor rejected here."""
+        for one in submissions(desk):
             yield (
-                seen["session"] or "", seen["study"] or "", seen["id"], "x" if outcome and not reject else "", reject,
-                outcome, code, len(one.answers), one.finished, one.checks_seen, one.checks_passed,
-                f"{pay_of(desk.campaign, one).bonus:.2f}",
+                one.session, one.study, one.id, "X" if one.approved else "", one.reason or "", one.outcome or "",
+                one.code, one.answered, one.batches, one.checks_seen, one.checks_passed, f"{one.bonus:.2f}",
             )  # fmt: skip
+
+    def bonuses(self, desk: Desk) -> str:
+        """A row a call of `SendBonus`, by its parameters; the token keeps a bonus from being paid twice."""
+        columns = ("WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken")
+        found = (
+            (one.id, one.session, f"{one.bonus:.2f}", f"Careful work: {desk.campaign.title}",
+             desk.names.mark("bonus", one.session, length=32))
+            for one in submissions(desk) if one.bonus
+        )  # fmt: skip
+        return write_csv(columns, found)
 
     def read(self, file: Path) -> list[Said]:
         """A batch file of results."""
         return [
-            Said(row[_WORKER], {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]})
+            Said(row[_WORKER], row[_ASSIGNMENT],
+                 {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]})
             for _, row in read_csv(file, (_WORKER, _ASSIGNMENT, _STATUS)) if row[_WORKER]
         ]  # fmt: skip

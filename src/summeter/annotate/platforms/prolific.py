@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from summeter.annotate.pay import pay_of
 from summeter.annotate.people import Names, Visitor
-from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv
+from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv, submissions
+from summeter.records import UsageError
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign, Prerequisites
     from summeter.annotate.desk import Desk
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
-_ID, _STATUS = "Participant id", "Status"
+_ID, _SUBMISSION, _STATUS = "Participant id", "Submission id", "Status"
 
 
 class Prolific(Platform):
@@ -49,23 +49,36 @@ class Prolific(Platform):
         return {"filters": filters}
 
     def columns(self) -> Sequence[str]:
-        """What is needed to approve, reject and pay by hand or by Prolific's bulk forms."""
-        return ("Participant id", "Submission id", "Study id", "Outcome", "Completion code", "Answered", "Batches",
-                "Checks seen", "Checks passed", "Bonus")  # fmt: skip
+        """What is needed to approve and reject; Prolific's bulk forms take lists of submission ids."""
+        return ("Submission id", "Participant id", "Study id", "Approve", "Reject", "Outcome", "Completion code",
+                "Answered", "Batches", "Checks seen", "Checks passed", "Bonus")  # fmt: skip
 
     def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
-        """One a participant."""
-        for one in desk.state.people.values():
-            seen, outcome = one.visitor, one.ended
-            code = getattr(desk.campaign.codes, outcome) if outcome else ""
+        """One a submission. One of which nothing was done is neither approved nor rejected here."""
+        for one in submissions(desk):
             yield (
-                seen["id"], seen["session"] or "", seen["study"] or "", outcome or "", code, len(one.answers),
-                one.finished, one.checks_seen, one.checks_passed, f"{pay_of(desk.campaign, one).bonus:.2f}",
+                one.session, one.id, one.study, "X" if one.approved else "", one.reason or "", one.outcome or "",
+                one.code, one.answered, one.batches, one.checks_seen, one.checks_passed, f"{one.bonus:.2f}",
             )  # fmt: skip
+
+    def bonuses(self, desk: Desk) -> str:
+        """A line `participant,amount` each, as the form for bulk bonuses takes them: of one study only."""
+        found: dict[str, float] = {}
+        studies = {one.study for one in submissions(desk) if one.bonus}
+        if len(studies) > 1:
+            raise UsageError(f"Prolific pays bonuses study by study, and these are of {len(studies)}: "
+                             f"{', '.join(sorted(studies))}; take them from --csv")  # fmt: skip
+        for one in submissions(desk):
+            if one.bonus:
+                found[one.id] = found.get(one.id, 0.0) + one.bonus
+        return "".join(f"{name},{amount:.2f}\n" for name, amount in found.items())
 
     def read(self, file: Path) -> list[Said]:
         """The export of a study's submissions."""
         return [
-            Said(row[_ID], {"status": row[_STATUS].strip().lower(), "code": row.get("Completion code", "")})
+            Said(row[_ID], row.get(_SUBMISSION, ""), {
+                "status": row[_STATUS].strip().lower(), "code": row.get("Completion code", ""),
+                "submission": row.get(_SUBMISSION, ""),
+            })
             for _, row in read_csv(file, (_ID, _STATUS)) if row[_ID]
         ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -80,23 +80,32 @@ class Source(NamedTuple):
 
 
 class Others(NamedTuple):
-    """What checks are made of: sentences and words of other documents, drawn with `rng`."""
+    """What checks are made of: sentences and words of other documents, drawn with `rng`.
+
+    `reasoned` holds, by verdict, the texts on which the machine gave that verdict and said why: such a text is taken
+    where there is one, so that beside a check stands a reason that speaks of the very text.
+    """
 
     sources: Sequence[Source]
     rng: Random
     stranger: str
+    reasoned: Mapping[str, Mapping[str, Any]] = {}
 
-    def foreign(self, source: Source) -> str:
+    def foreign(self, source: Source, verdict: str = "") -> str:
         """A sentence of a summary of another document; the fixed stranger where there is none."""
         found = [
             one for other in self._elsewhere(source) for summary in other.summaries for one in summary.sentence_texts
         ]
-        return self.rng.choice(found) if found else self.stranger
+        return self._chosen(found, verdict) if found else self.stranger
 
-    def foreign_fact(self, source: Source) -> str:
+    def foreign_fact(self, source: Source, verdict: str = "") -> str:
         """A key fact of another document, else a foreign sentence."""
         found = [one for other in self._elsewhere(source) for one in other.facts if one not in source.facts]
-        return self.rng.choice(found) if found else self.foreign(source)
+        return self._chosen(found, verdict) if found else self.foreign(source, verdict)
+
+    def _chosen(self, found: Sequence[str], verdict: str) -> str:
+        known = self.reasoned.get(verdict, ())
+        return self.rng.choice([one for one in found if one in known] or found)
 
     def jumble(self, source: Source) -> str:
         """A foreign text with its words in random order: wrong in whatever way one looks at it."""

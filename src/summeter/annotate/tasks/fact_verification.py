@@ -69,13 +69,14 @@ class FactVerification(Kind):
         if not summaries:
             return None
         summary = others.rng.choice(summaries)
-        sentences, wrong = list(summary.sentence_texts), others.foreign(source)
+        said = "supported" if number % 2 == 0 else "not_supported"
+        sentences, wrong = list(summary.sentence_texts), others.foreign(source, said)
         index = others.rng.randrange(len(sentences))
         sentences[index] = wrong
         return Task(
             key=key_of("fv-check", number), kind=self.name, role="check", document_id=source.document.id,
             system=summary.system, body=_body(joined(sentences), index, wrong, campaign),
-            expected={"label": "not_supported", "machine": "supported" if number % 2 == 0 else "not_supported"},
+            expected={"label": "not_supported", "machine": said},
             feedback="The document does not say this: the sentence comes from another text.",
         )  # fmt: skip
 

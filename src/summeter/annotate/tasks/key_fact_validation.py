@@ -56,11 +56,12 @@ class KeyFactValidation(Kind):
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """In turn a trick key fact (another document's) and a random foreign sentence posing as one."""
         del campaign
-        fact = others.foreign_fact(source) if number % 2 == 0 else others.foreign(source)
+        said = "valid" if number // 2 % 2 == 0 else "not_valid"
+        fact = others.foreign_fact(source, said) if number % 2 == 0 else others.foreign(source, said)
         return Task(
             key=key_of("kv-check", number), kind=self.name, role="check", document_id=source.document.id,
             body={"key_fact": fact},
-            expected={"valid": False, "machine": "valid" if number // 2 % 2 == 0 else "not_valid"},
+            expected={"valid": False, "machine": said},
             feedback="This is no key fact of the document: it comes from another text.",
         )  # fmt: skip
 

@@ -36,7 +36,7 @@ function status(now) {
     figure("Being worked on", now.held, "slots under a lease"),
     figure("Answers, last hour", now.answers_last_hour),
     figure("Annotators", now.people, outcomes || "none has ended"),
-    figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}`),
+    figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}; under ${percent(now.pass_share, 1)} is marked`),
     figure("Excluded", now.excluded, "their answers do not count"),
     now.surplus ? figure("Surplus", now.surplus, "kept, used when a slot falls free") : null,
     now.pay ? figure("Pay", money(now.pay.total, now.pay.currency)) : null,
@@ -63,7 +63,7 @@ function compare(a, b) {
   return sign * (typeof a === "number" ? a - b : String(a).localeCompare(String(b)));
 }
 
-function people(list, currency) {
+function people(list, { currency, share }) {
   if (!list.length) {
     table.replaceChildren(el("p", { class: "muted", text: "Nobody has come yet." }));
     return;
@@ -74,7 +74,7 @@ function people(list, currency) {
   const head = COLUMNS.map(([name, title]) => {
     const sort = button(title, () => {
       Object.assign(order, { by: name, down: order.by === name ? !order.down : name !== "annotator" });
-      people(list, currency);
+      people(list, { currency, share });
     }, { "data-at": `sort-${name}` });
     return el("th", { scope: "col", class: numeric(name), "aria-sort": order.by === name ? (order.down ? "descending" : "ascending") : "none" }, sort);
   });
@@ -83,7 +83,7 @@ function people(list, currency) {
     el("th", { scope: "row" }, words(one.annotator), one.excluded ? el("span", { class: "small", text: " excluded" }) : null),
     el("td", { text: (one.outcome ?? one.stage).replaceAll("_", " ") }), el("td", { text: one.arm ?? "–" }),
     el("td", { class: "number", text: one.answered }), el("td", { class: "number", text: one.batches }),
-    el("td", { class: `number${one.checks_seen && one.checks_passed / one.checks_seen < 0.7 ? " low" : ""}`, text: one.checks_seen ? `${one.checks_passed} of ${one.checks_seen}` : "–" }),
+    el("td", { class: `number${one.checks_seen && one.checks_passed / one.checks_seen < share ? " low" : ""}`, text: one.checks_seen ? `${one.checks_passed} of ${one.checks_seen}` : "–" }),
     el("td", { class: "number", text: one.seconds_median === null ? "–" : one.seconds_median.toFixed(1) }),
     el("td", { class: "number", text: one.pay === null ? "–" : money(one.pay, currency) }),
     el("td", { text: when(one.seen_at) }),
@@ -138,7 +138,7 @@ async function poll() {
     if (turn !== asked) return;
     status(now);
     // A button drawn anew while it is pressed would lose its click.
-    if (!table.matches(":active")) people(all.people, now.pay?.currency ?? "USD");
+    if (!table.matches(":active")) people(all.people, { currency: now.pay?.currency ?? "USD", share: now.pass_share });
     byId("fresh").textContent = `as of ${new Date().toLocaleTimeString("en")}`;
     notice("");
   } catch (error) {

@@ -4,12 +4,14 @@ import { byId, el, many, words } from "./dom.js";
 import { capital } from "./shell.js";
 
 const EVERY = 15000;
+// Under this share of the campaign's median time an annotator's is marked.
+const PACE = 1 / 3;
 const api = new Api();
 const NAMES = {
   alpha_nominal: "Krippendorff's alpha, nominal", alpha_ordinal: "Krippendorff's alpha, ordinal",
   alpha_interval: "Krippendorff's alpha, interval", ac1: "Gwet's AC1", identical: "share of identical votes", span_f1: "F1 of marked characters",
 };
-const COUNTED = new Set(["Value", "95 % interval", "Units", "Answers", "Agreement", "Checks passed", "Seconds, median", "Follows a wrong machine", "Say the same", "How many"]);
+const COUNTED = new Set(["Value", "95 % interval", "Units", "Answers", "Agreement", "Checks passed", "Seconds, median", "Server's clock", "Follows a wrong machine", "Say the same", "How many"]);
 const WHERE = { checks: "attention checks", work: "tasks", all: "checks and tasks" };
 const percent = (value) => `${Math.round(100 * value)} %`;
 const number = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace(/^-0\.00$/, "0.00"));
@@ -54,14 +56,16 @@ function annotators(found) {
     el("th", { scope: "row" }, words(one.annotator), one.excluded ? el("span", { class: "small", text: " excluded" }) : null),
     cell(one.answered),
     cell(number(one.agreement)), el("td", null, one.agreement === null ? el("span", { class: "small", text: one.why }) : bar(one.agreement, `${one.annotator}: agreement ${number(one.agreement)}`, 0.4)),
-    el("td", { class: `number${one.check_rate !== null && one.check_rate < 0.7 ? " low" : ""}`, text: one.check_rate === null ? "–" : `${one.checks_passed} of ${one.checks_seen}` }),
-    el("td", { class: `number${one.pace !== null && one.pace < 0.33 ? " low" : ""}`, text: one.seconds_median === null ? "–" : one.seconds_median.toFixed(1) }),
+    el("td", { class: `number${one.check_rate !== null && one.check_rate < found.pass_share ? " low" : ""}`, text: one.check_rate === null ? "–" : `${one.checks_passed} of ${one.checks_seen}` }),
+    el("td", { class: `number${one.pace !== null && one.pace < PACE ? " low" : ""}`, text: one.seconds_median === null ? "–" : one.seconds_median.toFixed(1) }),
+    el("td", { class: `number${one.contradicted ? " low" : ""}`, text: one.seconds_waited === null ? "–" : one.seconds_waited.toFixed(1) }),
     helped ? cell(one.endorsement === null ? "–" : `${percent(one.endorsement)} of ${one.endorsement_n}`) : null,
     helped ? cell(one.arm, null) : null));
   return el("section", { "aria-label": "Annotators" }, el("h2", { text: "Annotators" }),
     el("p", { class: "muted", text: "The least agreeing first. Agreement is that with the merged answers of the others: 1 is complete, 0 is chance." }),
+    el("p", { class: "muted", text: `Marked: fewer than ${percent(found.pass_share)} of the checks passed (the campaign's pass_share); less than a third of the usual time; answers that claim more time than had passed by the server's clock.` }),
     spread(found.annotators), el("h3", { text: "Each annotator" }),
-    rows.length ? table(["Annotator", "Answers", "Agreement", "", "Checks passed", "Seconds, median", ...(helped ? ["Follows a wrong machine", "Arm"] : [])], rows, "Annotators")
+    rows.length ? table(["Annotator", "Answers", "Agreement", "", "Checks passed", "Seconds, median", "Server's clock", ...(helped ? ["Follows a wrong machine", "Arm"] : [])], rows, "Annotators")
       : el("p", { class: "muted", text: "Nobody has come yet." }));
 }
 
