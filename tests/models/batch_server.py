@@ -43,13 +43,15 @@ class Made:
     entries: list[tuple[str, Body]]
     metadata: dict[str, str] = field(default_factory=dict)
     failed: str | None = None
+    cancelled: bool = False
     at: float = field(default_factory=time.time)
 
 
 class BatchServer:
     """Runs while the context is open. `done(batch)` says whether a batch has ended; `turn_away(number)` gives the code
     with which batch number so-and-so fails as a whole; `mangle` changes the lines of results; `lose(number)` makes the
-    batch and breaks the connection before the answer; `status` answers every creation so, once for each in it."""
+    batch and breaks the connection before the answer; `unlisted` batches stand in no list; `cancels` are the ids of
+    those that were to be cancelled; `statuses` answers every creation so, once for each in it."""
 
     def __init__(self, answer: Callable[[Body], Outcome] = good) -> None:
         self.answer = answer
@@ -62,6 +64,8 @@ class BatchServer:
         self.mangle: Callable[[list[bytes]], list[bytes]] = lambda lines: lines
         self.lose: Callable[[int], bool] = lambda _: False
         self.statuses: list[int] = []
+        self.cancels: list[str] = []
+        self.unlisted: set[str] = set()
         self._numbers = count()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
@@ -71,12 +75,12 @@ class BatchServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(60)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
     @property
@@ -93,6 +97,7 @@ class BatchServer:
             route.add_post(path, self._create)
             route.add_get(path, getattr(self, f"_list_{kind}"))
             route.add_get(path + "/{id}", getattr(self, f"_get_{kind}"))
+            route.add_post(path + "/{id}/cancel", self._cancel)
         route.add_get("/v1/messages/batches/{id}/results", self._results)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
         await runner.setup()
@@ -149,7 +154,7 @@ class BatchServer:
             }
             return {**shown, "status": "failed", "errors": errors}
         if not self.done(made):
-            return shown
+            return {**shown, "status": "cancelling"} if made.cancelled else shown
         return {**shown, "status": "completed", "output_file_id": f"{made.id}-out", "error_file_id": f"{made.id}-err"}
 
     async def _get_openai(self, request: web.Request) -> web.Response:
@@ -157,7 +162,7 @@ class BatchServer:
         return web.json_response(self._openai(made)) if made else self._missing()
 
     async def _list_openai(self, request: web.Request) -> web.Response:
-        newest = list(self.batches.values())[::-1]
+        newest = self._listed()
         after = request.query.get("after")
         start = 0 if after is None else [one.id for one in newest].index(after) + 1
         page = newest[start : start + 2]
@@ -182,7 +187,8 @@ class BatchServer:
         counts = {"processing": 0 if done else len(made.entries), "succeeded": len(made.entries) if done else 0,
                   "errored": 0, "canceled": 0, "expired": 0}  # fmt: skip
         # The results are said to lie elsewhere; who went there would carry the key off.
-        return {"id": made.id, "type": "message_batch", "processing_status": "ended" if done else "in_progress",
+        going = "canceling" if made.cancelled else "in_progress"
+        return {"id": made.id, "type": "message_batch", "processing_status": "ended" if done else going,
                 "created_at": datetime.fromtimestamp(made.at, UTC).isoformat(), "request_counts": counts,
                 "results_url": "http://127.0.0.1:9/elsewhere" if done else None}  # fmt: skip
 
@@ -191,7 +197,7 @@ class BatchServer:
         return web.json_response(self._anthropic(made)) if made else self._missing()
 
     async def _list_anthropic(self, request: web.Request) -> web.Response:
-        return web.json_response({"data": [self._anthropic(one) for one in list(self.batches.values())[::-1]]})
+        return web.json_response({"data": [self._anthropic(one) for one in self._listed()]})
 
     async def _results(self, request: web.Request) -> web.Response:
         lines = []
@@ -201,9 +207,25 @@ class BatchServer:
                 lines.append(json.dumps({"custom_id": key, "result": _anthropic_result(what, said)}).encode())
         return web.Response(body=b"\n".join(self.mangle(lines)))
 
+    async def _cancel(self, request: web.Request) -> web.Response:
+        """A batch that has ended cannot be cancelled; one that is being cancelled is, until it ends."""
+        made = self._find(request)
+        if made is None:
+            return self._missing()
+        self.cancels.append(made.id)
+        if self.done(made):
+            error = {"message": f"Cannot cancel a batch that has ended: {made.id}", "type": "invalid_request_error"}
+            return web.json_response({"error": error}, status=409)
+        made.cancelled = True
+        openai = "/messages/" not in request.path
+        return web.json_response(self._openai(made) if openai else self._anthropic(made))
+
     def _find(self, request: web.Request) -> Made | None:
         self.seen.append(request.match_info["id"])
         return self.batches.get(request.match_info["id"])
+
+    def _listed(self) -> list[Made]:
+        return [one for one in list(self.batches.values())[::-1] if one.id not in self.unlisted]
 
     def _missing(self) -> web.Response:
         return web.json_response({"error": {"message": "No batch found", "type": "not_found_error"}}, status=404)

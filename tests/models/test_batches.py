@@ -388,6 +388,46 @@ class TestResume:
         assert texts(found) == ["answer 0", "answer 1"]
         assert server.sizes == [2, 2]
 
+    def test_after_somebody_elses_batch_ours_is_looked_for_again(self, tmp_path: Path) -> None:
+        requests = [ask(n, "anthropic") for n in range(2)]
+        with BatchServer(echo) as server:
+            run(server, "anthropic", tmp_path, requests)
+            run(server, "anthropic", tmp_path / "other", [ask(n, "anthropic") for n in (7, 8)])
+            ours, other = server.batches.values()
+            other.at, ours.at = ours.at, ours.at + 30  # theirs is the nearer one to the time we noted
+            log = tmp_path / "batches.jsonl"
+            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+            for file in tmp_path.glob("calls.sqlite*"):
+                file.unlink()
+            found, session = run(server, "anthropic", tmp_path, requests)
+            assert texts(found) == ["answer 0", "answer 1"]
+            assert server.sizes == [2, 2]  # nothing was handed in twice
+        events = [json.loads(line) for line in log.read_bytes().splitlines()]
+        assert [one["event"] for one in events] == ["submitting", "submitted", "mistaken", "submitted", "ended"]
+        assert BatchLog(log).ids == {ours.id, other.id}  # who reads on does not take it again
+        assert session.log.open == []
+
+    def test_a_batch_that_is_not_listed_yet_is_waited_for(self, vendor: str, tmp_path: Path) -> None:
+        requests = [ask(n, vendor) for n in range(2)]
+        with BatchServer(echo) as server:
+            run(server, vendor, tmp_path, requests)
+            made = next(iter(server.batches))
+            log = tmp_path / "batches.jsonl"
+            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+            for file in tmp_path.glob("calls.sqlite*"):
+                file.unlink()
+            server.unlisted = {made}
+
+            async def main() -> Any:
+                async with sitting(server, vendor, tmp_path) as session:
+                    doing = asyncio.create_task(session.all(requests))
+                    await until(lambda: any("may have been handed in" in one for one in session.told))
+                    server.unlisted = set()
+                    return await doing
+
+            assert texts(asyncio.run(main())) == ["answer 0", "answer 1"]
+            assert server.sizes == [2]
+
     def test_of_two_that_are_alike_the_nearer_is_ours(self, tmp_path: Path) -> None:
         requests = [ask(n, "anthropic") for n in range(2)]
         with BatchServer(echo) as server:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from summeter._version import __version__
-from summeter.cli import annotate, audit, bench, data, gate, meta, outputs, reports, score, show
+from summeter.cli import annotate, audit, batches, bench, data, gate, meta, outputs, reports, score, show
 
 app = typer.Typer(
     name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -56,6 +56,7 @@ app.command("rescore", short_help="Rebuild a run's views; asks no model.")(repor
 app.command("report", short_help="Draw one HTML page of runs and studies.")(reports.report)
 app.command("gate", short_help="Exit with 3 where a mean is under its bound.")(gate.gate)
 app.add_typer(data.app, name="data", help="Look at data, check it, keep it as a folder.")
+app.add_typer(batches.app, name="batches", help="What waits in a vendor's batches; calling it off.")
 app.add_typer(outputs.app, name="outputs", help="Bring in outputs of earlier experiments.")
 app.add_typer(annotate.app, name="annotate", help="Have people judge summaries; lose no answer.")
 app.add_typer(meta.app, name="meta", help="Judge the judges: runs against people.")

@@ -247,8 +247,8 @@ def _batches_go_on(folder: Path) -> Iterator[None]:
         for line in lines:
             typer.echo(f"summeter: {line}", err=True)
         if lines:
-            typer.echo("summeter: the same command, --batch included, fetches the replies; cancelling is done with the "
-                       "vendor, whose console lists batches by their ids", err=True)  # fmt: skip
+            typer.echo("summeter: the same command, --batch included, fetches the replies; "
+                       f"summeter batches cancel {folder} calls them off", err=True)  # fmt: skip
         raise
 
 

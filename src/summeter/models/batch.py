@@ -37,10 +37,12 @@ class TooMuch(TransientError):
 class BatchAPI(Protocol):
     """One model's batches. Requests go by the keys of `Request.key`, which are the `custom_id`s on the wire.
 
-    Each call raises as `LLM.complete` does. `most` is the number of requests a batch may have.
+    Each call raises as `LLM.complete` does. `most` is the number of requests a batch may have; `marks` says that a
+    batch carries its tag's word, so that what `find` finds is surely ours.
     """
 
     most: int
+    marks: bool
 
     def entry(self, request: Request) -> bytes:
         """The request as it is handed in."""
@@ -52,6 +54,10 @@ class BatchAPI(Protocol):
 
     async def status(self, batch: str) -> BatchStatus:
         """Where the batch stands."""
+        ...
+
+    async def cancel(self, batch: str) -> BatchStatus:
+        """Have the batch called off, and where it then stands. What was answered by then stays and is paid for."""
         ...
 
     def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:

@@ -1,8 +1,8 @@
 """What a run handed in to batch APIs, in `batches.jsonl`: written before anything is waited for, and only added to.
 
-One line an event: `submitting` (before the request), `submitted` (its id came), `ended` (its results were read; which
-of its calls failed), `withdrawn` (it never was). A batch of which only the first line is there may or may not
-have arrived.
+One line an event: `submitting` (before the request), `submitted` (its id came, or was `found` later), `mistaken` (the
+batch with that id is somebody else's), `ended` (its results were read; which of its calls failed), `withdrawn` (it
+never was). A batch of which only the first line is there may or may not have arrived.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BATCHES = "batches.jsonl"
 @dataclass
 class Submission:
     """A batch as the log has it. `at` is in seconds since 1970; `failed` holds the calls that failed, by key, each with
-    the reply format that was refused, or None."""
+    the reply format that was refused, or None. `found`: its id did not come, but was looked for."""
 
     nonce: str
     model: str
@@ -35,6 +35,7 @@ class Submission:
     id: str | None = None
     ended: bool = False
     failed: dict[str, str | None] = field(default_factory=dict)
+    found: bool = False
 
     @property
     def name(self) -> str:
@@ -53,6 +54,7 @@ class BatchLog:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._all: dict[str, Submission] = {}
+        self._strange: set[str] = set()
         if path is not None and path.is_file():
             self._read(path)
 
@@ -82,17 +84,21 @@ class BatchLog:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The ids of all batches that have one."""
-        return frozenset(one.id for one in self._all.values() if one.id is not None)
+        """The ids of all batches that have one, and of those that were taken for one of them."""
+        return frozenset(one.id for one in self._all.values() if one.id is not None) | self._strange
 
     def submitting(self, made: Submission) -> None:
         """About to be handed in."""
         fields = {"nonce": made.nonce, "model": made.model, "address": made.address, "at": made.at, "keys": made.keys}
         self._add({"event": "submitting", **fields})
 
-    def submitted(self, nonce: str, id: str) -> None:  # noqa: A002 - as in the log
-        """It has an id."""
-        self._add({"event": "submitted", "nonce": nonce, "id": id})
+    def submitted(self, nonce: str, id: str, *, found: bool = False) -> None:  # noqa: A002 - as in the log
+        """It has an id, which came or was `found`."""
+        self._add({"event": "submitted", "nonce": nonce, "id": id, **({"found": True} if found else {})})
+
+    def mistaken(self, nonce: str, id: str) -> None:  # noqa: A002 - as in the log
+        """The batch with this id is another's."""
+        self._add({"event": "mistaken", "nonce": nonce, "id": id})
 
     def ended(self, nonce: str, failed: Mapping[str, str | None]) -> None:
         """Its results were read."""
@@ -125,6 +131,10 @@ class BatchLog:
             self._all[nonce] = made
         elif kind == "submitted":
             self._all[nonce].id = event["id"]
+            self._all[nonce].found = bool(event.get("found"))
+        elif kind == "mistaken":
+            self._strange.add(event["id"])
+            self._all[nonce].id, self._all[nonce].found = None, False
         elif kind == "ended":
             self._all[nonce].ended = True
             self._all[nonce].failed |= event["failed"]

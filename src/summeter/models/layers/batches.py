@@ -26,6 +26,10 @@ from summeter.store.batches import BatchLog, Submission
 
 Sleep = Callable[[float], Awaitable[None]]
 
+LOOKS = 6
+SETTLED = 300.0
+"""How often a batch of which no answer came is looked for, until so many seconds after it was handed in."""
+
 
 class Pace(NamedTuple):
     """Seconds: a batch is handed in after `looks` looks, `look` apart, at which nothing new was asked (a busy process
@@ -229,9 +233,9 @@ class Desk:
     async def _carry(self, batch: _Batch) -> None:
         if not batch.known:
             await self._submit(batch)
-        elif batch.made.id is None and not await self._found(batch):
-            return
         while batch.places:
+            if batch.made.id is None and not await self._found(batch):
+                return
             status = await self._ended(batch)
             if status.failure is not None:
                 self._log.ended(batch.made.nonce, dict.fromkeys(batch.made.keys))
@@ -276,14 +280,18 @@ class Desk:
         for tries in count(1):
             try:
                 found = await self._api.find(tag, self._log.ids)
-                break
+                # What has only just been handed in may not be listed yet; handed in again, it would be paid for twice.
+                if found is not None or tries > LOOKS or self._means.clock() - made.at > SETTLED:
+                    break
+                self._means.tell(f"looking for {len(made.keys)} calls that may have been handed in")
+                await self._means.sleep(self._wait(tries))
             except TransientError as error:
                 if tries > self._pace.faults:
                     raise _unheard(error, "a batch that may have arrived") from error
                 await self._means.sleep(self._wait(tries))
         if found is not None:
-            self._log.submitted(made.nonce, found)
-            made.id = found
+            self._log.submitted(made.nonce, found, found=True)
+            made.id, made.found = found, True
             return True
         self._log.withdrawn(made.nonce)
         self._earlier = {key: one for key, one in self._earlier.items() if one is not batch}
@@ -318,12 +326,17 @@ class Desk:
         failed: dict[str, ModelError] = {}
         for tries in count(1):
             try:
-                await self._stream(batch, status, failed)
+                strange = await self._stream(batch, status, failed)
                 break
             except TransientError as error:
                 if tries > self._pace.faults:
                     raise _unheard(error, f"the results of batch {batch.made.name}") from error
                 await self._means.sleep(self._wait(tries))
+        if strange and batch.made.found and not self._api.marks:
+            # It was alike in time and size, and another's. Ours may be the next that is.
+            self._log.mistaken(batch.made.nonce, batch.made.id or "")
+            batch.made.id, batch.made.found = None, False
+            return
         for key in batch.places:
             failed.setdefault(key, TransientError(
                 f"{self._model}: the results of batch {batch.made.name} hold no usable line for this call"
@@ -333,9 +346,11 @@ class Desk:
             if key in batch.places:
                 self._settle(batch, key).fail(why)
 
-    async def _stream(self, batch: _Batch, status: BatchStatus, failed: dict[str, ModelError]) -> None:
-        read = 0
+    async def _stream(self, batch: _Batch, status: BatchStatus, failed: dict[str, ModelError]) -> bool:
+        """Whether there were results, and none of them of a call of this batch."""
+        read, ours, others, strange = 0, frozenset(batch.made.keys), False, True
         async for key, result in self._api.results(batch.made.name, status):
+            others, strange = True, strange and key not in ours
             place = batch.places.get(key)
             if place is None or key in failed:
                 continue  # stored before, or not ours, or a second line for one call: the first counts
@@ -349,6 +364,7 @@ class Desk:
             read += 1
             if read % 256 == 0:
                 await asyncio.sleep(0)
+        return others and strange
 
     def _shrink(self, failure: ModelError, calls: int) -> None:
         """After a batch that was too much: one at a time from now on, and where it was alone, half as large."""

@@ -28,7 +28,7 @@ class Guard:
             raise UsageError(
                 f"batch {made.name} of this run ({len(made.keys)} calls to {made.model}, since {made.since}) holds "
                 "calls that would now be made again: give the same command with --batch to fetch its replies; or "
-                "cancel it with the vendor and delete batches.jsonl in the run's folder to pay for them anew"
+                "call it off with `summeter batches cancel RUN` and fetch what was answered, and the rest is made anew"
             )
         return await self.llm.complete(request)
 

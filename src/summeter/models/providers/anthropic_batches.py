@@ -30,6 +30,7 @@ class AnthropicBatches:
     """The batches of one model."""
 
     most = 100_000
+    marks = False
 
     def __init__(self, llm: HttpLLM) -> None:
         self._llm = llm
@@ -53,11 +54,11 @@ class AnthropicBatches:
 
     async def status(self, batch: str) -> BatchStatus:
         """Where it stands, and how many of its requests are done."""
-        found = await parsed(self._llm, Exchange("GET", self._at(batch)))
-        counts, said = _counts(found), str(found.get("processing_status"))
-        total = sum(counts.values())
-        words = f"{said}, {total - counts.get('processing', 0)} of {total} done" if total else said
-        return BatchStatus(words, said == "ended")
+        return _standing(await parsed(self._llm, Exchange("GET", self._at(batch))))
+
+    async def cancel(self, batch: str) -> BatchStatus:
+        """One POST; the batch is `canceling` until what is under way has come to its end."""
+        return _standing(await parsed(self._llm, Exchange("POST", self._at(batch, "cancel"), b"{}")))
 
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """From the batch's own address: a key goes to no other that a reply may name."""
@@ -95,6 +96,13 @@ class AnthropicBatches:
 
     def _at(self, *parts: str) -> Any:
         return self._llm.under("batches", *parts)
+
+
+def _standing(found: dict[str, Any]) -> BatchStatus:
+    counts, said = _counts(found), str(found.get("processing_status"))
+    total = sum(counts.values())
+    words = f"{said}, {total - counts.get('processing', 0)} of {total} done" if total else said
+    return BatchStatus(words, said == "ended")
 
 
 def _counts(batch: dict[str, Any]) -> dict[str, int]:

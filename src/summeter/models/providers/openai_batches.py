@@ -31,6 +31,7 @@ class OpenAIBatches:
     """The batches of one model."""
 
     most = 50_000
+    marks = True
 
     def __init__(self, llm: HttpLLM) -> None:
         self._llm = llm
@@ -54,7 +55,14 @@ class OpenAIBatches:
 
     async def status(self, batch: str) -> BatchStatus:
         """Where it stands, and how many of its requests are done."""
-        found = await parsed(self._llm, Exchange("GET", self._llm.under("batches", batch)))
+        return self._standing(batch, await parsed(self._llm, Exchange("GET", self._llm.under("batches", batch))))
+
+    async def cancel(self, batch: str) -> BatchStatus:
+        """One POST; the batch is `cancelling` for up to ten minutes."""
+        sent = Exchange("POST", self._llm.under("batches", batch, "cancel"), b"{}")
+        return self._standing(batch, await parsed(self._llm, sent))
+
+    def _standing(self, batch: str, found: dict[str, Any]) -> BatchStatus:
         said = str(found.get("status"))
         counts = replies.mapping(found.get("request_counts"))
         done = (replies.count(counts.get("completed")) or 0) + (replies.count(counts.get("failed")) or 0)

@@ -1,0 +1,56 @@
+"""`summeter batches`: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from models.batch_server import BatchServer
+from models.test_batches import ENVIRON, echo
+from models.test_standing import hand_in
+
+from summeter.cli.main import main
+from summeter.engine.api import evaluate
+
+
+def call(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run's folder, whose log of batches the tests write."""
+    for name, value in ENVIRON.items():
+        monkeypatch.setenv(name, value)
+    return evaluate([{"document": "It rained.", "summary": "It rained."}], ["support"], out=tmp_path / "run").folder
+
+
+def test_listing_and_cancelling(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with BatchServer(echo) as server:
+        hand_in(server, "openai", run)
+        place = ["--base-url", server.url("openai")]
+        assert call(["batches", "list", str(run), *place]) == 0
+        (line,) = capsys.readouterr().out.splitlines()
+        assert line.startswith("batch-")
+        assert line.endswith(": in_progress, 0 of 3 done")
+        assert call(["batches", "cancel", str(run), *place]) == 0
+        first, advice = capsys.readouterr().out.splitlines()
+        assert first.endswith(": cancelling, 0 of 3 done")
+        assert "--batch included, fetches what was answered" in advice
+        assert call(["batches", "list", str(run), "--json", *place]) == 0
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        assert (row["calls"], row["words"]) == (3, "cancelling, 0 of 3 done")
+        assert call(["batches", "cancel", str(run), "nonsense", *place]) == 2
+        assert "no batch 'nonsense' of this run is waited for" in capsys.readouterr().err
+
+
+def test_a_run_without_batches_and_a_folder_without_a_run(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(["batches", "cancel", str(run)]) == 0
+    assert capsys.readouterr().out == "this run waits for no batch\n"
+    assert call(["batches", "list", str(tmp_path)]) == 2
+    assert "no run" in capsys.readouterr().err
