@@ -29,6 +29,12 @@ def kinds_of(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
     return found
 
 
+def brought(evaluators: Sequence[Evaluator]) -> dict[str, str]:
+    """The models that evaluators bring along, by role."""
+    parts = (part for whole in evaluators for part in whole.parts())
+    return {role: part.brings[role] for part in parts for role in part.asks if role in part.brings}
+
+
 class Looking(NamedTuple):
     """How local models are looked for: `offline` takes nothing from the hub; `fetch` False neither, and a model of the
     hub that is not here is then none; `replay` is the run whose models are meant."""

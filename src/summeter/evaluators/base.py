@@ -78,7 +78,8 @@ class Evaluator(BaseModel):
 
     `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to (`asks`:
     those it talks to as it is set); `kinds` says which of these take a local model, and of what kind
-    (`{"nli": "nli"}`): it is then in `Tools` under its kind; a role that is not there takes an LLM;
+    (`{"nli": "nli"}`): it is then in `Tools` under its kind; a role that is not there takes an LLM; `brings` names the
+    models of roles that nobody need bind;
     `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, "mean" of
     values, or not at all: "whole", where a judgment of the summary stands beside those of its parts);
     `reads_sentences` whether the splitter bears on the result (and so is signed); `prepares_only` marks one that
@@ -96,6 +97,7 @@ class Evaluator(BaseModel):
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[Mapping[str, Kind]] = {}
+    brings: ClassVar[Mapping[str, str]] = {}
     reduce: ClassVar[Reduce] = "share"
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False

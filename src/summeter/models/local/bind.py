@@ -59,6 +59,8 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
 
 
 def _plain(name: LocalName) -> str:
+    if name.source == "embedded":
+        return f"embedded/{name.path}"
     last = name.path.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]
     return f"hf/{name.path}" if name.source == "hf" else f"local/{last}"
 

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +41,8 @@ class Located(NamedTuple):
 def locate(name: LocalName, *, offline: bool = False) -> Located:
     """The folder of a model; one of the hub is downloaded unless it is there already, or the run is `offline`
     (HF_HUB_OFFLINE means the same). UsageError, naming the file, where something is missing."""
+    if name.source == "embedded":
+        return _embedded(name)
     return _hub(name, offline=offline) if name.source == "hf" else _folder(name)
 
 
@@ -74,6 +77,16 @@ def _folder(name: LocalName) -> Located:
     if pinned is not None and not (_HASH.fullmatch(pinned) and digest.startswith(pinned)):
         raise UsageError(f"{path} is pinned to {pinned}, but the hash of its files is {digest[:12]}")
     return Located(folder, f"local/{folder.name}", digest[:12], digest)
+
+
+def _embedded(name: LocalName) -> Located:
+    places = Path(str(resources.files("summeter.models"))) / "embedded"
+    known = sorted(place.name for place in places.iterdir() if (place / CONFIG).is_file())
+    if name.path not in known:
+        raise UsageError(f"embedded/{name.path}: summeter brings no such model; it brings: {', '.join(known)}")
+    folder = places / name.path
+    digest = _checked(folder)
+    return Located(folder, f"embedded/{name.path}", digest[:12], digest)
 
 
 def _hub(name: LocalName, *, offline: bool) -> Located:

@@ -1,4 +1,7 @@
-"""Names of local models: `hf/ORG/NAME@REVISION`, `local/FOLDER`, or a path; settings in brackets behind."""
+"""Names of local models: `hf/ORG/NAME@REVISION`, `local/FOLDER`, or a path; settings in brackets behind.
+
+`embedded/NAME` is one that comes with summeter.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ HOW = "hf/ORG/NAME@REVISION, local/FOLDER or a path"
 
 _SETTINGS = re.compile(r"(?P<name>.*?)\[(?P<settings>[^\[\]]*)\]", re.DOTALL)
 _HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
+EMBEDDED = "embedded/"
 _PATH = ("/", "./", "../", "~", ".\\", "..\\")
 
 
@@ -37,9 +41,9 @@ class LocalSettings(Record):
 
 
 class LocalName(Record):
-    """What a model string names: `path` is ORG/NAME on the hub, or a folder."""
+    """What a model string names: `path` is ORG/NAME on the hub, a folder, or the name of one that summeter brings."""
 
-    source: Literal["hf", "local"]
+    source: Literal["hf", "local", "embedded"]
     path: str
     revision: str | None = None
     settings: LocalSettings = LocalSettings()
@@ -51,7 +55,7 @@ def is_local(text: str) -> bool:
     >>> [is_local(one) for one in ("hf/org/nli", "local/models/nli", "./nli", "openai/gpt-4o")]
     [True, True, True, False]
     """
-    return text.strip().startswith(("hf/", "local/", *_PATH))
+    return text.strip().startswith(("hf/", "local/", EMBEDDED, *_PATH))
 
 
 def parse(text: str) -> LocalName:
@@ -74,6 +78,8 @@ def parse(text: str) -> LocalName:
         if not _HUB.fullmatch(path) or ("@" in name and not revision):
             raise UsageError(f"{text!r} is not hf/ORG/NAME or hf/ORG/NAME@REVISION")
         return LocalName(source="hf", path=path, revision=revision or None, settings=settings)
+    if name.startswith(EMBEDDED):
+        return LocalName(source="embedded", path=name.removeprefix(EMBEDDED), settings=settings)
     path = name.removeprefix("local/")
     if not path:
         raise UsageError(f"{text!r} names no folder; write local/FOLDER")
