@@ -1,0 +1,126 @@
+"""Thresholds as the released code picks them, and cells drawn together, against plain loops and scikit-learn."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+from summeter.stats import Candidates, classify, decide, tune_threshold
+from summeter.stats.cells import accuracy_draws, accuracy_of, auroc_draws, confusion_by_unit, drawn_weights
+
+POINTS = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(-40, 40).map(lambda n: n / 16)), min_size=1, max_size=30
+)  # fmt: skip
+BOTH = POINTS.filter(lambda rows: len({label for label, _ in rows}) == 2)
+
+
+def columns(rows: list[tuple[int, float]]) -> tuple[list[int], list[float]]:
+    return [label for label, _ in rows], [score for _, score in rows]
+
+
+def accuracy(labels: list[int], said: list[int]) -> float:
+    """What scikit-learn computes: the mean recall of the classes that are there."""
+    recalls = [
+        [s == label for one, s in zip(labels, said, strict=True) if one == label] for label in sorted(set(labels))
+    ]
+    return float(np.mean([sum(right) / len(right) for right in recalls]))
+
+
+def plain(labels: list[int], scores: list[float]) -> tuple[float, float]:
+    """The rule in words: percentiles in steps of .2, the last of the best, and only what lies above is 1."""
+    best, kept = 0.0, 0.0
+    for threshold in (float(np.percentile(scores, step)) for step in np.arange(0, 100, 0.2)):
+        value = accuracy(labels, [int(score > threshold) for score in scores])
+        if value >= best:
+            best, kept = value, threshold
+    return kept, best
+
+
+def test_the_accuracy_of_these_tests_is_scikit_learns() -> None:
+    for labels, said in (([0, 1, 1, 0, 1], [0, 1, 0, 1, 1]), ([1, 1, 1], [1, 0, 1]), ([0, 0], [1, 0])):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert accuracy(labels, said) == balanced_accuracy_score(labels, said)
+
+
+@settings(max_examples=25)
+@given(POINTS)
+def test_released_is_the_rule_of_the_released_code(rows: list[tuple[int, float]]) -> None:
+    labels, scores = columns(rows)
+    got = tune_threshold(labels, scores, Candidates.RELEASED)
+    assert (got.threshold, got.balanced_accuracy) == plain(labels, scores)
+    assert (got.reason is None) == (len(set(labels)) == 2)
+
+
+@given(BOTH)
+def test_scores_is_the_best_there_is_and_its_highest_threshold(rows: list[tuple[int, float]]) -> None:
+    labels, scores = columns(rows)
+    tries = [t for score in scores for t in (score, math.nextafter(score, -math.inf), math.nextafter(score, math.inf))]
+    worth = {t: accuracy(labels, [int(score > t) for score in scores]) for t in tries}
+    got = tune_threshold(labels, scores, Candidates.SCORES)
+    assert got.threshold in scores
+    assert got.balanced_accuracy == pytest.approx(max(worth.values()), abs=1e-12)
+    better = [t for t in set(scores) if t > got.threshold]
+    assert all(worth[t] < got.balanced_accuracy + 1e-12 for t in better)
+
+
+@given(BOTH, BOTH, st.sampled_from([lambda x: 3 * x - 7, math.exp, lambda x: x**3 + x, math.atan]))
+def test_scores_moves_along_under_increasing_transformations(
+    dev: list[tuple[int, float]], test: list[tuple[int, float]], turn: Callable[[float], float]
+) -> None:
+    labels, scores = columns(dev)
+    plainly = tune_threshold(labels, scores, "scores").threshold
+    turned = tune_threshold(labels, [turn(one) for one in scores], "scores").threshold
+    assert turned == turn(plainly)
+    _, unseen = columns(test)
+    assert decide(unseen, plainly).tolist() == decide([turn(one) for one in unseen], turned).tolist()
+
+
+def test_by_hand() -> None:
+    # 0: .1 .4; 1: .3 .9. From .1 to under .3 and from .4 to under .9 two of three sides are right: .75, and the last
+    # percentile under .9 is 99.8, at place .998 * 3 = 2.994 of .1 .3 .4 .9: .4 + .994 * .5 = .897.
+    got = tune_threshold([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], "released")
+    assert got.threshold == pytest.approx(0.897)
+    assert got.balanced_accuracy == 0.75
+    assert tune_threshold([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.9], "scores").threshold == 0.4
+    # One class: its recall is maximised. All positive, so the lowest threshold; the lowest score is not above itself.
+    lone = tune_threshold([1, 1, 1, 1], [0.1, 0.2, 0.3, 0.4], "released")
+    assert (lone.balanced_accuracy, lone.reason) == (0.75, "no negative label: its recall")
+    assert tune_threshold([1, 1], [0.1, 0.2], "scores").threshold is None
+    assert tune_threshold([], [], "released").reason == "no complete pairs"
+
+
+def test_draws_are_those_of_repeated_rows() -> None:
+    rng = np.random.default_rng(3)
+    units, n = 9, 60
+    unit = rng.integers(0, units, n)
+    labels, scores = rng.integers(0, 2, n).astype(float), np.round(rng.random(n), 1)
+    scores[:4] = np.nan
+    said = decide(scores, 0.5)
+    weights = drawn_weights(units, 25, 7)
+    assert (weights.sum(axis=1) == units).all()
+    accuracy = accuracy_draws([confusion_by_unit(labels, said, unit, units)], weights)[:, 0]
+    area = auroc_draws(labels, scores, unit, weights)
+    for draw, a, b in zip(weights, accuracy, area, strict=True):
+        rows = np.repeat(np.arange(n), draw[unit])
+        rows = rows[~np.isnan(scores[rows])]
+        assert a == pytest.approx(classify(labels[rows], said[rows]).balanced_accuracy.value, abs=1e-12)
+        assert b == pytest.approx(roc_auc_score(labels[rows], scores[rows]), abs=1e-12)
+
+
+def test_one_class_and_nothing() -> None:
+    only = np.array([[0.0, 0.0, 2.0, 5.0]])
+    assert np.isnan(accuracy_of(only)).all()
+    assert accuracy_of(only, np.array([True])).tolist() == [0.4]
+    nothing = np.full(3, np.nan)
+    weights = drawn_weights(2, 4)
+    assert np.isnan(auroc_draws(np.ones(3), nothing, np.zeros(3, np.int64), weights)).all()
+    assert np.isnan(auroc_draws(np.ones(3), np.ones(3), np.zeros(3, np.int64), weights)).all()
+    assert drawn_weights(0, 3).shape == (3, 0)
