@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from aiohttp import web
+from web.slow import dawdle
+from web.steps import PATIENCE
 
 from summeter.annotate.app.server import make_app
 from summeter.annotate.desk import Desk
@@ -46,14 +50,23 @@ class Site(NamedTuple):
 
 
 @contextmanager
-def serving(folder: CampaignFolder) -> Iterator[Site]:
+def serving(folder: CampaignFolder, clock: Callable[[], float] = time.time) -> Iterator[Site]:
     """The campaign, served until the block ends."""
-    with folder.open() as desk, Served(desk) as port:
+    with folder.open(clock=clock) as desk, Served(desk) as port:
         yield Site(desk, f"http://127.0.0.1:{port}")
 
 
+@contextmanager
+def reserved() -> Iterator[int]:
+    """A port that nobody else gets while the block runs, whether or not `Served` listens there."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 class Served:
-    """The server's thread; entering gives its port."""
+    """The server's thread; entering gives its port. A wanted port is one that is `reserved`."""
 
     def __init__(self, desk: Desk, port: int = 0) -> None:
         self._desk = desk
@@ -63,17 +76,17 @@ class Served:
 
     def __enter__(self) -> int:
         self._thread.start()
-        self._runner, port = asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(30)
+        self._runner, port = asyncio.run_coroutine_threadsafe(self._open(), self._loop).result(PATIENCE)
         return port
 
     async def _open(self) -> tuple[web.AppRunner, int]:
-        runner = web.AppRunner(make_app(self._desk), handle_signals=False, access_log=None, shutdown_timeout=1)
+        runner = web.AppRunner(dawdle(make_app(self._desk)), handle_signals=False, access_log=None, shutdown_timeout=1)
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", self._wanted).start()
+        await web.TCPSite(runner, "127.0.0.1", self._wanted, reuse_port=self._wanted > 0 or None).start()
         return runner, int(runner.addresses[0][1])
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(30)
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(30)
+        self._thread.join(PATIENCE)
         self._loop.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 
 import pytest
 from web import annotate_campaigns as made
+from web import slow
 from web.annotate_site import serving
+from web.steps import PATIENCE
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
@@ -31,20 +34,22 @@ def chrome() -> Iterator[Any]:
     if found is None:
         pytest.skip(f"needs a browser ({', '.join(BROWSERS)}), and none is on the PATH")
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=found, args=list(ARGUMENTS))
+        opened = driver.chromium.launch(executable_path=found, args=list(ARGUMENTS), timeout=PATIENCE * 1000)
         yield opened
         opened.close()
 
 
 @pytest.fixture
 def site(tmp_path: Path, example: Path) -> Iterator[Callable[..., Any]]:
-    """`site(kind, rows=None, **fields of the YAML)` makes a campaign and serves it."""
+    """`site(kind, rows=None, clock=time.time, **fields of the YAML)` makes a campaign and serves it."""
     with ExitStack() as stack:
 
-        def make(kind: str, given: list[dict[str, Any]] | None = None, **changes: Any) -> Any:
+        def make(
+            kind: str, given: list[dict[str, Any]] | None = None, clock: Callable[[], float] = time.time, **changes: Any
+        ) -> Any:
             folder = tmp_path / f"{kind}-{len(list(tmp_path.iterdir()))}"
             campaign = made.campaign(folder, kind, made.rows(example) if given is None else given, **changes)
-            return stack.enter_context(serving(campaign))
+            return stack.enter_context(serving(campaign, clock))
 
         yield make
 
@@ -65,7 +70,7 @@ def visit(chrome: Any, request: pytest.FixtureRequest) -> Iterator[Callable[...,
                 viewport=PHONE if phone else DESKTOP, has_touch=phone, color_scheme=scheme, reduced_motion="reduce",
                 **options,
             )  # fmt: skip
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(PATIENCE * 1000)
             contexts.append(context)
         page = context.new_page()
         page.forgiven = "(?!)"
@@ -84,6 +89,7 @@ def visit(chrome: Any, request: pytest.FixtureRequest) -> Iterator[Callable[...,
         page.on("console", lambda message: heard.append((page, f"console: {message.text}")))
         page.on("pageerror", lambda error: heard.append((page, f"error: {error}")))
         page.on("request", asked)
+        slow.throttle(page)
         page.goto(address)
         return page
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from annotate import crowds
 from report import xss
-from web.test_annotate_dashboard import until
+from web.steps import expect, fits, resize, until
 from web.test_annotate_safe import axe
 
 pytestmark = pytest.mark.web
@@ -26,20 +26,20 @@ def test_adjudication_by_keyboard(site: Any, visit: Any, shot: Any, axe: Any) ->
     keys = split(place)
     page = visit(place.admin)
     page.get_by_role("link", name="Adjudication").click()
-    page.locator(".dispute").first.wait_for()
-    assert page.locator(".dispute").count() == 2
+    expect(page.locator(".dispute")).to_have_count(2)
     assert axe(page) == []
     shot(page, "queue")
     page.get_by_label("Reason (stands in the log)").first.focus()
     page.keyboard.type("the date is wrong")
     page.get_by_role("button", name="Take the answer of ben").first.focus()
     page.keyboard.press("Enter")
-    until(page, lambda: page.locator(".dispute").count() == 1)
+    expect(page.locator(".dispute")).to_have_count(1)
+    until(page, lambda: len(place.events("adjudicated")) == 1)
     event = place.events("adjudicated")[0]
     assert event.task in keys
     assert (event.data["answer"]["label"], event.data["reason"]) == ("not_supported", "the date is wrong")
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    resize(page, 390)
+    fits(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -48,10 +48,11 @@ def test_the_quality_page(scheme: str, site: Any, visit: Any, shot: Any, axe: An
     split(place)
     page = visit(place.admin, scheme=scheme)
     page.get_by_role("link", name="Quality").click()
-    page.get_by_role("heading", name="Do annotators agree?").wait_for()
+    expect(page.get_by_role("heading", name="Do annotators agree?")).to_be_visible()
     page.locator("details summary").click()
+    expect(page.get_by_role("region", name="Agreement", exact=True)).to_have_count(2)
     assert axe(page) == []
     shot(page, "quality")
-    assert page.locator("table.people").count() >= 2
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(page.locator("table.people").nth(1)).to_be_visible()
+    resize(page, 390)
+    fits(page)

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from web import annotate_campaigns as made
+from web import slow
 from web.annotate_site import serving
+from web.steps import PATIENCE, expect, fits
 
 pytestmark = pytest.mark.web
 
@@ -26,6 +28,8 @@ def tool(chrome: Any, example: Any, tmp_path_factory: pytest.TempPathFactory) ->
     folder = made.campaign(tmp_path_factory.mktemp("points") / "one", "pairwise", made.rows(example, 1))
     with serving(folder) as place:
         page = chrome.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
+        slow.throttle(page)
         page.goto(place.url)
 
         def run(expression: str, argument: Any = None) -> Any:
@@ -143,6 +147,6 @@ def test_many_sentences_and_endless_words_stay_inside_the_window(site: Any, visi
     given = {"doc_id": "d", "system": "s", "document": f"{'x' * 500}. An end.", "summary": " ".join(said),
              "sentences": said, "key_facts": ["y" * 300, "Another."]}  # fmt: skip
     page = visit(site("key_fact_alignment", [given]).link(), phone=phone)
-    page.wait_for_selector(".desk")
-    assert page.locator(".grid thead th").count() == 41
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    expect(page.locator(".desk")).to_be_visible()
+    expect(page.locator(".grid thead th")).to_have_count(41)
+    fits(page)

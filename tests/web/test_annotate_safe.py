@@ -10,20 +10,13 @@ from typing import Any
 import pytest
 from report import xss
 from web import annotate_campaigns as made
+from web.steps import begins, expect, fits, moving_on, press, reach, resize, task
 
 pytestmark = pytest.mark.web
 
 LOOKS = [(size, scheme) for size in ({"width": 390, "height": 844}, {"width": 1280, "height": 800})
          for scheme in ("dark", "light")]  # fmt: skip
 """Ends as it begins: a desktop in light."""
-
-
-def until(page: Any, condition: Callable[[], bool]) -> None:
-    for _ in range(200):
-        if condition():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("it did not come to pass within ten seconds")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +29,7 @@ def axe() -> Callable[[Any], list[str]]:
         page.evaluate(script)
         faults = []
         for size, scheme in LOOKS:
-            page.set_viewport_size(size)
+            resize(page, **size)
             page.emulate_media(color_scheme=scheme)
             found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
             faults += [
@@ -54,18 +47,24 @@ def axe() -> Callable[[Any], list[str]]:
 def test_task_pages_are_open_to_all(site: Any, visit: Any, axe: Any, kind: str) -> None:
     page = visit(site(kind, instructions=made.INSTRUCTIONS).link())
     page.get_by_role("button", name="I have read them").click()
-    page.locator("form.task").wait_for()
+    task(page)
     assert axe(page) == []
     if kind == "span_highlighting":
         page.locator(".marking").focus()
         page.keyboard.press("Enter")
+        expect(page.locator(".editor")).to_be_visible()
     else:
         complete(page)
         page.keyboard.press("n")
     page.evaluate("document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })")
     assert axe(page) == []
     if kind != "fact_verification":
-        page.locator("button.send").click()
+        send = page.locator("button.send").click
+        if kind == "span_highlighting":
+            send()
+            expect(page.locator(".wanting-text")).to_have_text(begins("Say how the first marked passage is wrong"))
+        else:
+            moving_on(page, send)
         assert axe(page) == []
 
 
@@ -76,62 +75,67 @@ def test_the_other_pages_are_open_to_all(site: Any, visit: Any, axe: Any) -> Non
         pay={"currency": "EUR", "per_batch": 2.5},
     )  # fmt: skip
     page = visit(place.link())
-    page.get_by_role("button", name="I agree and take part").wait_for()
+    expect(page.get_by_role("button", name="I agree and take part")).to_be_visible()
     assert axe(page) == []
     page.get_by_role("button", name="I agree and take part").click()
-    page.get_by_role("button", name="I have read them").wait_for()
+    expect(page.get_by_role("button", name="I have read them")).to_be_visible()
     assert axe(page) == []
     page.get_by_role("button", name="I have read them").click()
-    page.locator("fieldset").first.wait_for()
     page.get_by_role("button", name="Send my answers").click()
+    expect(page.locator(".wanting-text")).to_have_text("Question 1 is open.")
     assert axe(page) == []
-    for group in page.locator("fieldset").all():
-        group.locator("label").last.click()
-    page.get_by_role("button", name="Send my answers").click()
-    page.locator("form.task").wait_for()
-    page.keyboard.press("?")
+    qualify(page)
+    press(page, "?")
+    expect(page.get_by_role("dialog")).to_be_visible()
     assert axe(page) == []
-    page.keyboard.press("Escape")
+    press(page, "Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_text("Summary A", exact=True).last.click()
     page.locator("button.send").click()
-    page.locator(".feedback").wait_for()
+    expect(page.locator(".feedback")).to_be_visible()
     assert axe(page) == []
     page.get_by_role("button", name="Go on").click()
-    page.locator("#open-pause:visible").wait_for()
-    page.keyboard.press("i")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    reach(page, "1 of 1")
+    press(page, "i")
+    expect(page.locator("#panel")).to_be_visible()
     assert axe(page) == []
-    page.keyboard.press("Escape")
+    press(page, "Escape")
+    expect(page.locator("#panel")).to_be_hidden()
     page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     assert axe(page) == []
-    page.keyboard.press("Escape")
+    press(page, "Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     page.route("**/api/answers", lambda route: route.abort(), times=1)
     page.forgiven = "Failed to load"
     page.get_by_text("Summary A", exact=True).last.click()
     page.locator("button.send").click()
-    page.locator("#finish-said").wait_for()
+    expect(page.locator("#finish-said")).to_be_visible()
     assert axe(page) == []
     page.get_by_role("button", name="Finish this batch").click()
-    page.locator("output.code").wait_for()
+    expect(page.locator("output.code")).to_be_visible()
     assert axe(page) == []
 
 
 def test_nobody_page_and_preview_are_open_to_all(site: Any, visit: Any, axe: Any) -> None:
     place = site("rating")
     page = visit(f"{place.url}/")
+    expect(page.locator("h1")).to_have_text("Open this page with your link")
     assert axe(page) == []
     page = visit(place.preview)
-    page.locator("form.task").wait_for()
+    task(page)
     assert axe(page) == []
 
 
 def test_the_page_can_be_used_at_four_times_the_size(site: Any, visit: Any) -> None:
     page = visit(site("fact_verification").link())
-    page.locator("form.task").wait_for()
+    task(page)
     # 1280 pixels at 400 % are 320 (WCAG 1.4.10).
-    page.set_viewport_size({"width": 320, "height": 256})
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    resize(page, 320, 256)
+    fits(page)
     page.locator("button.send").click()
-    assert page.locator(".wanting-text").inner_text() == "Do you agree with the machine?"
+    expect(page.locator(".wanting-text")).to_have_text("Do you agree with the machine?")
 
 
 def hostile_rows(kind: str) -> list[dict[str, Any]]:
@@ -177,26 +181,39 @@ def test_hostile_texts_do_nothing(site: Any, visit: Any, kind: str) -> None:
         assert page.evaluate(MADE, MARKUP) == []
 
     page.get_by_role("button", name="I agree and take part").click()
+    expect(page.get_by_role("button", name="I have read them")).to_be_visible()
     inert()
     page.get_by_role("button", name="I have read them").click()
     page.locator("fieldset label").first.click()
     inert()
     page.get_by_role("button", name="Send my answers").click()
-    page.locator("form.task").wait_for()
+    task(page)
     inert()
     for _ in range(len(place.desk.tasks.training)):
         complete(page)
         page.locator("button.send").click()
         page.locator(".feedback #go").click()
-    page.locator("nav.dots").wait_for()
-    for _ in range(page.locator("nav.dots button").count()):
+        expect(page.locator(".feedback")).to_have_count(0)
+    expect(page.locator("nav.dots")).to_be_visible()
+    count = page.locator("nav.dots button").count()
+    for at in range(count):
+        reach(page, f"{at + 1} of {count}")
         inert()
         page.keyboard.press("]")
-    assert page.evaluate("document.querySelectorAll('script').length") == 1
+    expect(page.locator("script")).to_have_count(1)
+
+
+def qualify(page: Any) -> None:
+    """Answers the questions with the last choices, and waits for the task that comes after."""
+    for at in range(len(made.QUESTIONS)):
+        page.locator("fieldset").nth(at).locator("label").last.click()
+    page.get_by_role("button", name="Send my answers").click()
+    task(page)
 
 
 def complete(page: Any) -> None:
-    """Any answer that can be sent."""
+    """Any answer that can be sent. A task is drawn, and follows each click, in one go."""
+    task(page)
     for _ in range(3):
         for group in page.locator("form fieldset:visible").all():
             if group.locator("input:checked").count() == 0:
@@ -207,12 +224,9 @@ def complete(page: Any) -> None:
 def test_the_browser_never_learns_what_is_expected(site: Any, visit: Any, kind: str) -> None:
     place = site(kind, attention={"rate": 0.4}, qualification={"questions": made.QUESTIONS})
     page = visit(place.link())
-    page.get_by_role("button", name="Send my answers").wait_for()
-    for group in page.locator("fieldset").all():
-        group.locator("label").last.click()
+    expect(page.get_by_role("button", name="Send my answers")).to_be_visible()
     asked = page.evaluate("fetch('/api/session').then((reply) => reply.text())")
-    page.get_by_role("button", name="Send my answers").click()
-    page.locator("form.task").wait_for()
+    qualify(page)
     told = page.evaluate("fetch('/api/session').then((reply) => reply.text())")
     assert '"tasks"' in told
     for name in (
@@ -237,10 +251,10 @@ def test_the_browser_never_learns_what_is_expected(site: Any, visit: Any, kind: 
 def test_another_persons_task_is_not_shown(site: Any, visit: Any) -> None:
     place = site("pairwise")
     page = visit(place.link())
-    page.locator("form.task").wait_for()
+    task(page)
     other = visit(place.link("ben"))
-    other.locator("form.task").wait_for()
-    task = page.evaluate("fetch('/api/session').then((reply) => reply.json()).then((one) => one.batch.tasks[0].id)")
+    task(other)
+    theirs = page.evaluate("fetch('/api/session').then((reply) => reply.json()).then((one) => one.batch.tasks[0].id)")
     other.forgiven = "403"
     reply = other.evaluate(
         """async (task) => {
@@ -251,14 +265,14 @@ def test_another_persons_task_is_not_shown(site: Any, visit: Any) -> None:
           const sent = await fetch("/api/answers", { method: "POST", body, headers });
           return [sent.status, (await sent.json()).error.code];
         }""",
-        task,
+        theirs,
     )
     assert reply == [403, "not_yours"]
 
 
 def test_the_policy_stops_what_slips_in(site: Any, visit: Any) -> None:
     page = visit(site("pairwise").link())
-    page.locator("form.task").wait_for()
+    task(page)
     page.forgiven = "Content Security Policy|Trusted"
     for slip in ("document.body.innerHTML = '<b>x</b>'", "document.body.setAttribute('onclick', 'window.hurt = 1')"):
         script = f"(() => {{ try {{ {slip}; }} catch (error) {{ return error.name; }} }})()"

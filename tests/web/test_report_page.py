@@ -5,7 +5,8 @@ Needs a Chromium on the PATH and the playwright package; skipped, visibly, where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from report import duel_runs as duels
 from report import fake_runs as fake
 from report import studies as made
 from report import xss
+from web import slow
+from web.steps import PATIENCE, expect, fits, press, until
 
 from summeter.report import html
 
@@ -73,8 +76,10 @@ def visit(browser: Any) -> Iterator[Any]:
         context = browser.new_context(
             viewport={"width": width, "height": 844}, color_scheme=scheme, java_script_enabled=script
         )
+        context.set_default_timeout(PATIENCE * 1000)
         contexts.append(context)
         page = context.new_page()
+        slow.throttle(page)
         address = file.as_uri()
 
         def dismiss(dialog: Any) -> None:
@@ -95,33 +100,41 @@ def visit(browser: Any) -> Iterator[Any]:
     assert heard == []
 
 
-def until(page: Any, condition: Callable[[], bool]) -> None:
-    """Waits for what the page does a moment later (its policy forbids waiting inside it)."""
-    for _ in range(100):
-        if condition():
-            return
-        page.wait_for_timeout(50)
-    raise AssertionError("it did not come to pass within five seconds")
+def marks(card: Any, *texts: str) -> None:
+    """Waits until just these stretches of the document are marked."""
+    expect(card.locator(".pane mark")).to_have_count(len(texts))
+    expect(card.locator(".pane mark")).to_have_text(list(texts))
 
 
-def marks(card: Any) -> list[str]:
-    return [str(text) for text in card.locator(".pane mark").all_text_contents()]
+def readable(page: Any) -> None:
+    """Waits for enough contrast of all text in view."""
+    poor: list[str] = []
+
+    def fine() -> bool:
+        poor[:] = page.evaluate(CONTRAST)
+        return not poor
+
+    until(page, fine, poor)
+
+
+def colour(page: Any, wanted: str) -> None:
+    expect(page.locator("body")).to_have_css("background-color", wanted)
 
 
 def test_a_click_shows_why_and_marks_the_evidence(visit: Any, one: Path) -> None:
     page = visit(one)
     card = page.locator("#item-0")
-    assert card.locator(".pane mark").count() == 0
+    expect(card.locator(".pane mark")).to_have_count(0)
     sentence = card.locator(".sent").first
-    assert "entity error 0.12" in sentence.inner_text()
-    assert "people: circumstantial error" in sentence.inner_text()
+    expect(sentence).to_contain_text("entity error 0.12")
+    expect(sentence).to_contain_text("people: circumstantial error")
     sentence.locator(".hit").click()
-    assert marks(card) == ["for 14 months"]
-    assert "41 is not in the source; nearest: 14" in sentence.locator(".why").inner_text()
-    assert sentence.locator(".hit").get_attribute("aria-expanded") == "true"
+    marks(card, "for 14 months")
+    expect(sentence.locator(".why")).to_contain_text("41 is not in the source; nearest: 14")
+    expect(sentence.locator(".hit")).to_have_attribute("aria-expanded", "true")
     sentence.locator(".hit").click()
-    assert marks(card) == []
-    assert sentence.locator(".why").is_hidden()
+    marks(card)
+    expect(sentence.locator(".why")).to_be_hidden()
 
 
 def test_the_same_by_keyboard(visit: Any, one: Path) -> None:
@@ -129,12 +142,13 @@ def test_the_same_by_keyboard(visit: Any, one: Path) -> None:
     hit = page.locator("#item-0 .hit").first
     hit.focus()
     page.keyboard.press("Enter")
-    assert marks(page.locator("#item-0")) == ["for 14 months"]
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "quote"
-    page.keyboard.press("Shift+Tab")
-    page.keyboard.press("Space")
-    assert marks(page.locator("#item-0")) == []
+    marks(page.locator("#item-0"), "for 14 months")
+    press(page, "Tab")
+    expect(page.locator("#item-0 .quote:focus")).to_be_visible()
+    press(page, "Shift+Tab")
+    expect(hit).to_be_focused()
+    press(page, "Space")
+    marks(page.locator("#item-0"))
 
 
 def test_evidence_that_overlaps_and_holds_emoji(visit: Any, one: Path) -> None:
@@ -142,44 +156,41 @@ def test_evidence_that_overlaps_and_holds_emoji(visit: Any, one: Path) -> None:
     card = page.locator(".card", has_text="Bo holds the 😀 table at nine.")
     card.locator(".hit").first.click()
     # "the 😀 table" and "😀 table free" overlap in "😀 table"; then "I can hold it.".
-    assert marks(card) == ["the ", "😀 table", " free", "I can hold it."]
-    assert card.locator(".pane mark.twice").all_text_contents() == ["😀 table"]
-    assert card.locator(".pane").text_content() == fake.TALK
+    marks(card, "the ", "😀 table", " free", "I can hold it.")
+    expect(card.locator(".pane mark.twice")).to_have_text(["😀 table"])
+    until(page, lambda: card.locator(".pane").text_content() == fake.TALK)
 
 
 def test_a_key_fact_leads_to_its_sentence(visit: Any, one: Path) -> None:
     page = visit(one)
     card = page.locator("#item-0")
     facts = card.locator(".fact")
-    assert facts.count() == 2
-    assert "missing" in facts.nth(1).inner_text()
+    expect(facts).to_have_count(2)
+    expect(facts.nth(1)).to_contain_text("missing")
     facts.nth(0).locator(".ref").click()
-    assert "flash" in (card.locator(".sent").first.get_attribute("class") or "")
-    assert page.evaluate("document.activeElement.className") == "hit"
+    expect(card.locator(".sent").first).to_have_class(re.compile(r"\bflash\b"))
+    expect(card.locator(".sent").first.locator(".hit")).to_be_focused()
 
 
 def test_filters_search_and_order(visit: Any, one: Path) -> None:
     page = visit(one)
 
-    def systems() -> list[str]:
-        return [str(text) for text in page.locator(".card h3").all_text_contents()]
-
-    assert systems() == ["cedar on bridge", "aster on bridge", "cedar on talk", "aster on talk"]
+    systems = page.locator(".card h3")
+    expect(systems).to_have_text(["cedar on bridge", "aster on bridge", "cedar on talk", "aster on talk"])
     page.locator("[name=system]").select_option(label="cedar")
-    until(page, lambda: len(systems()) == 2)
+    expect(systems).to_have_count(2)
     page.locator("[name=show]").select_option("w")
-    until(page, lambda: len(systems()) == 1)
+    expect(systems).to_have_count(1)
     page.locator("[name=system]").select_option("")
     page.locator("[name=show]").select_option("")
     page.locator("[name=text]").fill("hold it")
-    until(page, lambda: len(systems()) == 2)
-    assert systems() == ["cedar on talk", "aster on talk"]
+    expect(systems).to_have_text(["cedar on talk", "aster on talk"])
     page.locator("[name=text]").fill("no such words")
-    page.wait_for_selector("text=No summary fits these choices.")
+    expect(page.get_by_text("No summary fits these choices.")).to_be_visible()
     # A jump to a summary that is filtered away undoes the filter.
     page.locator(".jump").first.click()
-    assert page.evaluate("document.activeElement.id").startswith("item-")
-    assert page.locator("[name=text]").input_value() == ""
+    expect(page.locator("[id^=item-]:focus")).to_be_visible()
+    expect(page.locator("[name=text]")).to_have_value("")
 
 
 def test_the_ranking_sorts(visit: Any, one: Path) -> None:
@@ -187,25 +198,23 @@ def test_the_ranking_sorts(visit: Any, one: Path) -> None:
     table = page.locator("table.rank")
     button = table.locator("thead button", has_text="faithfulness")
 
-    def order() -> list[str]:
-        return [str(text) for text in table.locator("tbody th").all_text_contents()]
-
-    assert order() == ["aster", "cedar"]
+    systems = table.locator("tbody th")
+    expect(systems).to_have_text(["aster", "cedar"])
     button.click()
-    assert order() == ["aster", "cedar"]
+    expect(button.locator("..")).to_have_attribute("aria-sort", "descending")
+    expect(systems).to_have_text(["aster", "cedar"])
     button.click()
-    assert order() == ["cedar", "aster"]
-    assert button.locator("..").get_attribute("aria-sort") == "ascending"
+    expect(systems).to_have_text(["cedar", "aster"])
+    expect(button.locator("..")).to_have_attribute("aria-sort", "ascending")
 
 
 def test_light_dark_and_the_toggle(visit: Any, one: Path) -> None:
-    colour = "getComputedStyle(document.body).backgroundColor"
-    assert visit(one, scheme="light").evaluate(colour) == "rgb(252, 251, 248)"
+    colour(visit(one, scheme="light"), "rgb(252, 251, 248)")
     page = visit(one, scheme="dark")
-    assert page.evaluate(colour) == "rgb(19, 21, 24)"
+    colour(page, "rgb(19, 21, 24)")
     page.locator("#theme").click()
-    assert page.locator("#theme").inner_text() == "Theme: light"
-    assert page.evaluate(colour) == "rgb(252, 251, 248)"
+    expect(page.locator("#theme")).to_have_text("Theme: light")
+    colour(page, "rgb(252, 251, 248)")
 
 
 # WCAG 2.1: relative luminance and contrast of what is drawn on what.
@@ -239,40 +248,41 @@ CONTRAST = """() => {
 def test_text_can_be_read(visit: Any, two: Path, scheme: str) -> None:
     page = visit(two, scheme=scheme)
     page.locator(".hit").first.click()
-    assert page.evaluate(CONTRAST) == []
+    readable(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_matrix_of_pairs_can_be_read(visit: Any, duel: Path, scheme: str) -> None:
     page = visit(duel, scheme=scheme)
     page.locator("#pairs summary").click()
-    assert page.evaluate(CONTRAST) == []
-    assert page.locator("#pairs .settled").count() == 2
-    assert "0.94 ▲" in page.locator("#pairs .settled").first.inner_text()
-    assert page.locator("#ranking").count() == 0
+    readable(page)
+    expect(page.locator("#pairs .settled")).to_have_count(2)
+    expect(page.locator("#pairs .settled").first).to_contain_text("0.94 ▲")
+    expect(page.locator("#ranking")).to_have_count(0)
 
 
 def test_a_card_names_its_rivals_and_a_failed_pair_leads_to_it(visit: Any, duel: Path) -> None:
     page = visit(duel)
     page.locator("#failures .jump", has_text="birch against cedar on d0").click()
     card = page.locator(".card:focus")
-    assert card.locator("h3").inner_text() == "birch on d0"
-    assert "fluency not judged against cedar: unparsed" in card.locator(".alerts").inner_text()
-    told = card.locator(".duels li").all_inner_texts()
-    assert told == [
-        "fluency worse than aster (shown first) — aster says less",
-        "fluency worse than aster (shown second) — birch says less",
-    ]
+    expect(card.locator("h3")).to_have_text("birch on d0")
+    expect(card.locator(".alerts")).to_contain_text("fluency not judged against cedar: unparsed")
+    expect(card.locator(".duels li")).to_have_text(
+        [
+            "fluency worse than aster (shown first) — aster says less",
+            "fluency worse than aster (shown second) — birch says less",
+        ]
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_studies_can_be_read(visit: Any, studied: Path, scheme: str) -> None:
     page = visit(studied, scheme=scheme)
     folded = page.locator("#studies .long-table")
-    assert not folded.locator("table").is_visible()
+    expect(folded.locator("table")).to_be_hidden()
     folded.locator("summary").click()
-    assert folded.locator("tbody tr").count() == 61
-    assert page.evaluate(CONTRAST) == []
+    expect(folded.locator("tbody tr")).to_have_count(61)
+    readable(page)
 
 
 @pytest.mark.parametrize("which", ["studied", "alone"])
@@ -280,7 +290,7 @@ def test_on_a_phone_studies_scroll_in_a_region_of_their_own(
     visit: Any, which: str, request: pytest.FixtureRequest
 ) -> None:
     page = visit(request.getfixturevalue(which), width=390)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    fits(page)
     region = page.locator("#studies .scroll").last if which == "alone" else page.locator("#studies .scroll").first
     assert region.evaluate("node => node.scrollWidth > node.clientWidth")
     region.focus()
@@ -292,53 +302,53 @@ def test_on_a_phone_studies_scroll_in_a_region_of_their_own(
 
 def test_a_page_of_studies_alone_is_whole(visit: Any, alone: Path) -> None:
     page = visit(alone)
-    assert page.locator("table.study").count() == len(xss.CORPUS) + 1
-    assert page.locator("#studies :is(img, iframe, base, math, script, style, link, meta, a)").count() == 0
-    assert page.locator("#items, #failures, #ranking").count() == 0
+    expect(page.locator("table.study")).to_have_count(len(xss.CORPUS) + 1)
+    expect(page.locator("#studies :is(img, iframe, base, math, script, style, link, meta, a)")).to_have_count(0)
+    expect(page.locator("#items, #failures, #ranking")).to_have_count(0)
     page.locator("#theme").click()
-    assert page.locator("#theme").inner_text() == "Theme: light"
+    expect(page.locator("#theme")).to_have_text("Theme: light")
 
 
 @pytest.mark.parametrize("which", ["one", "two", "duel", "hostile"])
 def test_a_phone_needs_no_sideways_scrolling(visit: Any, which: str, request: pytest.FixtureRequest) -> None:
     page = visit(request.getfixturevalue(which), width=390)
     page.locator(".hit").first.click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    fits(page)
 
 
 def test_the_judge_can_be_switched(visit: Any, two: Path) -> None:
     page = visit(two)
     first = page.locator("#item-0 .sent").first
-    assert "entity error 0.12" in first.inner_text()
+    expect(first).to_contain_text("entity error 0.12")
     page.locator('[name=by][data-aspect="faithfulness"]').select_option(label="B · mock.fact_check")
-    until(page, lambda: "supported 0.90" in first.inner_text())
+    expect(first).to_contain_text("supported 0.90")
     page.locator("#changes .jump").first.click()
-    assert page.evaluate("document.activeElement.id") == "item-0"
+    expect(page.locator("#item-0")).to_be_focused()
 
 
 def test_hostile_texts_do_nothing(visit: Any, hostile: Path) -> None:
     page = visit(hostile)
-    assert page.locator(".card").count() == len(xss.CORPUS)
+    expect(page.locator(".card")).to_have_count(len(xss.CORPUS))
     for hit in page.locator(".hit").all():
         hit.press("Enter")
     for quote in page.locator(".quote").all():
         quote.dispatch_event("click")
     for ref in page.locator(".ref").all()[:5]:
         ref.dispatch_event("click")
-    assert page.locator("#cards :is(img, iframe, base, math, script, style, link, meta)").count() == 0
-    assert page.evaluate("document.querySelectorAll('script').length") == 2
+    expect(page.locator("#cards :is(img, iframe, base, math, script, style, link, meta)")).to_have_count(0)
+    expect(page.locator("script")).to_have_count(2)
 
 
 def test_without_a_script_the_numbers_stand(visit: Any, one: Path) -> None:
     page = visit(one, script=False)
-    assert page.locator("noscript .alarm").is_visible()
-    assert page.locator("table.rank").is_visible()
-    assert page.locator("#filters").is_hidden()
+    expect(page.locator("noscript .alarm")).to_be_visible()
+    expect(page.locator("table.rank")).to_be_visible()
+    expect(page.locator("#filters")).to_be_hidden()
 
 
 def test_paper_is_white_whatever_the_screen_is(visit: Any, one: Path) -> None:
     page = visit(one, scheme="dark")
     page.emulate_media(media="print")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert page.locator("#filters").is_hidden()
-    assert page.evaluate(CONTRAST) == []
+    colour(page, "rgb(255, 255, 255)")
+    expect(page.locator("#filters")).to_be_hidden()
+    readable(page)
