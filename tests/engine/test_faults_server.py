@@ -76,7 +76,7 @@ def test_every_item_ends_as_ok_or_as_a_named_failure(tmp_path: Path) -> None:
     day = BadDay()
     with StubServer(day) as server:
         run = evaluate(rows(100), ["finesure.fact_check"], models=MODEL, out=tmp_path / "run", base_url=server.url,
-                       timeout=1.0, concurrency=32, max_retries=12)  # fmt: skip
+                       timeout=5.0, concurrency=32, max_retries=12)  # fmt: skip
     assert all(day.kinds[kind] for kind in ("429", "500", "reset", "hang"))
     judgments = run.judgments()
     assert len({one.target.item for one in judgments}) == 200

@@ -291,7 +291,7 @@ def test_no_call_outlives_its_timeout() -> None:
     start = time.monotonic()
     with pytest.raises(TransientError, match=r"no whole reply .* within 0\.2 s"):
         answer(HANG, timeout=0.2)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 60  # a server that hangs would hold it for an hour
 
 
 def test_a_server_that_does_not_run_is_said_at_once() -> None:

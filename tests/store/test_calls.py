@@ -163,7 +163,7 @@ def _writer(path: Path, name: str, count: int, prefix: str = "") -> subprocess.P
 
 def test_four_processes_may_share_one_and_agree(path: Path) -> None:
     writers = [_writer(path, f"writer{index}", 100) for index in range(4)]
-    seen = [writer.communicate(timeout=60)[0].splitlines() for writer in writers]
+    seen = [writer.communicate(timeout=600)[0].splitlines() for writer in writers]
     assert all(writer.returncode == 0 for writer in writers)
     assert all(lines == seen[0] for lines in seen)  # all go on with the same reply for each key
     assert len(seen[0]) == 100
@@ -177,9 +177,7 @@ def test_kill_9_loses_no_acknowledged_reply(path: Path) -> None:
         writer = _writer(path, "w", 1_000_000, f"{round_}-")
         assert writer.stdout is not None
         lines = [writer.stdout.readline()]
-        deadline = time.monotonic() + 0.15
-        while time.monotonic() < deadline:
-            lines.append(writer.stdout.readline())
+        lines += [writer.stdout.readline() for _ in range(20 + 15 * round_)]
         os.kill(writer.pid, signal.SIGKILL)
         lines += writer.stdout.readlines()
         writer.stdout.close()
