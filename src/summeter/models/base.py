@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, runt
 import pydantic_core
 from pydantic import Field
 
-from summeter.records import Record, canonical
+from summeter.records import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 Role = Literal["system", "user", "assistant"]
 Format = Literal["json_schema", "json_object", "text"]
+
+
+# As `records.canonical`, which makes an encoder a call.
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 class Message(Record):
@@ -79,7 +83,7 @@ class Request(Record):
         rest = {name: getattr(self, name) for name in type(self).model_fields if name != "messages"}
         if self.top_logprobs is None:
             del rest["top_logprobs"]  # calls stored before there was such a field keep their keys
-        before, after = canonical({**rest, "messages": None}).split('"messages":null', 1)
+        before, after = _CANONICAL.encode({**rest, "messages": None}).split('"messages":null', 1)
         turns = to_json([{"content": turn.content, "role": turn.role} for turn in self.messages])
         return f'{before}"messages":{turns}{after}'
 
