@@ -44,6 +44,9 @@ def _session(model: Located, runtime: Runtime) -> Any:
     options.log_severity_level = 3
     # Threads that spin while they wait take the processor from those that work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if model.config.get("quantised") == "weights":
+        # Weights stored small are multiplied out once, when they are loaded, not at every use.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
     options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
     providers = ["CPUExecutionProvider"]
     if runtime.device == "cuda":
