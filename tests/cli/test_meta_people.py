@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from summeter.cli.main import app
-from summeter.cli.meta_people import named_pairs, numbers, two_names
+from summeter.cli.meta_options import named_pairs, numbers, two_names
 from summeter.engine.outputs import import_outputs
 from summeter.meta.results import CONTRACT
 from summeter.records import UsageError

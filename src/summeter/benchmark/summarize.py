@@ -19,7 +19,7 @@ from summeter.engine.executor import LocalExecutor
 from summeter.engine.progress import Progress, Silent
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
-from summeter.evaluators.finesure.blocks import fence_code
+from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
 from summeter.models.prompts import Template
 from summeter.models.resolve import Bound, CallSettings, bind

@@ -138,3 +138,38 @@ def show(studies: Iterable[Study], *, as_json: bool) -> None:
         print_json(whole.to_dicts(), study=whole.name, notes=list(whole.notes))
     else:
         typer.echo(str(whole))
+
+
+def two_names(text: str | None) -> tuple[str, str] | None:
+    """`A,B` as two names."""
+    from summeter.records import UsageError
+
+    if text is None:
+        return None
+    first, comma, second = (part.strip() for part in text.partition(","))
+    if not comma or not first or not second or "," in second:
+        raise UsageError(f"--judges takes two names, A,B, not {text!r}")
+    return first, second
+
+
+def numbers(text: str | None) -> tuple[float, ...]:
+    """`1,2,3` as numbers in order."""
+    from summeter.records import UsageError
+
+    try:
+        return tuple(float(part) for part in text.split(",")) if text else ()
+    except ValueError as error:
+        raise UsageError(f"--scale takes numbers, 1,2,3, not {text!r}") from error
+
+
+def named_pairs(pairs: list[str] | None, option: str) -> dict[str, str]:
+    """`NAME=VALUE` options as a dict."""
+    from summeter.records import UsageError
+
+    found = {}
+    for pair in pairs or []:
+        name, equals, value = pair.rpartition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise UsageError(f"{option} {pair!r} is not NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found

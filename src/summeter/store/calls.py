@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from summeter.records import InputError, SummeterError, UsageError
+from summeter.store.sqlite import BUSY_SECONDS, connect, lay_out, transaction, version_of
 
 # "SMTR": tells a call store from any other SQLite file.
 APPLICATION_ID = 0x534D5452
 VERSION = 1
-BUSY_SECONDS = 30.0
 MOVED_EVERY = 500
 # Should the mover not keep up, the log is moved by whoever writes, at 64 MiB.
 LOG_PAGES = 16_384
@@ -174,15 +174,8 @@ class CallStore:
         run = self._connection.execute
         if len(rows) == 1:
             return [run(_INSERT, rows[0]).rowcount > 0]
-        run("BEGIN IMMEDIATE")
-        try:
-            added = [run(_INSERT, row).rowcount > 0 for row in rows]
-            run("COMMIT")
-        except sqlite3.Error:
-            if self._connection.in_transaction:
-                run("ROLLBACK")
-            raise
-        return added
+        with transaction(self._connection):
+            return [run(_INSERT, row).rowcount > 0 for row in rows]
 
     def _count(self, rows: int) -> None:
         """Now and then move the log into the file, beside the run: it waits for the disk."""
@@ -218,31 +211,23 @@ class CallStore:
 
     def _connect(self) -> sqlite3.Connection:
         if self.path is None:
-            return _connect(":memory:")
+            return connect(":memory:")
         if not self.readonly:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return _connect(self.path.resolve().as_uri())
+            return connect(self.path.resolve().as_uri())
         uri = self.path.resolve().as_uri()
-        connection = _connect(f"{uri}?mode=ro")
+        connection = connect(f"{uri}?mode=ro")
         try:
             connection.execute("SELECT 1 FROM sqlite_master").fetchall()
         except sqlite3.OperationalError:
             # On a medium nobody can write to, SQLite cannot make its helper files; nobody else writes either.
             connection.close()
-            connection = _connect(f"{uri}?mode=ro&immutable=1")
+            connection = connect(f"{uri}?mode=ro&immutable=1")
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        made = connection.execute("PRAGMA application_id").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if made != APPLICATION_ID and (made or tables or self.readonly):
-            raise InputError.at(self.path or "memory", None, None, "is an SQLite file, but not one of recorded calls")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise InputError.at(
-                self.path or "memory", None, None,
-                f"was written by a newer summeter (store version {version}, this one reads {VERSION}); upgrade",
-            )  # fmt: skip
+        marks = (APPLICATION_ID, VERSION)
+        version = version_of(connection, self.path, marks, "recorded calls", new=not self.readonly)
         if self.readonly:
             return
         # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
@@ -250,11 +235,7 @@ class CallStore:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         if not version:
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-            connection.execute(_SCHEMA)
-            connection.execute("COMMIT")
+            lay_out(connection, marks, (_SCHEMA,))
 
     def _fault(self, error: sqlite3.Error) -> SummeterError:
         where = self.path or "memory"
@@ -270,16 +251,10 @@ class CallStore:
         return SummeterError(f"{where}: the call store cannot be used: {error}")
 
 
-def _connect(target: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        target, uri=target != ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
-
-
 def _move(uri: str) -> None:
     """Move what is committed from the log into the file, getting in nobody's way."""
     with contextlib.suppress(sqlite3.Error):  # the next one, or closing, will do it
-        connection = _connect(uri)
+        connection = connect(uri)
         try:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
         finally:

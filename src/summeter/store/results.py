@@ -15,12 +15,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from summeter.records import InputError, SummeterError, UsageError
+from summeter.store.sqlite import connect, lay_out, transaction, version_of
 
 RESULTS = "results.sqlite"
 # "SMRS": tells a result store from any other SQLite file.
 APPLICATION_ID = 0x534D5253
 VERSION = 1
-BUSY_SECONDS = 30.0
 AT_ONCE = 500
 
 _SCHEMA = (
@@ -61,10 +61,7 @@ class ResultStore:
         self.path = None if path is None else Path(path)
         self._lock = threading.Lock()
         try:
-            self._connection = sqlite3.connect(
-                ":memory:" if path is None else str(path), timeout=BUSY_SECONDS, isolation_level=None,
-                check_same_thread=False,
-            )  # fmt: skip
+            self._connection = connect(":memory:" if self.path is None else self.path.resolve().as_uri())
             self._prepare()
         except sqlite3.Error as error:
             raise self._fault(error) from error
@@ -111,19 +108,13 @@ class ResultStore:
 
     def _insert(self, model: str, values: Mapping[bytes, bytes]) -> None:
         run = self._connection.execute
-        run("BEGIN IMMEDIATE")
-        try:
+        with transaction(self._connection):
             run("INSERT OR IGNORE INTO models (name) VALUES (?)", (model,))
             number = run("SELECT id FROM models WHERE name = ?", (model,)).fetchone()[0]
             self._connection.executemany(
                 "INSERT OR IGNORE INTO results VALUES (?, ?, ?)",
                 [(key, number, value) for key, value in values.items()],
             )
-            run("COMMIT")
-        except sqlite3.Error:
-            if self._connection.in_transaction:
-                run("ROLLBACK")
-            raise
 
     def _run(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         try:
@@ -134,24 +125,12 @@ class ResultStore:
 
     def _prepare(self) -> None:
         run = self._connection.execute
-        made = run("PRAGMA application_id").fetchone()[0]
-        if made != APPLICATION_ID and (made or run("SELECT count(*) FROM sqlite_master").fetchone()[0]):
-            raise InputError.at(self.path or "memory", None, None, "is an SQLite file, but not one of stored results")
-        version = run("PRAGMA user_version").fetchone()[0]
-        if version > VERSION:
-            raise InputError.at(
-                self.path or "memory", None, None,
-                f"was written by a newer summeter (store version {version}, this one reads {VERSION}); upgrade",
-            )  # fmt: skip
+        marks = (APPLICATION_ID, VERSION)
+        version = version_of(self._connection, self.path, marks, "stored results", new=True)
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = NORMAL")
         if not version:
-            run("BEGIN IMMEDIATE")
-            run(f"PRAGMA application_id = {APPLICATION_ID}")
-            run(f"PRAGMA user_version = {VERSION}")
-            for sql in _SCHEMA:
-                run(sql)
-            run("COMMIT")
+            lay_out(self._connection, marks, _SCHEMA)
 
     def _fault(self, error: sqlite3.Error) -> SummeterError:
         where = self.path or "memory"

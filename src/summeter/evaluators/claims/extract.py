@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from summeter.evaluators.finesure.blocks import fence_code
+from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import choice, clean, read_reply, show, unwrap
 from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import BoundLLM, Form

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
 from summeter.evaluators.claims.extract import AT_MOST, PACKAGE, TEMPLATE, Claims, extract_claims
-from summeter.evaluators.finesure.blocks import fence_code, lines
+from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.replies import choice, clean, entries, read_reply, show
 from summeter.evaluators.windows import Shown, View, closest, shown
 from summeter.models.prompts import Prompt, Template

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.answers import YES_NO, field, keyed, yes
-from summeter.evaluators.finesure.blocks import fence_code, lines, prompt_hash, template
+from summeter.evaluators.finesure.blocks import prompt_hash, template
 from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source, key_facts_of, templates
 from summeter.evaluators.replies import entries, number, read_reply, show
 from summeter.models.prompts import Prompt

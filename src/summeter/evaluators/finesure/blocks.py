@@ -1,4 +1,4 @@
-"""Untrusted texts in a prompt: numbered lines, and fences that the texts cannot forge."""
+"""The templates of the family, and what stands of them in a signature."""
 
 from __future__ import annotations
 
@@ -9,20 +9,6 @@ from summeter.models.prompts import Template
 from summeter.records import digest
 
 PACKAGE = "summeter.evaluators.finesure"
-
-
-def fence_code(*texts: str) -> str:
-    """Sixteen hex digits drawn from the texts themselves.
-
-    A text cannot hold the code of its own fence without being a preimage of its hash, so it cannot close
-    the fence; and equal texts give equal prompts, so stored calls are found again.
-    """
-    return digest(list(texts), 16)
-
-
-def lines(texts: Sequence[str]) -> list[str]:
-    """Each text on one line: a line break inside a sentence would break the numbering."""
-    return [" ".join(text.split()) for text in texts]
 
 
 def template(name: str, override: Path | None) -> Template:

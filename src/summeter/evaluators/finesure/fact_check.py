@@ -13,8 +13,9 @@ from typing import ClassVar, Self
 from pydantic import model_validator
 
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.blocks import fence_code, lines, prompt_hash, template
+from summeter.evaluators.finesure.blocks import prompt_hash, template
 from summeter.evaluators.finesure.by_window import joined, settled
 from summeter.evaluators.finesure.taxonomy import Taxonomy
 from summeter.evaluators.finesure.verdicts import WANTED, Strategy, Verdict, VerdictForm

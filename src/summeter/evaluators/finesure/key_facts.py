@@ -16,9 +16,10 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.fences import fence_code
 from summeter.evaluators.finesure import validation
 from summeter.evaluators.finesure.answers import text
-from summeter.evaluators.finesure.blocks import fence_code, prompt_hash, template
+from summeter.evaluators.finesure.blocks import prompt_hash, template
 from summeter.evaluators.replies import choice, clean, read_reply, show, unwrap
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Tools
+from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure.answers import REASON, YES_NO, field, keyed, reason, text, yes
-from summeter.evaluators.finesure.blocks import fence_code, lines, template
+from summeter.evaluators.finesure.blocks import template
 from summeter.evaluators.replies import entries, read_reply, show
 from summeter.evaluators.windows import shown
 from summeter.models.prompts import Prompt

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import field_validator, model_validator
 
 from summeter.evaluators.base import Prepared, Tools
-from summeter.evaluators.finesure.blocks import fence_code, lines
+from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
 from summeter.evaluators.geval import steps as steps_
 from summeter.evaluators.geval.common import PACKAGE, ScoreForm

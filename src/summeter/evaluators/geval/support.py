@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
-from summeter.evaluators.finesure.blocks import lines
+from summeter.evaluators.fences import lines
 from summeter.evaluators.geval.common import PACKAGE
 from summeter.evaluators.rating.judge import texts
 from summeter.evaluators.replies import choice, entries, read_reply, show

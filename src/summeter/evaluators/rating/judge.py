@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
-from summeter.evaluators.finesure.blocks import fence_code
+from summeter.evaluators.fences import fence_code
 from summeter.evaluators.windows import seen, shown
 from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import BoundLLM, Form
