@@ -32,6 +32,7 @@ from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use
 from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
 from summeter.meta.prefer import prefer
+from summeter.meta.protocol import protocol
 from summeter.meta.reasons import reasons
 from summeter.meta.reliability import reliability
 from summeter.meta.results import Row, Study
@@ -82,6 +83,7 @@ __all__ = [
     "overruled",
     "people",
     "prefer",
+    "protocol",
     "read_lines",
     "reasons",
     "reliability",
