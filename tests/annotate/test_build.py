@@ -13,7 +13,7 @@ import yaml
 from annotate import campaigns as made
 from report import fake_runs
 
-from summeter.annotate.assist import Similarity, decided, shown_verdict, top
+from summeter.annotate.assist import Similarity, Verdicts, decided, shown_verdict, top
 from summeter.annotate.build import build, made_tasks
 from summeter.annotate.campaign import read_campaign
 from summeter.annotate.folder import CampaignFolder
@@ -192,7 +192,9 @@ def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["fact_verification", "key_fact_validation", "key_fact_alignment"])
-def test_the_reason_beside_a_check_speaks_of_what_is_shown(kind: str, tmp_path: Path) -> None:
+def test_the_reason_beside_a_check_speaks_of_what_is_shown(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
 
     folder = made.make(tmp_path, made.rows(6, 2, 3), kind=kind, attention={"rate": 0.5})
     unit, aspect = ("sentence", "faithfulness") if kind == "fact_verification" else ("key_fact", "key_fact_validity")
@@ -203,10 +205,7 @@ def test_the_reason_beside_a_check_speaks_of_what_is_shown(kind: str, tmp_path: 
         text = str(task.body.get("sentence") or task.body["key_fact"])
         said.append(Judgment(target=target, aspect=aspect, judge="m", signature="m|v:1", value=float(number % 2),
                              label=number % 2, reason=f"<{text}> was looked at"))  # fmt: skip
-    run = fake_runs.make(tmp_path / "run")
-    for file in (run.folder / "judgments").iterdir():
-        file.write_text("", encoding="utf-8")
-    file.write_text("".join(one.model_dump_json() + "\n" for one in said), encoding="utf-8")
+    monkeypatch.setattr("summeter.annotate.build.read_verdicts", lambda *_: Verdicts(said))
     plan = {"name": "m", "kind": kind, "data": "data.jsonl", "attention": {"rate": 0.5},
             "assistance": {"machine": {"run": "run"}}}  # fmt: skip
     (tmp_path / "helped.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")

@@ -294,7 +294,10 @@ class _Helper:
         )
         side, text = _side(machine), self.kind.focus(task) or ""
         own = self.reasoned.get(side, {}).get(text)
-        lent = own or self.rng.choice(self.lent.get(side, [plain]))
+        usual = self.lent.get(side) or [
+            {**plain, "reason": one["reason"]} for part in self.lent.values() for one in part
+        ]
+        lent = own or self.rng.choice(usual or [plain])
         if own is None and lent["reason"] is not None:
             yes = side not in {"not_supported", "not_valid", "False"}
             frame = self.rng.choice(self.frames.agreeing if yes else self.frames.denying)
