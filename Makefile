@@ -76,7 +76,7 @@ test-local: $(VENV)/.test
 lowest:
 	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
 	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
-	@$(VENV)-lowest/bin/python -m pip install --quiet --editable . --group test --constraint constraints/lowest.txt
+	@$(VENV)-lowest/bin/python -m pip install --quiet --editable '.[local]' --group test --constraint constraints/lowest.txt
 	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural" tests/cli tests/engine tests/models tests/store tests/text tests/annotate
 
 check: $(VENV)/.check
