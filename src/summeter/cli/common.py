@@ -50,7 +50,6 @@ def show_scores(run: Run) -> None:
     from rich.console import Console
 
     from summeter.report import pairs, ranking, reliabilities, trust
-    from summeter.store.run import left_out
 
     console, seed = Console(), _seed(run)
     table, compared = run.summary(seed=seed), run.pairs(seed=seed)
@@ -60,7 +59,7 @@ def show_scores(run: Run) -> None:
         console.print()
     pairs(compared, console)
     trust(reliabilities([run]), console)
-    if (cut := left_out(run.judgments())).judgments:
+    if (cut := run.tally.left_out).judgments:
         typer.echo(f"{cut}.")
     replies = run.replies()
     names = [count.judge for count in replies]

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from summeter._version import __version__
 from summeter.engine.contexts import contexts
 from summeter.engine.executor import Executor, LocalExecutor
-from summeter.engine.networks import Looking, copy_results, find, with_usage
+from summeter.engine.known import Known
+from summeter.engine.networks import Looking, brought, copy_results, find, with_usage
 from summeter.engine.options import OptionArgs, Options
 from summeter.engine.plan import ItemOrder, Job, jobs, splitter, suit, units
 from summeter.engine.progress import Progress, Silent
@@ -39,7 +40,7 @@ from summeter.store.dataset import Dataset, load, save
 from summeter.store.journal import Journal
 from summeter.store.manifest import DataEntry, Manifest, ModelContext, RunStatus
 from summeter.store.results import RESULTS, ResultStore
-from summeter.store.run import CALLS, MANIFEST, counts, read_manifest
+from summeter.store.run import CALLS, MANIFEST, read_manifest
 from summeter.store.views import write_views
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ async def evaluate_async(
                 CallStore(folder / CALLS) if plan.models else nullcontext() as store,
                 ResultStore(folder / RESULTS) if plan.networks else nullcontext() as results,
             ):
-                await session.judge(_known(folder, plan.jobs), store, results)
+                await session.judge(Known(folder, plan.jobs), store, results)
             status = "complete"
         except (KeyboardInterrupt, asyncio.CancelledError, BudgetError):
             status = "interrupted"
@@ -121,8 +122,9 @@ async def evaluate_async(
             with suppress(OSError) if status == "failed" else nullcontext():
                 if status != "failed":
                     journal.settle(started.judges, ItemOrder(plan.data))
-                finish(folder, journal, with_usage(started, session.used), status, money)
-    return Run(folder)
+                used = with_usage(started, session.used)
+                run = finish(Run(folder, data=plan.data), journal, used, status, money)
+    return run
 
 
 class Planned(NamedTuple):
@@ -158,6 +160,7 @@ def make_plan(
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
     looking = Looking(options.offline, fetch, None if replay is None else Path(replay))
+    bound = {**brought(built), **bound}
     networks = find(built, bound, looking)
     bound |= {role: network.id for role, network in networks.items()}
     work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
@@ -216,21 +219,6 @@ def data_entry(data: Dataset) -> DataEntry:
         source=data.card.name, hash=data.hash, documents=len(data.documents), summaries=len(data.summaries),
         splitter=splitter(data),
     )  # fmt: skip
-
-
-def _known(folder: Path, work: Sequence[Job]) -> dict[tuple[str, str], Prepared]:
-    """What earlier sessions of the run prepared, by signature and document."""
-    import json
-
-    found = {}
-    for job in work:
-        file = folder / "prepared" / f"{job.entry.file}.jsonl"
-        if file.exists():
-            for line in file.read_bytes().splitlines():
-                row = json.loads(line)
-                del row["id"], row["signature"]
-                found[job.signature, row["document_id"]] = Prepared.model_validate(row)
-    return found
 
 
 def _copy_calls(replay: Path, folder: Path) -> None:
@@ -325,20 +313,25 @@ def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = N
     return tools
 
 
-def finish(folder: Path, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None) -> None:
-    """The last manifest and the views, whether the run came to its end or not; with `money`, what it took.
+def finish(
+    run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None
+) -> Run:  # fmt: skip
+    """The last manifest and the views, whether the run came to its end or not; with `money`, what it took. Returns the
+    run as it then stands.
 
     A run that came to its end with items in error is "incomplete": carrying it on tries those again.
     """
     journal.manifest(started)
-    run = Run(folder)
-    judgments = run.judgments()
-    covered = write_views(run, judgments)
-    by_status = counts(judgments)
-    ended: RunStatus = "incomplete" if status == "complete" and by_status.get("error") else status
+    run.manifest = started
+    write_views(run)
+    found = run.tally
+    ended: RunStatus = "incomplete" if status == "complete" and found.counts.get("error") else status
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"status": ended, "updated": now, "counts": by_status, "coverage": covered}
+    update = {"status": ended, "updated": now, "counts": found.counts, "coverage": found.coverage}
     if money is not None:
-        started = accounts(folder, started, judgments, money)
+        started = accounts(run.folder, started, found.asked, money)
         update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
-    journal.manifest(started.model_copy(update=update))
+    run.manifest = started.model_copy(update=update)
+    journal.manifest(run.manifest)
+    run.forget_data()
+    return run

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, get_args
 from summeter._version import __version__
 from summeter.engine.api import data_entry, finish
 from summeter.engine.plan import ItemOrder, item, item_key, splitter
+from summeter.engine.runs import Run
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
@@ -98,7 +99,7 @@ def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path,
         journal.manifest(manifest)
         results = [judge.write(journal, store, repeated) for judge in judges]
         journal.settle(manifest.judges, ItemOrder(dataset))
-        finish(folder, journal, manifest, "complete")
+        finish(Run(folder, data=dataset), journal, manifest, "complete")
     return results
 
 

@@ -14,5 +14,4 @@ def rescore(folder: str | Path) -> Run:
     run = Run(folder)
     with Journal(run.folder) as journal:
         ended = run.manifest.status
-        finish(run.folder, journal, run.manifest, "complete" if ended == "incomplete" else ended)
-    return Run(folder)
+        return finish(run, journal, run.manifest, "complete" if ended == "incomplete" else ended)

@@ -12,10 +12,11 @@ from summeter.engine.options import Options
 from summeter.models.layers.budget import Budget, Spent
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
-from summeter.records import Judgment, UsageError
+from summeter.records import UsageError
 from summeter.store.calls import CallStore, CallTokens
 from summeter.store.manifest import JudgeEntry, JudgeUsage, Manifest, ModelUsage, Taken
 from summeter.store.run import CALLS
+from summeter.store.tally import Asked
 
 
 class Spending(NamedTuple):
@@ -53,15 +54,18 @@ def _price(call: CallTokens, table: Prices) -> Price | None:
     return price.batched if price is not None and call.batch is not None else price
 
 
-def accounts(folder: Path, manifest: Manifest, judgments: Sequence[Judgment], session: Spending) -> Manifest:
-    """The manifest with what each model and each judge took. `session` adds this session's retries and failures."""
+def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Asked], session: Spending) -> Manifest:
+    """The manifest with what each model and each judge took. `asked` is by signature; `session` adds its own
+    retries and failures."""
     if not (folder / CALLS).is_file():
         return manifest
     with CallStore(folder / CALLS) as store:
         calls = {call.key: call for call in store.tokens()}
     table = session.prices
     judged = {
-        judge.signature: _of_judge(folder, judge, judgments, calls, table) for judge in manifest.judges if judge.models
+        judge.signature: _of_judge(folder, judge, asked.get(judge.signature, Asked({}, 0)), calls, table)
+        for judge in manifest.judges
+        if judge.models
     }
     usage = _by_model(calls.values(), manifest.usage, table, session.meters)
     return manifest.model_copy(update={"usage": usage, "judge_usage": judged})
@@ -88,17 +92,16 @@ def _by_model(
 
 
 def _of_judge(
-    folder: Path, judge: JudgeEntry, judgments: Sequence[Judgment], calls: Mapping[str, CallTokens], table: Prices
+    folder: Path, judge: JudgeEntry, asked: Asked, calls: Mapping[str, CallTokens], table: Prices
 ) -> JudgeUsage:
-    own = [one for one in judgments if one.signature == judge.signature]
-    keys = dict.fromkeys(key for one in own for key in one.calls)
+    keys = dict(asked.calls)
     prepared = folder / "prepared" / f"{judge.file}.jsonl"
     if prepared.is_file():
-        for line in prepared.read_bytes().splitlines():
-            keys |= dict.fromkeys(json.loads(line).get("calls", ()))
+        with prepared.open("rb") as lines:
+            for line in lines:
+                keys |= dict.fromkeys(json.loads(line).get("calls", ()))
     taken = _taken([calls[key] for key in keys if key in calls], table)
-    items = {one.target.item for one in own if one.status != "skipped"}
-    return JudgeUsage(**taken.model_dump(), items=len(items))
+    return JudgeUsage(**taken.model_dump(), items=asked.items)
 
 
 def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:

@@ -23,7 +23,7 @@ from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import ALARM, gloss
 from summeter.store.manifest import JudgeEntry, ModelUsage
-from summeter.store.run import RunFolder, counts, left_out
+from summeter.store.run import RunFolder
 
 # Names that say nothing: the name of the file or folder around them says more.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})
@@ -92,7 +92,7 @@ def data_name(view: RunView) -> str:
 
 
 def _head(view: RunView) -> RunHead:
-    manifest, by_status = view.manifest, counts(view.judgments)
+    manifest, by_status = view.manifest, view.folder.tally.counts
     total = sum(by_status.values())
     return RunHead(
         letter=view.letter, name=view.name, status=manifest.status, alarm=ALARM.get(manifest.status),
@@ -106,7 +106,7 @@ def _head(view: RunView) -> RunHead:
         ),
         wanted=total - by_status.get("skipped", 0), coverage=view.coverage,
         verdict=pair_verdict(view) if view.pairs and not len(view.table) else verdict(view),
-        left_out=str(cut) if (cut := left_out(view.judgments)).judgments else None,
+        left_out=str(cut) if (cut := view.folder.tally.left_out).judgments else None,
     )  # fmt: skip
 
 

@@ -9,16 +9,7 @@ from functools import cached_property
 from string import ascii_uppercase
 
 from summeter.records import InputError, Judgment, KeyFacts
-from summeter.scoring import (
-    PairScore,
-    Score,
-    SystemTable,
-    coverage,
-    pair_scores,
-    preferences,
-    summary_scores,
-    system_scores,
-)
+from summeter.scoring import HeldScores, PairScore, SystemTable
 from summeter.store.dataset import Dataset
 from summeter.store.manifest import JudgeEntry, Manifest
 from summeter.store.run import RunFolder
@@ -69,30 +60,29 @@ class RunView:
         return self.folder.judgments()
 
     @cached_property
-    def scores(self) -> list[Score]:
+    def scores(self) -> HeldScores:
         """One score a summary, judge and aspect."""
-        return summary_scores(self.judgments, self.folder.reduce)
+        return self.folder.tally.scores
 
     @cached_property
     def table(self) -> SystemTable:
         """Means of systems, as in the run's summary.json."""
-        domains = {document.id: document.domain for document in self.data.documents.values()}
-        return SystemTable(system_scores(self.scores, domains, seed=self.seed))
+        return self.folder.tally.table
 
     @cached_property
     def pairs(self) -> list[PairScore]:
         """Mean preferences of pairs of systems, as in the run's summary.json."""
-        return pair_scores(preferences(self.judgments), seed=self.seed)
+        return self.folder.tally.pairs
 
     @cached_property
     def coverage(self) -> float | None:
         """Share of what was to be judged that could be, each summary and aspect counting once."""
-        return coverage(self.scores, ((one.n, one.missing) for one in preferences(self.judgments)))
+        return self.folder.tally.coverage
 
     @cached_property
     def judged(self) -> set[tuple[str, str]]:
         """(document, system) of every summary that was judged, alone or in a pair."""
-        targets = [one.target for one in self.judgments]
+        targets = (one.target for one in self.judgments)
         return {(one.document_id, name) for one in targets for name in (one.system, one.rival) if name is not None}
 
     @cached_property

@@ -12,8 +12,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -21,7 +23,7 @@ from typing import IO, Any, Self
 from summeter.records import Judgment, UsageError
 from summeter.store.atomic import write_lines, write_text
 from summeter.store.manifest import JudgeEntry, Manifest
-from summeter.store.run import FAILURES, MANIFEST, PROGRESS, Done, Failure, read_lines
+from summeter.store.run import FAILURES, MANIFEST, PROGRESS, Done, Failure, interned, read_lines
 
 ItemKey = tuple[str, str, str | None]
 DoneKey = tuple[str, str, str, str | None]
@@ -61,7 +63,7 @@ class Journal:
         """Read what is finished, and drop what a killed or failed writer left unconfirmed."""
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
-        entries = {entry.key: entry for entry in read_lines(self.folder / PROGRESS, Done)}
+        entries = {interned(entry.key): entry.judgments for entry in read_lines(self.folder / PROGRESS, Done)}
         found: Counter[DoneKey] = Counter()
         files = [self.folder / "judgments" / f"{judge.file}.jsonl" for judge in judges]
         for file in files:
@@ -69,23 +71,20 @@ class Journal:
             found.update(_item(line) for line in _lines(file))
         for judge in judges:
             _cut_torn_line(self.folder / "prepared" / f"{judge.file}.jsonl")
-        sound = {key: entry for key, entry in entries.items() if found[key] == entry.judgments}
+        sound = {key: judgments for key, judgments in entries.items() if found[key] == judgments}
         if len(sound) < len(entries):
-            write_lines(self.folder / PROGRESS, (entry.model_dump_json() for entry in sound.values()))
+            write_lines(self.folder / PROGRESS, (_confirming(key, judgments) for key, judgments in sound.items()))
         if any(key not in sound for key in found):
             for file in files:
                 _keep(file, sound)
-        self.done = {key: entry.judgments for key, entry in sound.items()}
+        self.done = sound
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Add one item's judgments by one evaluator, then the line that confirms them."""
         self._append(self.folder / "judgments" / f"{judge.file}.jsonl", [one.line for one in judgments])
-        document_id, system, rival = item
-        entry = Done(
-            signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(judgments)
-        )
-        self._append(self.folder / PROGRESS, [entry.model_dump_json()])
-        self.done[entry.key] = len(judgments)
+        key = (judge.signature, *item)
+        self._append(self.folder / PROGRESS, [_confirming(key, len(judgments))])
+        self.done[key] = len(judgments)
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
         """Add what an evaluator derived for a document."""
@@ -134,10 +133,17 @@ def _progress_rank(line: bytes, place: Mapping[str, int], order: Mapping[ItemKey
     return place[entry.signature], order[(entry.document_id, entry.system, entry.rival)]
 
 
+def _confirming(key: DoneKey, judgments: int) -> str:
+    """The line that says that an item's judgments are there."""
+    signature, document_id, system, rival = key
+    entry = Done(signature=signature, document_id=document_id, system=system, rival=rival, judgments=judgments)
+    return entry.model_dump_json()
+
+
 def _item(line: bytes) -> DoneKey:
     row = json.loads(line)
     target = row["target"]
-    return row["signature"], target["document_id"], target["system"], target["rival"]
+    return interned((row["signature"], target["document_id"], target["system"], target["rival"]))
 
 
 def _lines(file: Path) -> Iterator[bytes]:
@@ -156,17 +162,19 @@ def _sort_lines(file: Path, rank: Any) -> None:
     """Sort a file's lines by rank, keeping the order within a rank; memory holds one number a line."""
     if not file.exists():
         return
-    places: list[tuple[Any, int, int]] = []
-    start = 0
+    numbers: dict[Any, int] = {}  # one object a rank, however many lines have it
+    ranks: list[Any] = []
+    starts = array("q", [0])
     with file.open("rb") as lines:
         for line in lines:
-            places.append((rank(line), start, len(line)))
-            start += len(line)
-    ordered = sorted(places, key=lambda place: place[:2])
-    if ordered == places:
+            found = rank(line)
+            ranks.append(numbers.setdefault(found, found))
+            starts.append(starts[-1] + len(line))
+    if all(one <= other for one, other in pairwise(ranks)):
         return
+    ordered = sorted(range(len(ranks)), key=ranks.__getitem__)
     with file.open("rb") as source:
-        write_lines(file, (_cut(source, at, length) for _, at, length in ordered))
+        write_lines(file, (_cut(source, starts[at], starts[at + 1] - starts[at]) for at in ordered))
 
 
 def _cut(source: IO[bytes], at: int, length: int) -> str:

@@ -8,29 +8,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+import sys
+from collections.abc import Container, Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from summeter.records import InputError, Judgment, Record, Status, UsageError
-from summeter.scoring import (
-    PairScore,
-    ReplyCount,
-    Score,
-    SystemTable,
-    dedupe,
-    pair_scores,
-    preferences,
-    reply_counts,
-    summary_scores,
-    system_scores,
-)
+from summeter.scoring import PairScore, ReplyCount, Score, SystemTable, dedupe, pair_scores, system_scores
 from summeter.store.dataset import Dataset, load
 from summeter.store.manifest import Manifest
+from summeter.store.tally import Tally, tally
 
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
@@ -77,14 +67,23 @@ class RunFolder:
     Raises InputError where the folder is no run or a file in it is damaged.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, data: Dataset | None = None) -> None:
+        """`data` is the dataset the run judges, where it is at hand."""
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
+        self._data = data
+        self._tally: tuple[object, Tally] | None = None
 
-    @cached_property
+    @property
     def data(self) -> Dataset:
         """The dataset the run judged, from its own copy."""
-        return load(self.folder / "data")
+        if self._data is None:
+            self._data = load(self.folder / "data")
+        return self._data
+
+    def forget_data(self) -> None:
+        """Let go of the dataset in memory; whoever asks for it next gets the run's own copy."""
+        self._data = None
 
     @property
     def reduce(self) -> dict[str, str]:
@@ -94,14 +93,28 @@ class RunFolder:
     def judgments(self) -> list[Judgment]:
         """Every judgment, the last one a question, in order of writing; an item that failed for good is
         there too, as one judgment an aspect with status "error"."""
-        found: list[Judgment] = []
-        done = {entry.key for entry in self.progress()}
-        for judge in self.manifest.judges:
-            rows = read_lines(self.folder / "judgments" / f"{judge.file}.jsonl", Judgment)
-            found.extend(row for row in rows if (row.signature, *row.target.item) in done)
-        return dedupe(found) + self._errors(done)
+        return list(self.iter_judgments())
 
-    def _errors(self, done: set[tuple[str, str, str, str | None]]) -> list[Judgment]:
+    def iter_judgments(self) -> Iterator[Judgment]:
+        """`judgments` one by one, without keeping them."""
+        for judgments in self.by_item():
+            yield from judgments
+
+    def by_item(self) -> Iterator[list[Judgment]]:
+        """`judgments` in the same order, those of one item by one judge together; all of a judge's at once where its
+        file has been written by another hand, and the lines of an item do not stand together."""
+        done = {interned(entry.key) for entry in self.progress()}
+        for judge in self.manifest.judges:
+            file = self.folder / "judgments" / f"{judge.file}.jsonl"
+            rows = (row for row in read_lines(file, Judgment) if (row.signature, *row.target.item) in done)
+            if stands_together(file):
+                yield from (dedupe(group) for _, group in groupby(rows, lambda row: (row.signature, row.target.item)))
+            elif found := dedupe(rows):
+                yield found
+        if errors := self._errors(done):
+            yield from (list(group) for _, group in groupby(errors, lambda row: (row.signature, row.target.item)))
+
+    def _errors(self, done: Container[tuple[str, str, str, str | None]]) -> list[Judgment]:
         last: dict[tuple[str, str, str, str | None], Failure] = {}
         for failure in self.failures():
             key = (failure.signature, failure.document_id, failure.system, failure.rival)
@@ -118,9 +131,18 @@ class RunFolder:
         """Everything that went wrong, in order, also what later went well."""
         return read_lines(self.folder / FAILURES, Failure)
 
+    @property
+    def tally(self) -> Tally:
+        """The run in numbers, added up in one pass over its judgments; again only where the run has gone on."""
+        stamp = tuple(_stamp(self.folder / name) for name in (PROGRESS, FAILURES))
+        if self._tally is None or self._tally[0] != stamp:
+            domains = {document.id: document.domain for document in self.data.documents.values()}
+            self._tally = stamp, tally(self.by_item(), self.reduce, domains, self.seed)
+        return self._tally[1]
+
     def scores(self) -> list[Score]:
         """Summary scores, recomputed from the judgments."""
-        return summary_scores(self.judgments(), self.reduce)
+        return list(self.tally.scores)
 
     @property
     def seed(self) -> int:
@@ -129,48 +151,59 @@ class RunFolder:
 
     def summary(self, *, seed: int | None = None) -> SystemTable:
         """Means of systems with interval, n and missing, over all documents and by domain."""
+        if seed is None or seed == self.seed:
+            return self.tally.table
         domains = {document.id: document.domain for document in self.data.documents.values()}
-        return SystemTable(system_scores(self.scores(), domains, seed=self.seed if seed is None else seed))
+        return SystemTable(system_scores(self.tally.scores, domains, seed=seed))
 
     def pairs(self, *, seed: int | None = None) -> list[PairScore]:
         """Mean preferences of each pair of systems by judge and aspect; empty where nothing compares."""
-        return pair_scores(preferences(self.judgments()), seed=self.seed if seed is None else seed)
+        if seed is None or seed == self.seed:
+            return list(self.tally.pairs)
+        return pair_scores(self.tally.preferences, seed=seed)
 
     def replies(self) -> list[ReplyCount]:
         """How many of each judge's replies could be used, and what was wrong with the others, by class."""
-        return reply_counts(self.judgments())
+        return list(self.tally.replies)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
 
 
-def counts(judgments: list[Judgment]) -> dict[str, int]:
-    """Judgments by status."""
-    return dict(Counter(judgment.status for judgment in judgments))
+def stands_together(file: Path) -> bool:
+    """Whether the lines of each item stand together in a file of judgments, as those who write runs put them.
 
-
-class LeftOut(NamedTuple):
-    """How many judgments go by a document that was not shown whole, and the tokens not shown (estimated).
-
-    `tokens` adds up one figure a judge and summary: its judgments speak of one reading.
+    A line begins with its target, and the target with the item: what is before the unit is compared as it stands.
     """
+    if not file.exists():
+        return True
+    seen: set[int] = set()
+    last = b""
+    with file.open("rb") as lines:
+        for line in lines:
+            item, unit, _ = line.partition(b',"unit":')
+            if not (unit and item.startswith(b'{"target":{"document_id":')):
+                return False
+            if item != last:
+                last, mark = item, hash(item)
+                if mark in seen:
+                    return False
+                seen.add(mark)
+    return True
 
-    judgments: int
-    tokens: int
 
-    def __str__(self) -> str:
-        many = f"{self.judgments:,} judgment{' goes' if self.judgments == 1 else 's go'}"
-        return f"{many} by a document that the judge was not shown whole (about {self.tokens:,} tokens left out in all)"
+def interned(key: tuple[str, str, str, str | None]) -> tuple[str, str, str, str | None]:
+    """The key with each text held once, however many name it."""
+    signature, document_id, system, rival = key
+    return sys.intern(signature), sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
 
 
-def left_out(judgments: Iterable[Judgment]) -> LeftOut:
-    """What of documents the judges of a run were not shown; nothing, mostly."""
-    cut = [one for one in judgments if one.truncated_tokens]
-    readings: dict[tuple[object, ...], int] = {}
-    for one in cut:
-        key = (one.signature, one.target.item)
-        readings[key] = max(readings.get(key, 0), one.truncated_tokens or 0)
-    return LeftOut(len(cut), sum(readings.values()))
+def _stamp(file: Path) -> tuple[int, int]:
+    """What changes when a file does."""
+    if not file.exists():
+        return 0, 0
+    found = file.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def read_manifest(folder: Path) -> Manifest:

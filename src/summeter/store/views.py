@@ -5,22 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 
-from summeter.records import Judgment
-from summeter.scoring import (
-    PairScore,
-    Score,
-    SystemTable,
-    coverage,
-    pair_scores,
-    preferences,
-    reply_counts,
-    summary_scores,
-    system_scores,
-)
+from summeter.scoring import Score
 from summeter.store.atomic import write_lines, write_text
-from summeter.store.run import RunFolder, counts, left_out
+from summeter.store.run import RunFolder
+from summeter.store.tally import Tally
 
 SCORE_COLUMNS = (
     "doc_id", "system", "judge", "signature", "model", "aspect", "value", "n", "missing", "status", "reason",
@@ -29,45 +19,45 @@ SCORE_COLUMNS = (
 PAIRS = "pairs.jsonl"
 
 
-def write_views(run: RunFolder, judgments: Sequence[Judgment]) -> float | None:
-    """Write the views of `run` from its judgments; returns the coverage."""
-    scores = summary_scores(judgments, run.reduce)
-    domains = {document.id: document.domain for document in run.data.documents.values()}
-    seed = run.seed
-    table = SystemTable(system_scores(scores, domains, seed=seed))
-    write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in scores))
-    write_text(run.folder / "scores.csv", _csv(scores))
-    compared = preferences(judgments)
-    if compared:
-        write_lines(run.folder / PAIRS, (one.model_dump_json() for one in compared))
+def write_views(run: RunFolder) -> None:
+    """Write the views of `run` from its judgments."""
+    found = run.tally
+    write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in found.scores))
+    write_lines(run.folder / "scores.csv", _csv(found.scores))
+    if found.preferences:
+        write_lines(run.folder / PAIRS, (one.model_dump_json() for one in found.preferences))
     else:
         (run.folder / PAIRS).unlink(missing_ok=True)
-    covered = coverage(scores, ((one.n, one.missing) for one in compared))
-    summary = _summary(judgments, covered, table, pair_scores(compared, seed=seed))
-    write_text(run.folder / "summary.json", json.dumps(summary, ensure_ascii=False, indent=1) + "\n")
-    return covered
+    write_text(run.folder / "summary.json", json.dumps(_summary(found), ensure_ascii=False, indent=1) + "\n")
 
 
-def _csv(scores: Sequence[Score]) -> str:
+def _csv(scores: Iterable[Score]) -> Iterator[str]:
+    """The lines of the table, without their line feeds; a text may hold some of its own."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(SCORE_COLUMNS)
+    yield _taken(text)
     for score in scores:
-        row = score.model_dump()
-        writer.writerow(["" if row[column] is None else row[column] for column in SCORE_COLUMNS])
-    return text.getvalue()
+        cells = (getattr(score, column) for column in SCORE_COLUMNS)
+        writer.writerow(["" if cell is None else cell for cell in cells])
+        yield _taken(text)
 
 
-def _summary(
-    judgments: Sequence[Judgment], covered: float | None, table: SystemTable, pairs: Sequence[PairScore]
-) -> dict[str, object]:
+def _taken(text: io.StringIO) -> str:
+    line = text.getvalue().removesuffix("\n")
+    text.seek(0)
+    text.truncate()
+    return line
+
+
+def _summary(found: Tally) -> dict[str, object]:
     return {
         "schema": "summeter/1",
-        "counts": counts(list(judgments)),
-        "coverage": covered,
-        "ranking": table.ranking(),
-        "rows": table.to_dicts(),
-        "pairs": [one.model_dump() for one in pairs],
-        "truncated_tokens": left_out(judgments)._asdict(),
-        "replies": [{**one.model_dump(), "success": one.success} for one in reply_counts(judgments)],
+        "counts": found.counts,
+        "coverage": found.coverage,
+        "ranking": found.table.ranking(),
+        "rows": found.table.to_dicts(),
+        "pairs": [one.model_dump() for one in found.pairs],
+        "truncated_tokens": found.left_out._asdict(),
+        "replies": [{**one.model_dump(), "success": one.success} for one in found.replies],
     }

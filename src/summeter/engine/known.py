@@ -1,0 +1,41 @@
+"""What earlier sessions of a run prepared: where each row stands, read when it is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from summeter.engine.plan import Job
+from summeter.evaluators.base import Prepared
+
+Key = tuple[str, str]
+
+
+class Known(Mapping[Key, Prepared]):
+    """Prepared data by signature and document. Of two rows the later one counts."""
+
+    def __init__(self, folder: Path, work: Sequence[Job]) -> None:
+        self._places: dict[Key, tuple[Path, int]] = {}
+        for job in work:
+            file = folder / "prepared" / f"{job.entry.file}.jsonl"
+            if file.exists():
+                with file.open("rb") as lines:
+                    start = 0
+                    for line in lines:
+                        self._places[job.signature, json.loads(line)["document_id"]] = file, start
+                        start += len(line)
+
+    def __getitem__(self, key: Key) -> Prepared:
+        file, start = self._places[key]
+        with file.open("rb") as lines:
+            lines.seek(start)
+            row = json.loads(lines.readline())
+        del row["id"], row["signature"]
+        return Prepared.model_validate(row)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)

@@ -1,0 +1,31 @@
+"""Reading a run item by item gives what reading it whole gave."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from summeter.engine.api import evaluate
+from summeter.engine.rescore import rescore
+from summeter.store.run import stands_together
+
+ROWS = [
+    {"doc_id": f"d{n}", "system": system, "document": f"It rained on day {n}. We stayed.", "summary": f"Rain, {n}. No."}
+    for n in range(3)
+    for system in ("aster", "birch")
+]
+VIEWS = ("scores.jsonl", "scores.csv", "summary.json")
+
+
+def test_lines_of_an_item_that_stand_apart_change_nothing(tmp_path: Path) -> None:
+    run = evaluate(ROWS, ["support", "abstractiveness"], out=tmp_path / "run")
+    before = {name: (run.folder / name).read_bytes() for name in VIEWS}
+    (file,) = (run.folder / "judgments").glob("support*.jsonl")
+    assert stands_together(file)
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[::2] + lines[1::2]))
+    assert not stands_together(file)
+    again = rescore(run.folder)
+    assert again.tally.counts == run.manifest.counts
+    assert sorted(map(str, again.summary().rows)) == sorted(map(str, run.summary().rows))
+    file.write_text("".join(lines))
+    assert {name: (rescore(run.folder).folder / name).read_bytes() for name in VIEWS} == before
