@@ -1,21 +1,24 @@
-"""The claims of a summary from one of three sources: rules, a sequence-to-sequence network, or an LLM."""
+"""The claims of a summary from one of four sources: rules, a parser, a sequence-to-sequence network, or an LLM."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.claims.extract import AT_MOST, anchor, extract_claims
-from summeter.evaluators.fenice.clauses import clauses
+from summeter.evaluators.fenice.clauses import LONGEST, clauses
+from summeter.evaluators.fenice.parsed import statements
+from summeter.evaluators.fenice.tree import parse
 from summeter.models.base import Seq2Seq
 from summeter.records import Claim, Span, Status, Summary, UsageError, digest
 from summeter.text.split import split
 
-Source = Literal["rules", "seq2seq", "llm"]
-"""`rules`: clauses by rules (`clauses`). `seq2seq`: a network trained to write a summary's claims one sentence each,
-such as the paper's T5. `llm`: an LLM in the role `extractor`."""
+Source = Literal["rules", "parse", "seq2seq", "llm"]
+"""`rules`: clauses by rules (`clauses`). `parse`: statements along a dependency tree (`parsed`; the extra `parse`).
+`seq2seq`: a network trained to write a summary's claims one sentence each, such as the paper's T5. `llm`: an LLM in the
+role `extractor`."""
 
 
 class Drawn(NamedTuple):
@@ -37,6 +40,8 @@ async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | N
     """The claims of a summary. Each names the sentence it comes from, where one is found."""
     if source == "rules":
         return Drawn(by_rules(summary))
+    if source == "parse":
+        return Drawn(by_parse(summary))
     if source == "seq2seq":
         return await by_network(summary, tools.seq2seq)
     llm = tools.llm("extractor")
@@ -46,9 +51,24 @@ async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | N
 
 def by_rules(summary: Summary) -> tuple[Claim, ...]:
     """The statements of each sentence; a statement said twice is one claim."""
+    return _each(summary, clauses)
+
+
+def by_parse(summary: Summary) -> tuple[Claim, ...]:
+    """The same along each sentence's dependency tree. InstallError where the parser is missing."""
+    return _each(summary, _parsed)
+
+
+def _parsed(sentence: str) -> tuple[str, ...]:
+    whole = sentence.strip()
+    # A line break within a sentence is no word; the parser would take it for one.
+    return (len(whole) <= LONGEST and statements(parse(" ".join(whole.split())))) or (whole,)
+
+
+def _each(summary: Summary, apart: Callable[[str], tuple[str, ...]]) -> tuple[Claim, ...]:
     found: dict[str, Span] = {}
     for span in sentences(summary):
-        for text in clauses(span.cut(summary.text)):
+        for text in apart(span.cut(summary.text)):
             found.setdefault(text, span)
     return tuple(Claim(text=text, span=span) for text, span in found.items())
 

@@ -12,6 +12,7 @@ from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import network, sentences_of, stretches
 from summeter.evaluators.entailment.reasons import against, chances, findings, spans, told
+from summeter.evaluators.fenice import tree
 from summeter.evaluators.fenice.align import Aligner, Best, Rules, Variant, Verdict
 from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
 from summeter.models.base import Coref, Kind
@@ -26,8 +27,9 @@ Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
 class Fenice(Evaluator):
     """Claims of the summary against the document's sentences, windows of them, and the whole (FENICE, 2024).
 
-    `claims`: who takes the summary apart: `rules` (no model), `seq2seq` (a network in the role `seq2seq`, such as the
-    paper's T5), `llm` (role `extractor`). `variant`: `paper`, or `legacy` for what the released code computes instead
+    `claims`: who takes the summary apart: `rules` (no model), `parse` (a dependency parser, the extra `parse`),
+    `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (role `extractor`).
+    `variant`: `paper`, or `legacy` for what the released code computes instead
     (`align`). `coref`: whether mentions in the best sentence are replaced by what they stand for (role `coref`).
     `gate`: T, below which the sentence does not decide (paper). `window`: sentences a window; `stride`: sentences from
     one window to the next. `step`: the ladder of the paper's ablation: `nli_sent` takes summary sentences for claims,
@@ -81,11 +83,13 @@ class Fenice(Evaluator):
     @property
     def asks(self) -> tuple[str, ...]:
         """The network, and what coreference and claims need as they are set."""
-        drawing = {"rules": (), "seq2seq": ("seq2seq",), "llm": ("extractor",)}[self.claims]
+        drawing = {"rules": (), "parse": (), "seq2seq": ("seq2seq",), "llm": ("extractor",)}[self.claims]
         return ("nli", *(("coref",) if self.resolves else ()), *(() if self.step == "nli_sent" else drawing))
 
     def traits(self) -> Mapping[str, object]:
-        """Changed settings, and the prompt where an LLM draws the claims."""
+        """Changed settings, and the parser or the prompt that draws the claims."""
+        if self.claims == "parse" and self.step != "nli_sent":
+            return {**super().traits(), "parser": tree.version()}
         if "extractor" not in self.asks:
             return super().traits()
         return {**super().traits(), "prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}

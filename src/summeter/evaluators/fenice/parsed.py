@@ -1,0 +1,419 @@
+"""A sentence taken apart into statements along its dependency tree: for English, and careful.
+
+Taken apart are coordinate clauses, further verbs of the same subject (which is said again), relative clauses,
+appositions and participles between commas. What says which one is meant ("the man who robbed the bank") stays, and so
+do conditions, reported speech, alternatives and lists of things: their parts alone would say something else. What a
+preposition attaches stays with its verb or noun. A statement is made of the sentence's words, with no more than a form
+of "be" or "had" put in; where a word of the sentence would get lost, the sentence stays whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from summeter.evaluators.fenice.tree import Tree
+
+Bit = int | str
+"""A word of the tree by its place, or a word put in."""
+
+_SUBJECT: Final = ("nsubj", "nsubjpass", "expl", "csubj", "csubjpass")
+_HELPS: Final = ("aux", "auxpass")
+_FINITE: Final = frozenset(["VBD", "VBZ", "VBP", "MD"])
+_NOUNS: Final = frozenset(["NN", "NNS", "NNP", "NNPS"])
+_AND: Final = frozenset(["and", "but", "yet", "so", ";", "&"])
+_HEDGES: Final = frozenset(
+    (
+        *("allegedly", "reportedly", "supposedly", "apparently", "probably", "possibly", "perhaps", "maybe", "likely"),
+        *("never", "hardly", "almost", "nearly", "neither", "either", "only", "both"),
+    )
+)
+_LOST: Final = frozenset(
+    ["and", "but", "yet", "so", "or", "who", "which", "that", "whose", "whom", "while", "whereas", "having", "&"]
+)
+_WHEN: Final = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|"
+    r"november|december|today|yesterday|\d+"
+)
+_DASHES: Final = frozenset(["—", "–", "--"])
+_ENDS: Final = frozenset(".!?")
+_NO_BLANK_BEFORE: Final = frozenset([*",.;:!?)%]”’", "'s", "’s", "'", "n't", "n’t"])
+_WORD: Final = re.compile(r"[^\W_]+")
+_APOSTROPHE: Final = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?=\s)")
+_LONGEST_ASIDE: Final = 25
+_TRIMMED: Final = frozenset(["and", "but", "yet", "so", "or", ",", ";", *_DASHES])
+
+
+def statements(tree: Tree) -> tuple[str, ...]:
+    """What a sentence says, one statement a sentence; none where it is not to be taken apart.
+
+    >>> from summeter.evaluators.fenice.tree import Word
+    >>> words = [("Ada", 1, "nsubj", "NNP"), ("left", 1, "ROOT", "VBD"), ("Bern", 1, "dobj", "NNP"),
+    ...          ("and", 1, "cc", "CC"), ("saw", 1, "conj", "VBD"), ("Rome", 4, "dobj", "NNP"), (".", 1, "punct", ".")]
+    >>> statements(Tree([Word(*word) for word in words]))
+    ('Ada left Bern.', 'Ada saw Rome.')
+    """
+    if len(tree.roots) != 1 or not tree.words or tree.words[-1].text == "?":
+        return ()
+    made = _Splitter(tree)
+    if not made.is_clause(tree.roots[0]):
+        return ()
+    told = made.clauses(tree.roots[0]) + made.asides
+    texts = tuple(dict.fromkeys(_said(tree, bits) for bits in told))
+    return texts if len(texts) > 1 and _whole(tree, texts) else ()
+
+
+class _Splitter:
+    """One sentence: what is taken out first, then its clauses."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.words = tree.words
+        self.cuts = {place: cut for place in range(len(self.words)) if (cut := self._cut_out(place))}
+        told = {place: said for place in self.cuts if (said := self._aside(place))}
+        # What says nothing by itself goes back to where it stood.
+        self.cuts = {place: cut for place, cut in self.cuts.items() if place in told}
+        self.asides = [bits for place in self.cuts for bits in self._aside(place)]
+
+    # ---- what stands between commas
+
+    def _cut_out(self, place: int) -> frozenset[int]:
+        """The words of a relative clause, apposition or participle between commas, with those commas; else none."""
+        dep = self.words[place].dep
+        if dep not in {"relcl", "appos", "acl", "advcl"} or not self._free(place):
+            return frozenset()
+        inside = self.tree.under(place)
+        first, last = min(inside), max(inside)
+        if last - first + 1 != len(inside) or len(inside) > _LONGEST_ASIDE:
+            return frozenset()
+        before, behind = first - 1, last + 1
+        opened = before >= 0 and self._is_comma(before)
+        if dep == "advcl":
+            opened = opened or first == 0
+        closed = behind < len(self.words) and (self._is_comma(behind) or self.words[behind].text in _ENDS)
+        if not (opened and closed) or (first == 0 and not self._is_comma(behind)):
+            return frozenset()
+        commas = {one for one in (before, behind) if one >= 0 and self._is_comma(one)}
+        return inside | commas
+
+    def _free(self, place: int) -> bool:
+        """Whether what it hangs on stands alone: in a list nobody can say whether it belongs to one or to all."""
+        head = self.words[place].head
+        if self.words[place].dep == "advcl":
+            return True
+        return self.words[head].dep != "conj" and not self.tree.children(head, "conj")
+
+    def _is_comma(self, place: int) -> bool:
+        return self.words[place].text == "," or self.words[place].text in _DASHES
+
+    def _aside(self, place: int) -> list[list[Bit]]:
+        word = self.words[place]
+        if word.dep == "advcl":
+            return self._participle(place, self._subject(word.head), word.head) if self._leads(word.head) else []
+        noun = word.head
+        if self.words[noun].tag not in _NOUNS or _WHEN.fullmatch(self.words[noun].lower):
+            return []
+        named = self._named(noun)
+        if word.dep == "relcl":
+            return self._relative(place, named)
+        if word.dep == "acl":
+            return self._participle(place, named, noun)
+        return self._apposition(place, noun, named)
+
+    def _leads(self, verb: int) -> bool:
+        """Whether a verb is the sentence's own or joined to that."""
+        while self.words[verb].dep == "conj":
+            verb = self.words[verb].head
+        return verb in self.tree.roots
+
+    def _named(self, noun: int) -> list[Bit]:
+        """A noun with all that says which one it is, and without what is taken out."""
+        found = self._own(noun)
+        while found and self.words[found[-1]].dep == "punct" and self.words[found[-1]].text not in {")", "”", '"'}:
+            found.pop()
+        # Where commas are left, so is something that nobody knows the reach of.
+        return [] if any(self._is_comma(one) for one in found) else list(found)
+
+    def _own(self, place: int, *without: int) -> list[int]:
+        """A word and what hangs on it, without what is taken out of that."""
+        found = self.tree.under(place)
+        cut = {one for inner, words in self.cuts.items() if inner in found and inner != place for one in words}
+        return sorted(found - cut - set(without))
+
+    def _relative(self, verb: int, named: list[Bit]) -> list[list[Bit]]:
+        asks = [one for one in self._own(verb) if self.words[one].tag in {"WDT", "WP", "WP$"}]
+        if len(asks) != 1 or not self._is_finite(verb) or not named:
+            return []
+        (who,) = asks
+        dep, head = self.words[who].dep, self.words[who].head
+        if dep in {"nsubj", "nsubjpass"} and head == verb:
+            return self.clauses(verb, named, who)
+        if not self.tree.children(verb, *_SUBJECT) or self.tree.children(verb, "conj"):
+            return []
+        told: list[Bit] = []
+        if dep == "dobj" and head == verb:
+            told = self._put(verb, self._own(verb, who), named)
+        elif dep == "pobj" and self.words[head].head == verb:
+            # "in which he lived": the preposition goes along; "which he lived in": it stands there.
+            fronted = [head] if head < verb else []
+            told = self._put(verb if fronted else head, self._own(verb, who, *fronted), [*fronted, *named])
+        elif dep == "poss" and len(named) <= 4 and self._own(verb)[0] == who:
+            told = [*named, "'s", *self._own(verb)[1:]]
+        return [told] if told else []
+
+    def _put(self, behind: int, own: Sequence[int], what: Sequence[Bit]) -> list[Bit]:
+        """The words, and `what` put in behind one of them (and its particle)."""
+        at = own.index(behind) + 1
+        while at < len(own) and self.words[own[at]].dep == "prt":
+            at += 1
+        return [*own[:at], *what, *own[at:]]
+
+    def _participle(self, verb: int, named: Sequence[Bit], by: int) -> list[list[Bit]]:
+        """ "The mill, built in 1950," as "The mill was built in 1950."; "having sold it" as "had sold it"."""
+        word = self.words[verb]
+        own = self._own(verb)
+        helps = self.tree.children(verb, *_HELPS)
+        unfit = self.tree.children(verb, "mark", *_SUBJECT) or any(self.words[one].tag == "WRB" for one in own)
+        if word.tag not in {"VBN", "VBG"} or not named or unfit or word.lower in {"being", "including", "following"}:
+            return []
+        if any(isinstance(bit, int) and self.words[bit].tag.startswith("W") for bit in named):
+            return []
+        if helps:
+            if self.words[helps[0]].lower != "having" or own[0] != helps[0]:
+                return []
+            return [[*named, "had", *own[1:]]]
+        past = word.tag == "VBN" or self._past(by)
+        return [[*named, self._be(named, past=past, noun=by), *own]]
+
+    def _apposition(self, place: int, noun: int, named: list[Bit]) -> list[list[Bit]]:
+        word, proper = self.words[place], self.words[noun].tag.startswith("NNP")
+        has = {self.words[one].dep for one in self.tree.children(place)}
+        if word.tag == "CD":
+            fits = proper and bool(re.fullmatch(r"\d{1,3}", word.text))
+        elif word.tag in {"NN", "NNS"}:
+            fits = bool(has & {"det", "poss", "prep", "nummod"})
+        else:
+            # "Paris, France" is one place; "the mayor, Ana Ruiz" and "Ana Ruiz, CEO of Acme" tell something.
+            which = self.tree.children(noun, "det", "poss")
+            fits = word.tag in _NOUNS and bool(has & {"det", "prep"} if proper else which)
+        if not fits or not named:
+            return []
+        return [[*named, self._be(named, past=self._past(noun), noun=noun), *self._own(place)]]
+
+    def _be(self, named: Sequence[Bit], *, past: bool, noun: int) -> str:
+        """The form of "be" for a subject: by the verb it has where it is one, else by the noun."""
+        many = any(isinstance(bit, int) and self.words[bit].tag == "NNS" and self._heads(bit, named) for bit in named)
+        verb = self._verb(noun)
+        told = {self.words[one].lower for one in [verb, *self.tree.children(verb, *_HELPS)]}
+        if self.words[noun].dep in _SUBJECT and (self.words[verb].tag == "VBZ" or told & {"is", "was", "has", "does"}):
+            many = False
+        last = [self.words[bit].lower for bit in named if isinstance(bit, int)]
+        if last[-1:] in (["they"], ["we"], ["you"]) or "and" in last:
+            many = True
+        return ("were" if many else "was") if past else ("are" if many else "is")
+
+    def _heads(self, place: int, named: Sequence[Bit]) -> bool:
+        return self.words[place].head not in named
+
+    def _verb(self, place: int) -> int:
+        """The verb whose clause a word stands in."""
+        while not self.words[place].tag.startswith("VB") and self.words[place].head != place:
+            place = self.words[place].head
+        return place
+
+    def _past(self, place: int) -> bool:
+        """Whether the clause a word stands in tells of the past."""
+        verb = self._verb(place)
+        forms = {self.words[one].tag for one in [verb, *self.tree.children(verb, *_HELPS)]}
+        return not forms & {"VBZ", "VBP", "MD"}
+
+    # ---- clauses and their verbs
+
+    def clauses(self, verb: int, subject: Sequence[Bit] | None = None, who: int | None = None) -> list[list[Bit]]:
+        """A clause, and those joined to it, each with a subject; `subject` is said in place of the pronoun `who`."""
+        apart = self._apart(verb) if subject is not None or self.is_clause(verb) else []
+        without = frozenset(one for other in apart for one in self.tree.under(other))
+        own = [one for one in self._own(verb) if one not in without and one != who]
+        own = [one for one in own if not self._joins(one, verb, without)]
+        lead, said = self._lead(verb), subject if subject is not None else self._subject(verb)
+        told: dict[int, list[list[Bit]]] = {verb: [[*(subject or ()), *own]]}
+        told |= {other: self._other(other, verb, list(said), lead) for other in apart}
+        return [bits for place in sorted(told) for bits in told[place]]
+
+    def _other(self, verb: int, by: int, said: list[Bit], lead: list[Bit]) -> list[list[Bit]]:
+        if self.tree.children(verb, *_SUBJECT):
+            drop = {one for one in self.tree.children(verb, "mark") if self.words[one].lower in {"while", "whereas"}}
+            return [[*lead, *(bit for bit in bits if bit not in drop)] for bits in self.clauses(verb)]
+        return self.clauses(verb, [*lead, *said, *self._carried(verb, by)])
+
+    def _apart(self, verb: int) -> list[int]:
+        """The verbs joined to a verb, at any remove, that make statements of their own."""
+        chain, last = [verb], verb
+        while len(joined := self.tree.children(last, "conj")) == 1 and self._separate(verb, last, joined[0]):
+            last = joined[0]
+            chain.append(last)
+        while len(chain) > 1 and not self._joined(chain[-2], chain[-1]):
+            chain.pop()
+        return [*chain[1:], *self._beside(verb)]
+
+    def _joined(self, verb: int, other: int) -> bool:
+        """Whether a conjunction joins the two, or a comma two whole clauses; a verb without is a parser's mistake."""
+        if any(one < other for one in self.tree.children(verb, "cc")):
+            return True
+        before = min(self.tree.under(other)) - 1
+        return self.is_clause(other) and self.words[before].text in {",", ";", *_DASHES}
+
+    def _beside(self, verb: int) -> list[int]:
+        """Whole clauses across a semicolon or a dash, or behind "while" and "whereas"."""
+        found = []
+        holders = [verb, *self.tree.children(verb, *_HELPS)]
+        for one in [one for holder in holders for one in self.tree.children(holder, "ccomp", "parataxis", "advcl")]:
+            inside = self.tree.under(one)
+            if not self.is_clause(one):
+                continue
+            marks = {self.words[mark].lower for mark in self.tree.children(one, "mark")}
+            edge = max(inside) + 1 if one < verb else min(inside) - 1
+            apart = not marks and 0 <= edge < len(self.words) and self.words[edge].text in {";", *_DASHES}
+            if apart or (marks & {"while", "whereas"} and one > verb):
+                found.append(one)
+        return found
+
+    def _separate(self, root: int, verb: int, other: int) -> bool:
+        """Whether a joined verb says something by itself that the sentence says."""
+        words, tree = self.words, self.tree
+        if not words[other].tag.startswith("VB"):
+            return False
+        joins = {words[one].lower for one in [*tree.children(verb, "cc"), *tree.children(other, "cc")]}
+        denied = bool(tree.children(root, "neg"))
+        if not joins <= _AND and not (joins <= {"or"} and denied):
+            return False
+        between = [one for one in tree.children(verb) if verb < one < other and words[one].dep not in {"cc", "punct"}]
+        later = [one for one in tree.children(verb) if one > other and words[one].dep not in {"punct", "conj", "cc"}]
+        reported = set(tree.children(verb, "ccomp")) - set(self._beside(verb))
+        if later or reported or self._conditional(root) or not self._agree(root, other):
+            return False
+        if tree.children(other, *_SUBJECT):
+            return self.is_clause(other)
+        hedged = {
+            words[one].lower
+            for one in tree.children(root)
+            if words[one].dep in {"advmod", "preconj", "neg"} and one < root
+        }
+        if hedged & _HEDGES or (not between and tree.children(other, "dobj")):
+            return False
+        carried = self._carries(other, root)
+        return bool(self._subject(root)) and carried is not None and not (carried and denied and "or" not in joins)
+
+    def _agree(self, verb: int, other: int) -> bool:
+        """Whether two verbs may have one subject: never "has" and "go"."""
+        if self.tree.children(other, *_SUBJECT):
+            return True
+        forms = {self.words[(self.tree.children(one, *_HELPS) or [one])[0]].tag for one in (verb, other)}
+        return forms != {"VBZ", "VBP"}
+
+    def _conditional(self, verb: int) -> bool:
+        """Whether something goes before that may bear on all that follows ("If it rains, ...")."""
+        before = [one for one in self.tree.children(verb, "advcl") if one < verb and one not in self.cuts]
+        return any(self.tree.children(one, "mark", "advmod") for one in before)
+
+    def _carries(self, verb: int, by: int) -> list[int] | None:
+        """The helping verbs that a second verb shares with the first; None where it has none and needs one."""
+        words, tree = self.words, self.tree
+        if self._is_finite(verb):
+            return []
+        helps = tree.children(by, *_HELPS)
+        if not helps:
+            return None
+        if tree.children(verb, *_HELPS):
+            return helps[:1]
+        if words[verb].tag == "VBN" and tree.children(by, "auxpass") and tree.children(verb, "dobj"):
+            return []  # "was fined and kept his licence"
+        return helps if words[verb].tag == words[by].tag else None
+
+    def _carried(self, verb: int, by: int) -> list[Bit]:
+        found = self._carries(verb, by) or []
+        return sorted([*found, *(self.tree.children(by, "neg") if found else [])])
+
+    def _joins(self, place: int, verb: int, apart: frozenset[int]) -> bool:
+        """Whether a word only joins a clause to those taken apart from it."""
+        word = self.words[place]
+        if not apart or word.head != verb or place > max(apart):
+            return False
+        if word.dep == "cc":
+            return place > verb
+        behind = place + 1
+        while behind < len(self.words) and self.words[behind].dep == "cc":
+            behind += 1
+        return word.dep == "punct" and word.text in {",", ";", *_DASHES} and (behind in apart or place - 1 in apart)
+
+    def is_clause(self, verb: int) -> bool:
+        subjects = self.tree.children(verb, *_SUBJECT)
+        return bool(subjects) and subjects[0] < verb and self._is_finite(verb)
+
+    def _is_finite(self, verb: int) -> bool:
+        helps = self.tree.children(verb, *_HELPS)
+        return self.words[helps[0] if helps else verb].tag in _FINITE
+
+    def _subject(self, verb: int) -> list[Bit]:
+        """A verb's subject: its own, or that of the verb it is joined to."""
+        own = self.tree.children(verb, *_SUBJECT)
+        if own:
+            return self._named(own[0])
+        return self._subject(self.words[verb].head) if self.words[verb].dep == "conj" else []
+
+    def _lead(self, verb: int) -> list[Bit]:
+        """ "According to police," which bears on all that follows."""
+        for one in self.tree.children(verb, "prep"):
+            if self.words[one].lower == "according" and one < verb:
+                inside = sorted(self.tree.under(one))
+                return [*inside, ","]
+        return []
+
+
+def _said(tree: Tree, bits: Iterable[Bit]) -> str:
+    """The words as a sentence: blanks as they were, the first letter a capital, a full stop at its end."""
+    text, last = "", None
+    for bit in _trimmed(tree, list(bits)):
+        word = _cased(tree, bit, first=not text)
+        glued = isinstance(last, int) and bit == last + 1 and tree.words[last].glued
+        text += word if not text or glued or word in _NO_BLANK_BEFORE else f" {word}"
+        last = bit
+    text = text.strip(" ,;—–")
+    text = re.sub(r"\s*[,;:—–]+\s*([.!?])", r"\1", text)
+    text = text[:1].upper() + text[1:]
+    return text if text[-1:] in ".!?\"'”’)" else f"{text}."
+
+
+def _trimmed(tree: Tree, bits: list[Bit]) -> list[Bit]:
+    """Without conjunctions at either end."""
+
+    def joins(bit: Bit) -> bool:
+        return isinstance(bit, int) and tree.words[bit].dep in {"cc", "punct"} and tree.words[bit].lower in _TRIMMED
+
+    end = bits[-1:] if bits[-1:] == [len(tree.words) - 1] and tree.words[-1].text in _ENDS else []
+    body = bits[: len(bits) - len(end)]
+    while body and joins(body[0]):
+        body = body[1:]
+    while body and joins(body[-1]):
+        body = body[:-1]
+    return [*body, *end]
+
+
+def _cased(tree: Tree, bit: Bit, *, first: bool) -> str:
+    if isinstance(bit, str):
+        return bit
+    word = tree.words[bit]
+    opens = bit == 0 and not first and not word.tag.startswith("NNP") and word.text != "I" and not word.text.isupper()
+    return (
+        word.text[:1].lower() + word.text[1:] if opens or (word.text == "A" and bit == 0 and not first) else word.text
+    )
+
+
+def _whole(tree: Tree, texts: Sequence[str]) -> bool:
+    """Whether no word is lost and no quotation or bracket torn."""
+    had = {one for word in tree.words for one in _WORD.findall(word.lower)}
+    told = {one for text in texts for one in _WORD.findall(text.lower())}
+    even = all(text.count("`") == text.count("'") - len(_APOSTROPHE.findall(text)) for text in texts if "`" in text)
+    even = even and all(text.count('"') % 2 == 0 and text.count("“") == text.count("”") for text in texts)
+    return had - told <= _LOST and even and all(text.count("(") == text.count(")") for text in texts)
