@@ -13,7 +13,7 @@ from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load
 from summeter.evaluators.entailment.grains import Grain, Passage, Place, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, network, sentences_of
-from summeter.evaluators.entailment.reasons import findings, told
+from summeter.evaluators.entailment.reasons import against, chances, findings, spans, told
 from summeter.models.base import Kind
 from summeter.records import Document, Item, Judgment, Span, Summary
 from summeter.text.split import split
@@ -45,7 +45,8 @@ class SummaC(Evaluator):
     Passages longer than the network reads are cut into stretches of whole sentences.
 
     Writes one judgment a sentence and one of the summary, aspect faithfulness, both in [0, 1] (`ec`: [-1, 1]); the
-    summary's own is its score. Evidence is the passage that entails best.
+    summary's own is its score. Evidence is the passage that entails best, and for a sentence that is not supported the
+    one that contradicts most, where one does.
     """
 
     name: ClassVar[str] = "summac"
@@ -154,10 +155,14 @@ class SummaC(Evaluator):
             () if supported
             else findings(said.passage.text, document.text, sentences_of(document), tools.scratch)
         )  # fmt: skip
-        reason = told(said.table[at], "a passage", supported=supported, found=found)
+        reason, shown = told(said.table[at], "a passage", supported=supported, found=found), [at]
+        worst = None if supported else against(said.table)
+        if worst is not None and worst != at:
+            reason += f"; another passage contradicts it ({chances(said.table[worst])})"
+            shown.append(worst)
         return pen.ok(
             FAITHFULNESS, "sentence", said.place, value=said.value, label=int(supported), reason=reason,
-            evidence=(Span(of="document", start=passages[at].start, end=passages[at].end),),
+            evidence=spans([passages[one].place for one in shown]),
         )  # fmt: skip
 
     def _whole(self, pen: Pen, said: Sequence[_Said], convolution: Convolution | None) -> Judgment:

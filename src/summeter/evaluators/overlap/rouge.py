@@ -42,7 +42,14 @@ class Rouge(Evaluator):
             "rougeLsum": self._lsum(item, references),
         }
         pen = Pen(self, item, tools.signature)
-        return [pen.ok(aspect, value=getattr(scores, self.measure)) for aspect, scores in found.items()]
+        best = "the reference" if len(references) == 1 else f"the best of {len(references)} references"
+        return [
+            pen.ok(
+                aspect, value=getattr(scores, self.measure),
+                reason=f"precision {scores.precision:.2f}, recall {scores.recall:.2f} with {best}",
+            )
+            for aspect, scores in found.items()
+        ]  # fmt: skip
 
     def _lsum(self, item: Item, references: list[str]) -> Scores:
         if self.lsum == "lines":

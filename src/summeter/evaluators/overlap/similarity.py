@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
+from summeter.evaluators.support.matched import unmatched
 from summeter.models.base import Embedder, Kind
 from summeter.records import Document, Item, Judgment, Span, UsageError
 
@@ -35,7 +36,7 @@ class Similarity(Evaluator):
     numbers changed lies nearly as close as the right one.
 
     Writes one judgment of the summary, and against the document one of each sentence: the cosine with the nearest
-    sentence of the document, which is its evidence.
+    sentence of the document, which is its evidence; the reason names the words of content that are not in it.
     """
 
     name: ClassVar[str] = "similarity"
@@ -135,8 +136,10 @@ def _parts(pen: Pen, own: Floats, document: Floats, places: list[tuple[int, int]
     for place, row in zip(numbers, cosines, strict=False):
         at = int(row.argmax())
         start, end = places[at] if at < len(places) else (0, len(pen.item.document.text))
+        new = unmatched(pen.item.sentences[place], pen.item.document.text[start:end])
+        told = f"cosine {row[at]:.2f} with the nearest sentence; {new}"
         found.append(pen.ok(
-            SIMILARITY, "sentence", place, value=_clipped(row[at]), reason="cosine with the nearest sentence",
+            SIMILARITY, "sentence", place, value=_clipped(row[at]), reason=told,
             evidence=(Span(of="document", start=start, end=end),),
         ))  # fmt: skip
     return found

@@ -80,7 +80,7 @@ class Scene:
     def parted(self, first: Word, second: Word, *, ours: bool) -> bool:
         """Whether a comma or a stop stands between two words."""
         between = (self.claim if ours else self.evidence.text)[first.end : second.start]
-        return any(sign in _CLAUSE_ENDS for sign in between)
+        return between != " " and any(sign in _CLAUSE_ENDS for sign in between)
 
     def ahead(self, words: Sequence[Word], at: int, most: int, *, ours: bool) -> Iterator[Word]:
         """At most ``most`` words behind place ``at``, up to the end of the clause."""

@@ -1,0 +1,92 @@
+"""Every sentence verdict of an evaluator that needs no LLM says why, in words, and points at text that is there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from evaluators.test_catalog import judge, row
+
+from summeter.evaluators.catalog import CATALOG, build
+from summeter.records import Judgment, Side
+from summeter.store.dataset import load
+
+LOCAL = [name for name in CATALOG if not any(part.samples for part in build(name).parts())]
+DOCUMENT = (
+    "The bridge over the Ems opened in 1998. It is 14 metres wide and was paid for by the town. Ms. Ode, who built it, "
+    "lives in the U.S. now. The council did not approve a second bridge. 😀 Trams may cross it from May on."
+)
+SUMMARY = (
+    "The bridge is 41 metres wide. Ms. Ode built it in 1998. The council approved a second bridge. "
+    "Penguins sang quarterly. Trams may cross it from May on."
+)
+CODE = re.compile(r"\bnan\b|\bNone\b|\binf\b|[a-z]+_[a-z]+|<[a-z]|\w+\(\)|Traceback|\{|\}", re.IGNORECASE)
+
+
+def rows() -> list[dict[str, object]]:
+    return [row(document=DOCUMENT, summary=SUMMARY, reference="The bridge is 14 metres wide.", key_facts=None)]
+
+
+def told(name: str) -> list[Judgment]:
+    found = judge(name, rows())
+    assert found.failures == []
+    return found.judgments
+
+
+def edges(side: Side) -> set[tuple[int, int]]:
+    """All stretches from the start of a sentence to the end of one."""
+    data = load(rows())
+    (document,) = data.documents.values()
+    text = document if side == "document" else next(iter(data.summaries))
+    spans = text.sentences
+    return {(one.start, two.end) for at, one in enumerate(spans) for two in spans[at:]} | {(0, len(text.text))}
+
+
+def test_the_local_ones_are_all_here() -> None:
+    assert {"support", "summac", "fenice", "similarity", "bertscore", "rouge", "abstractiveness"} <= set(LOCAL)
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_every_verdict_against_has_a_reason(name: str) -> None:
+    found = told(name)
+    assert found
+    for one in found:
+        against = one.label == 0 or (one.value is not None and one.value < 0.5)
+        assert one.reason or not (against or one.status != "ok"), one
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_reasons_are_words_for_people(name: str) -> None:
+    for one in told(name):
+        if one.reason is not None:
+            assert one.reason == one.reason.strip() != ""
+            assert not CODE.search(one.reason), one.reason
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_evidence_is_whole_sentences_of_the_side_it_names(name: str) -> None:
+    allowed = {"document": edges("document"), "summary": edges("summary")}
+    for one in told(name):
+        for span in one.evidence:
+            text = DOCUMENT if span.of == "document" else SUMMARY
+            assert 0 <= span.start < span.end <= len(text)
+            if name == "bertscore":  # its evidence are the words that match worst
+                assert re.fullmatch(r"\w+", span.cut(text))
+            else:
+                assert (span.start, span.end) in allowed[span.of], span.cut(text)
+
+
+def test_support_names_the_culprit_and_its_passage() -> None:
+    found = {one.target.index: one for one in told("support") if one.aspect == "faithfulness"}
+    assert found[0].reason is not None
+    assert "41 is not in the source; nearest: 14" in found[0].reason
+    assert any(span.cut(DOCUMENT).startswith("It is 14 metres wide") for span in found[0].evidence)
+    assert "negated in the source: 'did not approve'" in (found[2].reason or "")
+    assert "'Penguins', 'sang quarterly' have no support in the source" in (found[3].reason or "")
+
+
+def test_similarity_names_the_words_that_are_not_in_the_nearest_sentence() -> None:
+    found = [one for one in told("similarity") if one.target.unit == "sentence"]
+    told_of = r"cosine -?\d\.\d\d with the nearest sentence; not in it: 'bridge', '41'"
+    assert re.fullmatch(told_of, found[0].reason or "")
+    assert (found[4].reason or "").endswith("all content words are in it")
