@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import time
+import types
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -55,12 +56,16 @@ def loaders(module: Any, folder: str) -> None:
 
 def fenice(given: Given) -> Result:
     """FENICE.score_batch."""
-    import spacy
+    import transformers  # noqa: F401 - it looks at what is installed, and the next lines would confuse it
 
-    spacy.load = lambda *_, **__: spacy.blank("en")  # sentences are given: no pipeline is needed
-    import metric.coreference_resolution.coreference_resolution as coref_module
-    import metric.nli.nli_aligner as nli_module
-
+    # Sentences and mentions are given. (fastcoref would not even import: its datasets wants a numpy that spaCy 3.7.4,
+    # which fenice pins, does not run with.)
+    nothing: dict[str, Any] = {"load": None, "download": None, "FCoref": None}
+    for name in ("spacy", "spacy.cli", "fastcoref"):
+        sys.modules[name] = types.ModuleType(name)
+        vars(sys.modules[name]).update(nothing, load=lambda *_, **__: None)
+    coref_module = importlib.import_module("metric.coreference_resolution.coreference_resolution")
+    nli_module = importlib.import_module("metric.nli.nli_aligner")
     module = importlib.import_module("metric.FENICE")
     loaders(nli_module, given["folder"])
     texts = {one["text"]: one for one in given["documents"]}

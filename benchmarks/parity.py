@@ -1,0 +1,195 @@
+"""summeter beside the packages fenice, summac and bert-score, on the same small network and the same texts.
+
+    python benchmarks/parity.py --peers FOLDER [--install] [--write]
+
+FOLDER holds an environment for each package (`--install` makes those that are missing). `--write` keeps what the
+packages gave in tests/neural/parity.json, which tests/neural/test_parity.py repeats without them. A package that is not
+there is left out, with a word. Shown is the largest difference of a score.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+
+import numpy as np  # noqa: E402
+from local_data import claim, length, sentence  # noqa: E402
+from local_sides import PACKAGES, interpreter, peer  # noqa: E402
+from neural import parity  # noqa: E402
+
+from summeter.evaluators.fenice.coref import PRONOUNS  # noqa: E402
+from summeter.text.split import split  # noqa: E402
+
+FEW = "Ana Ode built the mill in Bern. She sold it to her brother. The mill burnt down in May 1950."
+MANY = (
+    "The ferry left Kiel at noon. It carried forty people. Captain Rasmus Holt knew the fjord. He had crossed it a "
+    "thousand times. The fog came quickly. It carried forty people. Nobody saw the buoy. Holt stopped the engine, and "
+    "the crew of Rasmus Holt lit the lamps. Everyone waited. The ferry reached Kiel at dusk."
+)
+PARTS = (
+    "The council met on Monday. It heard the engineer.\n\nShe asked for a new bridge. The old one is closed. Two "
+    "members were against it.\n\nThe vote is in June. No money is set aside. The mayor will decide."
+)
+MENTIONS = {
+    FEW: [["Ana Ode", "She", "her"], ["the mill", "it", "The mill"]],
+    MANY: [["The ferry", "It"], ["Captain Rasmus Holt", "He", "Holt", "Rasmus Holt"], ["the fjord", "it"]],
+}
+SAID = {
+    FEW: ["Ana Ode sold the mill.", "The mill burnt in June 1950."],
+    MANY: ["Rasmus Holt had crossed the fjord before.", "The ferry carried fifty people.", "The captain saw the buoy."],
+    PARTS: ["The council wants a new bridge.", "The vote was in May.", "The mayor is against the bridge."],
+}
+PERCENTILE = (
+    0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93, 0.94, 0.95, 0.955, 0.96, 0.965, 0.97,
+    0.975, 0.98, 0.985, 0.99, 0.995, 1.0,
+)  # fmt: skip
+
+
+def mentions(text: str) -> list[list[tuple[int, int]]]:
+    """Clusters: each name where it stands first behind the one before it."""
+    found = []
+    for names in MENTIONS.get(text, []):
+        start, cluster = 0, []
+        for name in names:
+            start = text.find(name, start)
+            if start >= 0:
+                cluster.append((start, start + len(name)))
+                start += len(name)
+        found.append(cluster)
+    return found
+
+
+def task(told: dict[str, list[list[str]]]) -> dict[str, Any]:
+    """Documents with their sentences and mentions; summaries (a list of claims each) of them."""
+    documents, summaries = [], []
+    for text, some in told.items():
+        documents.append({"text": text, "sentences": split(text), "clusters": mentions(text)})
+        summaries += [
+            {"document": len(documents) - 1, "text": " ".join(claims), "claims": claims} for claims in some
+        ]  # fmt: skip
+    return {"documents": documents, "summaries": summaries}
+
+
+def tasks() -> dict[str, Any]:
+    """Short documents, and long ones: of thirteen sentences, and of 130 with some of ten characters or fewer."""
+    draw = random.Random(3)
+    short = {text: [some[:1], some] for text, some in SAID.items()}
+    middle = [sentence(draw, length(draw, 14)) for _ in range(13)]
+    story = [sentence(draw, length(draw, 9)) if one % 9 else "He slept." for one in range(130)]
+    long = {" ".join(some): [[claim(draw, some) for _ in range(3)] for _ in range(2)] for some in (middle, story)}
+    twelve = [claim(draw, middle) for _ in range(12)]
+    return {"short": task(short), "long": task({**long, " ".join(middle[:9]): [twelve]})}
+
+
+def cases() -> dict[str, Any]:
+    """Each case: package, task, the package's options, and the settings of summeter that mean the same."""
+    found: dict[str, Any] = {}
+    for name in ("short", "long"):
+        found[f"fenice {name}"] = {"package": "fenice", "task": name, "options": {}, "settings": {}}
+    found["fenice coreference"] = {
+        "package": "fenice", "task": "short", "options": {"use_coref": True}, "settings": {"coref": True},
+    }  # fmt: skip
+    found["fenice stride"] = {
+        "package": "fenice", "task": "long", "options": {"sliding_stride": 5}, "settings": {"stride": 5},
+    }  # fmt: skip
+    for one in found.values():
+        one["settings"]["variant"], one["model"] = "legacy", ""
+    said = {"least": 10, "most": 100}
+    for name in ("short", "long"):
+        found[f"summac zs {name}"] = zs(name, "sentence", {"labels": "ec", **said})
+    found["summac zs entailment only"] = zs("long", "sentence", {**said}, use_con=False)
+    for grain in ("paragraph", "2sents", "mixed", "document"):
+        found[f"summac zs {grain}"] = zs("short", f"{grain}-sentence", {"labels": "ec", **said})
+    draw = np.random.RandomState(5)
+    weights = {
+        "mlp.weight": draw.randn(1, 23).round(3).tolist(), "mlp.bias": [0.1],
+        "layer_final.weight": draw.randn(2, 3).round(3).tolist(), "layer_final.bias": [0.2, -0.1],
+    }  # fmt: skip
+    found["summac conv"] = {
+        "package": "summac", "task": "long", "model": "[max_tokens=500]", "conv": weights, "bins": PERCENTILE,
+        "options": {"bins": "percentile", "granularity": "sentence", "nli_labels": "e"},
+        "settings": {"variant": "conv", **said},
+    }  # fmt: skip
+    for layer, weighted in ((2, False), (1, False), (2, True)):
+        told = {"num_layers": layer, "rescale_with_baseline": False, "idf": weighted}
+        found[f"bertscore layer {layer}{' idf' * weighted}"] = {
+            "package": "bert-score", "task": "short", "model": "", "options": told,
+            "settings": {"layer": layer, **({"weighted": True} if weighted else {})},
+        }  # fmt: skip
+    return found
+
+
+def zs(name: str, grain: str, settings: dict[str, Any], **options: Any) -> dict[str, Any]:
+    """SummaC-ZS; the package cuts pairs at 500 tokens."""
+    return {
+        "package": "summac", "task": name, "model": "[max_tokens=500]",
+        "options": {"granularity": grain, **options}, "settings": {"granularity": grain, **settings},
+    }  # fmt: skip
+
+
+def question(case: dict[str, Any], told: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """What local_peer.py is given."""
+    more = {"conv": case["conv"]} if "conv" in case else {}
+    if case["options"].get("idf"):
+        more["references"] = [one["text"] for one in told["documents"]]
+    return {**told, "folder": str(folder), "options": case["options"], "pronouns": sorted(PRONOUNS), **more}
+
+
+def main() -> None:
+    """See the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", type=Path, required=True)
+    parser.add_argument("--install", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    told, kept, versions = tasks(), {}, {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = parity.network(Path(place) / "net", parity.texts(told))
+        (Path(place) / "old").mkdir()
+        for file in folder.iterdir():
+            if file.name != "tokenizer.json":  # the packages make their tokenizer from vocab.txt themselves
+                (Path(place) / "old" / file.name).symlink_to(file)
+        for package in PACKAGES:
+            python = interpreter(given.peers, package, install=given.install)
+            if python is None:
+                print(f"{PACKAGES[package].name} is not there: left out", flush=True)
+                continue
+            some = {name: case for name, case in cases().items() if case["package"] == package}
+            asked = [question(case, told[case["task"]], Path(place) / "old") for case in some.values()]
+            for (name, case), theirs in zip(some.items(), peer(python, package, asked), strict=True):
+                made = parity.ours(case, told[case["task"]], folder, Path(place))
+                gap = max(abs(one - two) for one, two in zip(flat(made), flat(theirs["scores"]), strict=True))
+                print(f"{name:28}  {len(flat(made)):3} scores  largest difference {gap:.1e}", flush=True)
+                kept[name] = {**case, "scores": rounded(theirs["scores"])}
+                versions[package] = theirs["version"]
+    if given.write:
+        value = {"versions": versions, "tasks": told, "cases": kept}
+        parity.FIXTURE.write_text(json.dumps(value, ensure_ascii=False) + "\n", "utf-8")
+
+
+def flat(found: Any) -> list[float]:
+    """All the numbers, in order."""
+    if isinstance(found, dict):
+        return [one for name in sorted(found) for one in flat(found[name])]
+    if isinstance(found, list):
+        return [one for some in found for one in flat(some)]
+    return [float(found)]
+
+
+def rounded(found: Any) -> Any:
+    """The same with eight digits."""
+    if isinstance(found, dict):
+        return {name: rounded(one) for name, one in found.items()}
+    return [rounded(one) for one in found] if isinstance(found, list) else round(found, 8)
+
+
+if __name__ == "__main__":
+    main()

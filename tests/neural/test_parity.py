@@ -1,0 +1,43 @@
+"""What the packages fenice, summac and bert-score gave on a network and texts of ours, given again without them.
+
+`parity.json` holds the texts and the packages' numbers with their versions; benchmarks/parity.py measured them, each
+package in an environment of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from neural import parity
+
+CASES = parity.fixture()["cases"]
+
+
+@pytest.fixture(scope="session")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The network both sides were computed with."""
+    for needed in ("torch", "transformers", "safetensors", "tokenizers"):
+        pytest.importorskip(needed, reason=f"needs {needed}: make neural")
+    told = parity.fixture()["tasks"]
+    return parity.network(tmp_path_factory.mktemp("parity") / "net", parity.texts(told))
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_the_package_gave_the_same(name: str, network: Path, tmp_path: Path) -> None:
+    case = CASES[name]
+    made = parity.ours(case, parity.fixture()["tasks"][case["task"]], network, tmp_path)
+    assert len(flat(made)) == len(flat(case["scores"]))
+    assert np.abs(np.array(flat(made)) - np.array(flat(case["scores"]))).max() < 1e-5
+    assert np.std(flat(case["scores"])) > 1e-3, "these scores would not tell a wrong one"
+
+
+def flat(found: Any) -> list[float]:
+    """All the numbers, in order."""
+    if isinstance(found, dict):
+        return [one for name in sorted(found) for one in flat(found[name])]
+    if isinstance(found, list):
+        return [one for some in found for one in flat(some)]
+    return [float(found)]
