@@ -1,8 +1,8 @@
 """Sentences taken apart along their trees: sentences of our own, the statements they hold, and their trees, stored.
 
-`sentences.json` was written before the splitter; its half "held" was first looked at when the other half passed, and one
-fault seen there was mended. The stored trees are the parser's own (mistakes included), so that these tests need none;
-tests/neural has it.
+`sentences.json` was written before the splitter; its half "held" was first looked at when the other half passed, and
+one fault seen there was mended. The stored trees are the parser's own (mistakes included), so that these tests need
+none; tests/neural has it.
 """
 
 from __future__ import annotations
