@@ -13,7 +13,7 @@ from summeter.evaluators.support.analysis import Word, analyse
 from summeter.evaluators.support.evidence import Evidence, prepare
 from summeter.evaluators.support.features import Measured, measure
 from summeter.evaluators.support.reasons import reasons_for
-from summeter.evaluators.support.weights import Use, Weights, shipped
+from summeter.evaluators.support.weights import Calibration, Use, Weights, shipped
 
 
 class Support(NamedTuple):
@@ -28,6 +28,15 @@ class Support(NamedTuple):
     evidence: tuple[tuple[int, int], ...]
     reasons: tuple[str, ...]
     supported: bool | None
+
+
+class Look(NamedTuple):
+    """What the words of a claim show: what was measured, the stems of its content words, the score they give."""
+
+    claim: str
+    found: Measured
+    keys: frozenset[str]
+    score: float
 
 
 class Scorer(Protocol):
@@ -111,6 +120,13 @@ class LexicalScorer:
         return [self._one(claim, evidence) for claim in claims]
 
     def _one(self, claim: str, evidence: Evidence) -> Support:
+        look = self.look(claim, evidence)
+        if isinstance(look, Support):
+            return look
+        return self.decided(look, evidence, look.score, self._weights.calibration[self.named])
+
+    def look(self, claim: str, evidence: Evidence) -> Look | Support:
+        """What the words show, not yet decided; a verdict where there is nothing to check."""
         words = _claim_words(claim)
         if not any(word.content for word in words):
             return Support(None, (), ("no content words to check",), None)
@@ -118,12 +134,15 @@ class LexicalScorer:
             return Support(None, (), (f"the {self.named} has no words",), None)
         found = measure(words, evidence, self._weights.common)
         keys = frozenset(word.key for word in words if word.content)
-        score, calibration = self._weights.score(found.features), self._weights.calibration[self.named]
-        supported = score >= calibration.least(found.features["copied"]) and not found.numbers
+        return Look(claim, found, keys, self._weights.score(found.features))
+
+    def decided(self, look: Look, evidence: Evidence, score: float, calibration: Calibration) -> Support:
+        """The verdict on a claim with this score, by this calibration."""
+        supported = score >= calibration.least(look.found.features["copied"]) and not look.found.numbers
         return Support(
             calibration.probability(score),
-            _spans(found, evidence, keys),
-            reasons_for(claim, found, evidence, self.named, supported=supported),
+            _spans(look.found, evidence, look.keys),
+            reasons_for(look.claim, look.found, evidence, self.named, supported=supported),
             supported,
         )
 

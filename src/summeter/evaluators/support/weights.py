@@ -73,6 +73,14 @@ class Weights:
         return float(sum(weight * features[name] for name, weight in self.coefficients.items()))
 
 
+def calibrations(stored: Mapping[Use, Any]) -> dict[Use, Calibration]:
+    """Calibrations as they are stored, by use."""
+    return {
+        use: Calibration(tuple((z, p) for z, p in one["knots"]), tuple((c, z) for c, z in one["decision"]))
+        for use, one in stored.items()
+    }
+
+
 def _read(name: str) -> Any:
     return json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
@@ -93,12 +101,7 @@ def shipped() -> Weights:
         raise ValueError(f"weights.json names features this version does not measure: {sorted(unknown)}")
     return Weights(
         coefficients=model["coefficients"],
-        calibration={
-            use: Calibration(
-                tuple((z, p) for z, p in stored_use["knots"]), tuple((c, z) for c, z in stored_use["decision"])
-            )
-            for use, stored_use in model["calibration"].items()
-        },
+        calibration=calibrations(model["calibration"]),
         common=common,
         card=stored["card"],
         digest=digest(model, common),

@@ -1,0 +1,118 @@
+"""Words and the embedded network together: one score, one calibrated probability.
+
+The network (an NLI cross-encoder that comes with summeter, `models/embedded/support`) reads the claim beside the
+sentences that share most words with it. How much it is heard, and what the joint score means, was fitted on data kept
+out of its training (`combination.json`, by `scripts/network/combine.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from summeter.evaluators.support.evidence import Evidence
+from summeter.evaluators.support.premises import premises
+from summeter.evaluators.support.scorer import LexicalScorer, Look, Support
+from summeter.evaluators.support.weights import Calibration, Use, calibrations, shipped
+from summeter.models.base import NLI, Entailment
+from summeter.records import UsageError
+
+MODEL = "embedded/support"
+BOUND = 5.0
+"""No answer of the network counts as more certain than these log-odds: it is sure of some of its errors."""
+SURE = 0.7
+"""From this probability on the network's answer is told as a reason."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """`weight`: how much the network's log-odds count beside the score of the words, the same in every use, so that
+    uses differ in probability but never in order. `network`: the id of the weights whose answers it was fitted on."""
+
+    network: str
+    weight: float
+    calibration: Mapping[Use, Calibration]
+    card: Mapping[str, Any]
+    digest: str
+
+    def score(self, words: float, said: Sequence[Entailment]) -> float:
+        """The joint score of a claim."""
+        return words + self.weight * log_odds(said)
+
+
+def log_odds(said: Sequence[Entailment]) -> float:
+    """Log-odds that the claim follows from the premise it follows from best, within BOUND.
+
+    >>> round(log_odds([Entailment(0.5, 0.3, 0.2), Entailment(0.8, 0.1, 0.1)]), 3)
+    1.386
+    """
+    least = 1 / (1 + math.exp(BOUND))
+    share = min(max(one.entail for one in said), 1 - least)
+    return math.log(max(share, least) / (1 - max(share, least)))
+
+
+@cache
+def combination() -> Combination:
+    """What comes with the package."""
+    stored = json.loads(resources.files(__package__).joinpath("combination.json").read_text(encoding="utf-8"))
+    model = stored["model"]
+    text = json.dumps([shipped().digest, model], sort_keys=True, separators=(",", ":"))
+    return Combination(
+        network=model["network"],
+        weight=model["weight"],
+        calibration=calibrations(model["calibration"]),
+        card=stored["card"],
+        digest=hashlib.sha256(text.encode()).hexdigest()[:8],
+    )
+
+
+async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI) -> list[Support]:
+    """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network heard too.
+
+    Raises UsageError for another network than the one the combination was fitted on.
+    """
+    joint = combination()
+    if nli.id != joint.network:
+        raise UsageError(
+            f"support weighs the answers of {joint.network}, and the role 'support' is bound to {nli.id}; leave -m "
+            "support out. For a network of your own there are summac and fenice"
+        )
+    scorer = LexicalScorer(use)
+    looks = [scorer.look(claim, evidence) for claim in claims]
+    texts = [premises(evidence, look.keys) if isinstance(look, Look) else () for look in looks]
+    pairs = [(text, claim) for claim, some in zip(claims, texts, strict=True) for text in some]
+    said = await nli.classify(pairs)
+    found: list[Support] = []
+    last = 0
+    for look, some in zip(looks, texts, strict=True):
+        if isinstance(look, Support):
+            found.append(look)
+            continue
+        own = said[last : last + len(some)]
+        last += len(some)
+        verdict = scorer.decided(look, evidence, joint.score(look.score, own), joint.calibration[use])
+        found.append(verdict._replace(reasons=_told(verdict, own)))
+    return found
+
+
+def _told(verdict: Support, said: Sequence[Entailment]) -> tuple[str, ...]:
+    """The reasons, and the network's where it is sure: words first, for they can be checked at a glance."""
+    most = max(said, key=lambda one: one.contradict)
+    best = max(said, key=lambda one: one.entail)
+    if verdict.supported and best.entail >= SURE:
+        return (*verdict.reasons, f"it follows from this, says the network ({_short(best.entail)})")
+    if verdict.supported is False and most.contradict >= SURE:
+        return (*verdict.reasons, f"contradicted here, says the network ({_short(most.contradict)})")
+    if verdict.supported is False and best.entail < 1 - SURE:
+        return (*verdict.reasons, f"it does not follow from this, says the network ({_short(best.entail)})")
+    return verdict.reasons
+
+
+def _short(share: float) -> str:
+    return f"{share:.2f}".removeprefix("0") if share < 0.995 else "1.0"

@@ -1,0 +1,114 @@
+"""Words and the embedded network together."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from evaluators.networks import TableNLI
+
+from summeter.evaluators.support import network
+from summeter.evaluators.support.evidence import prepare
+from summeter.evaluators.support.network import BOUND, Combination, log_odds, score
+from summeter.evaluators.support.premises import ROOM, premises
+from summeter.evaluators.support.scorer import LexicalScorer, Look
+from summeter.evaluators.support.weights import Calibration
+from summeter.models.base import Entailment
+from summeter.records import UsageError
+
+TEXT = "Profits rose 14 percent in May. It rained all week. Staff numbers fell in May."
+SPANS = [(0, 31), (32, 51), (52, 78)]
+# A score is its own probability between -10 and 10, scaled; supported from 0 on.
+LINE = Calibration(((-10.0, 0.0), (10.0, 1.0)), ((0.0, 0.0),))
+JOINT = Combination("table/nli", 0.5, {"source": LINE, "summary": LINE}, {}, "0")
+
+
+@pytest.fixture(autouse=True)
+def joint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "combination", lambda: JOINT)
+
+
+def scored(claims: Sequence[str], nli: Any) -> list[Any]:
+    return asyncio.run(score(claims, prepare(TEXT, SPANS), "source", nli))
+
+
+def test_the_joint_score_is_the_words_score_and_a_share_of_the_log_odds() -> None:
+    claim = "Staff fell."
+    nli = TableNLI({("Staff numbers fell in May.", claim): (0.8, 0.15, 0.05)})
+    (verdict,) = scored([claim], nli)
+    look = LexicalScorer().look(claim, prepare(TEXT, SPANS))
+    assert isinstance(look, Look)
+    # ln(.8 / .2) = 1.386294; half of it is added; the line turns z into (z + 10) / 20.
+    assert verdict.probability == pytest.approx((look.score + 0.5 * 1.3862943611 + 10) / 20, abs=1e-9)
+    assert verdict.evidence[0] == (52, 78)
+
+
+def test_the_best_premise_counts() -> None:
+    assert log_odds([Entailment(0.2, 0.7, 0.1), Entailment(0.5, 0.4, 0.1)]) == pytest.approx(0.0)
+
+
+def test_no_answer_counts_as_certain() -> None:
+    assert log_odds([Entailment(1.0, 0.0, 0.0)]) == pytest.approx(BOUND)
+    assert log_odds([Entailment(0.0, 1.0, 0.0)]) == pytest.approx(-BOUND)
+    assert math.isfinite(log_odds([Entailment(1 - 1e-17, 0.0, 0.0)]))
+
+
+def test_it_is_asked_about_the_nearest_sentence_and_the_few_nearest_each_once() -> None:
+    nli = TableNLI()
+    scored(["Profits and staff rose in May.", "It rained."], nli)
+    both = "Profits rose 14 percent in May. Staff numbers fell in May."
+    assert nli.asked == [
+        ("Profits rose 14 percent in May.", "Profits and staff rose in May."),
+        (both, "Profits and staff rose in May."),
+        ("It rained all week.", "It rained."),
+    ]
+    assert nli.calls == 1
+
+
+def test_a_claim_without_words_is_not_asked_about() -> None:
+    nli = TableNLI()
+    first, second = scored(["...", "It rained."], nli)
+    assert first.probability is None
+    assert second.probability is not None
+    assert [claim for _, claim in nli.asked] == ["It rained."]
+
+
+def test_a_number_that_is_not_there_decides_whatever_the_network_says() -> None:
+    claim = "Profits rose 41 percent in May."
+    nli = TableNLI({("Profits rose 14 percent in May.", claim): (0.99, 0.01, 0.0)})
+    (verdict,) = scored([claim], nli)
+    assert verdict.supported is False
+    assert "41 is not in the source" in verdict.reasons[0]
+
+
+def test_the_network_is_quoted_where_it_is_sure() -> None:
+    claim = "Staff numbers rose in May."
+    nearest = "Staff numbers fell in May."
+    (verdict,) = scored([claim], TableNLI({(nearest, claim): (0.01, 0.04, 0.95)}))
+    if verdict.supported is False:
+        assert verdict.reasons[-1] == "contradicted here, says the network (.95)"
+    (verdict,) = scored(["Headcount shrank in May."], TableNLI())
+    assert verdict.supported is False
+    assert verdict.reasons[-1] == "it does not follow from this, says the network (.00)"
+
+
+def test_another_network_is_refused() -> None:
+    nli = TableNLI()
+    nli.id = "hf/org/nli@1"
+    with pytest.raises(UsageError, match=r"weighs the answers of table/nli.*bound to hf/org/nli@1"):
+        scored(["It rained."], nli)
+
+
+def test_premises_stay_within_their_room() -> None:
+    sentence = "alpha " * 50 + "end. "
+    text = sentence * 4
+    spans = [(i * len(sentence), (i + 1) * len(sentence) - 1) for i in range(4)]
+    found = premises(prepare(text, spans), {"alpha"})
+    assert all(len(one.split()) <= ROOM for one in found)
+
+
+def test_premises_without_a_shared_word_are_the_first_sentence() -> None:
+    assert premises(prepare(TEXT, SPANS), {"zebra"}) == ("Profits rose 14 percent in May.",)
