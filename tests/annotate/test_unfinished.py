@@ -62,7 +62,8 @@ def test_every_kind_loses_labels_only_where_answers_are_missing(kind: str, tmp_p
         done = {key for key, slots in desk.state.items.items() if len(slots.counted) == 2}
         documents = {desk.tasks.by_key[key].document_id for key in done}
         found = merged_of(desk, complete_only=True)
-        whole = [one for one in found if one.status == "ok"]
+        # Who is shown which summary as A is drawn from the campaign's secret: two who chose A may differ.
+        whole = [one for one in found if one.status == "ok" or (one.reason or "").startswith("a tie")]
         assert whole
         assert {one.target.document_id for one in whole} <= documents
         assert sum(incomplete(desk).values()) == len(desk.tasks.work) - len(done)
