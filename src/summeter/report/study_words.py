@@ -23,6 +23,11 @@ STUDIES = {
         "How often a judge's yes or no is people's: a balanced accuracy of 0.5 is no better than a coin, 1 is never "
         "wrong.",
     ),
+    "protocol": About(
+        "A benchmark's protocol",
+        "Balanced accuracy on the benchmark's test rows, by data set and averaged as its paper does: 0.5 is no better "
+        "than a coin, 1 is never wrong. Thresholds were tuned where the protocol says.",
+    ),
     "errors": About(
         "Types of error",
         "Of the sentences that people call wrong in some way, the share to which the judge gives the same kind of "
