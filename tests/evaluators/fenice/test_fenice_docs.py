@@ -12,7 +12,7 @@ from summeter.evaluators.catalog import build
 
 MODULES = [
     "entailment.convolution", "entailment.grains", "entailment.premises", "entailment.reasons", "fenice.align",
-    "fenice.clauses", "fenice.coref", "fenice.parsed", "overlap.backbones", "overlap.greedy",
+    "fenice.clauses", "fenice.coref", "fenice.parsed", "fenice.reasons", "overlap.backbones", "overlap.greedy",
 ]  # fmt: skip
 
 

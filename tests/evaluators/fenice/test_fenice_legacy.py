@@ -54,7 +54,10 @@ class TestPairScore:
         assert found.value == 0.0
         assert cut(found) == [SENTENCES[2]]
         assert found.reason is not None
-        assert found.reason.startswith("contradicted by a sentence")
+        assert found.reason.startswith(
+            f'"{CLAIM}" is contradicted by sentence 3 (of 6): score .00 '
+            "(entailment .00, neutral .00, contradiction 1.00)"
+        )
 
     def test_by_hand(self) -> None:
         # .9 - .08 = .82 (the paper: .9 - .02 = .88).

@@ -35,10 +35,12 @@ class Best(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What decides on a claim, and the sentence that contradicts it most strongly, if one does (with its row)."""
+    """What decides on a claim, the network's rows of all sentences, and, where a larger passage decides, the sentence
+    it came before or replaced."""
 
     best: Best
     sentences: Floats
+    narrow: Best | None = None
 
 
 @dataclass(frozen=True)
@@ -124,9 +126,11 @@ class Aligner:
         best = [self._sentence(table) for table in tables]
         if self.rules.coref:
             best = await self._resolved(claims, best)
-        if self._larger:
-            best = await self._widened(claims, best)
-        return [Verdict(one, table) for one, table in zip(best, tables, strict=True)]
+        last = await self._widened(claims, best) if self._larger else best
+        return [
+            Verdict(one, table, None if one is narrow else narrow)
+            for one, table, narrow in zip(last, tables, best, strict=True)
+        ]
 
     def _sentence(self, table: Floats) -> Best:
         scores = self.rules.score(table)

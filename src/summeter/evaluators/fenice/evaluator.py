@@ -11,10 +11,11 @@ from pydantic import Field, model_validator
 from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import network, sentences_of, stretches
-from summeter.evaluators.entailment.reasons import against, chances, findings, spans, told
+from summeter.evaluators.entailment.reasons import findings, spans
 from summeter.evaluators.fenice import tree
-from summeter.evaluators.fenice.align import Aligner, Best, Rules, Variant, Verdict
+from summeter.evaluators.fenice.align import Aligner, Rules, Variant, Verdict
 from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
+from summeter.evaluators.fenice.reasons import opposed, told
 from summeter.models.base import Coref, Kind
 from summeter.models.prompts import Template
 from summeter.records import Claim, Document, Item, Judgment, Unit, UsageError
@@ -150,26 +151,15 @@ class Fenice(Evaluator):
         aligner, tools = held
         best, supported = verdict.best, verdict.best.score >= self.threshold
         found = () if supported else findings(claim.text, aligner.text, aligner.spans, tools.scratch)
-        reason = told(best.row, _where(best), supported=supported, found=found)
-        places = list(best.places)
-        worst = against(verdict.sentences)
-        if worst is not None and not supported and aligner.spans[worst] not in places:
-            places.append(aligner.spans[worst])
-            reason += f"; another sentence contradicts it ({chances(verdict.sentences[worst])})"
+        reason = told(claim.text, verdict, aligner.spans, self.rules, self.threshold, found)
+        worst = opposed(verdict, aligner.spans, self.threshold)
+        places = [*best.places, *([] if worst is None else [aligner.spans[worst]])]
         unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
         fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
         return pen.ok(
             FAITHFULNESS, unit, place, value=best.score, label=int(supported), reason=reason,
             evidence=spans(places), **fields,
         )  # fmt: skip
-
-
-def _where(best: Best) -> str:
-    """The passage in words."""
-    if best.version is not None:
-        return f"a sentence in which '{best.version.read}' is read as '{best.version.as_}'"
-    named = {"window": "a window of sentences", "document": "the document as a whole"}
-    return named.get(best.level, "a sentence")
 
 
 def _coref(tools: Tools) -> Coref:

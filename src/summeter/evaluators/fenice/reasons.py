@@ -1,0 +1,105 @@
+"""A verdict in words: which claim, the passage that decides and its level, the score, and what stands against it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
+from summeter.evaluators.entailment.reasons import TELLING, against
+from summeter.evaluators.fenice.align import Best, Rules, Verdict
+from summeter.evaluators.fenice.coref import Mention
+
+LONGEST = 120
+"""A claim of more characters is quoted by its beginning."""
+
+
+def told(
+    claim: str, verdict: Verdict, spans: Sequence[Mention], rules: Rules, threshold: float, found: Sequence[str] = ()
+) -> str:
+    """Why a claim is decided as it is, for a person who has the document beside it.
+
+    `spans` are the document's sentences, `found` what words and numbers say against the claim. Sentences are counted
+    from 1.
+    """
+    best = verdict.best
+    where, much = place(best, spans), f"score {short(best.score)} ({shares(best.row, rules)})"
+    if best.score >= threshold:
+        said = [f"{quoted(claim)} is supported by {where}: {much}"]
+    elif best.row[CONTRADICT] >= TELLING:
+        said = [f"{quoted(claim)} is contradicted by {where}: {much}"]
+    else:
+        said = [f"{quoted(claim)} is supported by no passage; the best is {where}: {much}; needed: {short(threshold)}"]
+    if verdict.narrow is not None and verdict.narrow.score > best.score:
+        higher = f"{place(verdict.narrow, spans)} has {short(verdict.narrow.score)}"
+        said.append(f"{higher}, which is under the gate of {short(rules.gate)} and so does not decide")
+    said += found
+    worst = opposed(verdict, spans, threshold)
+    if worst is not None:
+        said.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], rules)})")
+    return "; ".join(said)
+
+
+def opposed(verdict: Verdict, spans: Sequence[Mention], threshold: float) -> int | None:
+    """The sentence that contradicts an unsupported claim most strongly, where it is not the one that decides."""
+    worst = against(verdict.sentences)
+    if worst is None or verdict.best.score >= threshold or spans[worst] in verdict.best.places:
+        return None
+    return worst
+
+
+def place(best: Best, spans: Sequence[Mention]) -> str:
+    """The passage in words.
+
+    >>> spans = [(0, 4), (5, 9), (10, 14)]
+    >>> row = (0.5, 0.5, 0.0)
+    >>> place(Best("window", 0.5, row, ((0, 9),)), spans)
+    'the window of sentences 1 to 2 (of 3)'
+    >>> place(Best("document", 0.5, row, ((0, 14),)), spans)
+    'the whole document'
+    """
+    start, end = best.places[0]
+    first = bisect_left([one for one, _ in spans], start)
+    last = bisect_right([one for _, one in spans], end) - 1
+    if best.level == "document" and first == 0 and last == len(spans) - 1:
+        return "the whole document"
+    one = f"sentence {first + 1}" if first >= last else f"sentences {first + 1} to {last + 1}"
+    one += f" (of {len(spans)})"
+    if best.version is not None:
+        return f"{one} with '{best.version.read}' read as '{best.version.as_}'"
+    named = {"window": f"the window of {one}", "document": f"the stretch of {one}"}
+    return named.get(best.level, one)
+
+
+def shares(row: Floats, rules: Rules) -> str:
+    """The probabilities that make the score, entailment first.
+
+    >>> import numpy as np
+    >>> shares(np.array([0.912, 0.058, 0.03]), Rules())
+    'entailment .91, contradiction .03'
+    """
+    told = {"entailment": row[ENTAIL], "neutral": row[NEUTRAL], "contradiction": row[CONTRADICT]}
+    if rules.variant == "paper":
+        del told["neutral"]
+    return ", ".join(f"{name} {short(float(share))}" for name, share in told.items())
+
+
+def short(number: float) -> str:
+    """
+    >>> short(0.912), short(-0.4), short(-0.001), short(1)
+    ('.91', '-.40', '.00', '1.00')
+    """
+    text = f"{number:.2f}"
+    return ".00" if text == "-0.00" else text.replace("0.", ".", 1)
+
+
+def quoted(claim: str) -> str:
+    """
+    >>> quoted("Ada sold the mill.")
+    '"Ada sold the mill."'
+    """
+    text = " ".join(claim.split())
+    if len(text) > LONGEST:
+        text = text[:LONGEST].rpartition(" ")[0] or text[:LONGEST]
+        return f'"{text} ..."'
+    return f'"{text}"'
