@@ -42,6 +42,8 @@ LISTS = [
     ("openai-api/stub/m", listing({"id": "a", "max_model_len": 1}, {"id": "b", "max_model_len": 2}), None),
     ("openai-api/stub/m", {"data": "nonsense"}, None),
     ("openai-api/stub/m", listing({"id": "m", "max_model_len": -1, "context_window": "8"}), None),
+    ("vllm/m", listing({"id": "m", "max_model_len": 10**4000}), None),
+    ("vllm/m", listing({"id": ["m"], "meta": [], "aliases": {"m": 1}, "top_provider": "x", "parent": ["b"]}), None),
 ]  # fmt: skip
 
 
@@ -70,7 +72,7 @@ def test_llama_cpp_without_properties_is_asked_for_its_list(props: dict[str, Any
         assert ask(server, "llamacpp/tiny").tokens == 512
 
 
-def test_lm_studio_tells_what_is_loaded_before_what_could_be() -> None:
+def test_lm_studio_tells_what_is_loaded_and_not_what_could_be() -> None:
     with StubServer(lambda _: ok()) as server:
         server.gets = {
             "/api/v0/models": listing(
@@ -79,7 +81,9 @@ def test_lm_studio_tells_what_is_loaded_before_what_could_be() -> None:
             )
         }
         assert ask(server, "lmstudio/m").tokens == 4096
-        assert ask(server, "lmstudio/n").tokens == 8192
+        found = ask(server, "lmstudio/n")  # it may be loaded with far less, and what is longer is then cut
+        assert found.tokens is None
+        assert "does not say before the model is loaded" in found.said
 
 
 class Ollama(StubServer):
@@ -115,6 +119,12 @@ def test_a_dry_run_loads_no_model_in_ollama() -> None:
         assert found.tokens is None
         assert "does not say before the model is loaded" in found.said
         assert [call.path for call in server.calls] == ["/api/show"]
+
+
+def test_an_ollama_that_lists_nonsense_is_no_error() -> None:
+    with Ollama(None) as server:
+        server.gets = {"/api/ps": {"models": [{"name": ["m"], "model": {"m": 1}, "context_length": 9}, 7]}}
+        assert ask(server, "ollama/m", load=False).tokens is None
 
 
 # A Modelfile's num_ctx counts up to what the model was trained for, 8,192; the training alone says nothing.

@@ -82,7 +82,7 @@ async def _asked(model: str, how: Asking) -> Reads | None:
         await llm.close()
     if tokens is not None:
         return Reads(tokens, f"the server at {_address(llm)}")
-    waits = " before the model is loaded" if way == "ollama" and not how.load else ""
+    waits = " before the model is loaded" if way == "lmstudio" or (way == "ollama" and not how.load) else ""
     return Reads(None, f"the server at {_address(llm)} does not say{waits}")
 
 

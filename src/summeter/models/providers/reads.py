@@ -1,9 +1,9 @@
 """How much a server's model reads: what servers say of it themselves, each in its own way.
 
 What is told is the whole context, prompt and reply together. vLLM, OpenRouter, Mistral and others say it in the list
-of their models; llama.cpp's server in its properties; LM Studio and Ollama of a model that is loaded. Ollama's model
-card has only what a model was trained for: what it is loaded with is often far less, and longer prompts are cut
-without a word.
+of their models; llama.cpp's server in its properties; LM Studio and Ollama of a model that is loaded. Before that both
+have only what a model was trained for: what it is loaded with is often far less, and longer prompts are cut without a
+word.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # The first that is there counts: what the server was started with goes before what the model could do.
 _FIELDS = ("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
+
+_MOST = 10**9  # tokens: whoever tells of more tells nonsense
 
 
 class Place(NamedTuple):
@@ -73,8 +75,9 @@ async def llamacpp(at: Place) -> int | None:
 
 
 async def lmstudio(at: Place) -> int | None:
-    """By its own list, which tells what a loaded model was loaded with."""
-    return _of(await at.get(at.root, "api", "v0", "models"), at.name)
+    """By its own list, which tells what a loaded model was loaded with; of others nobody knows what they will be."""
+    models = replies.dicts((await at.get(at.root, "api", "v0", "models")).get("data"))
+    return next((_size(one.get("loaded_context_length")) for one in models if one.get("id") == at.name), None)
 
 
 async def ollama(at: Place) -> int | None:
@@ -100,9 +103,10 @@ READERS: dict[str, Reader] = {"listed": listed, "llamacpp": llamacpp, "lmstudio"
 
 async def _loaded(at: Place) -> int | None:
     running = replies.dicts((await at.get(at.root, "api", "ps")).get("models"))
-    names = {at.name, at.name if ":" in at.name.rpartition("/")[2] else f"{at.name}:latest"}
+    names = (at.name, at.name if ":" in at.name.rpartition("/")[2] else f"{at.name}:latest")
     return next(
-        (_size(one.get("context_length")) for one in running if names & {one.get("name"), one.get("model")}), None
+        (_size(one.get("context_length")) for one in running if one.get("name") in names or one.get("model") in names),
+        None,
     )
 
 
@@ -132,4 +136,4 @@ def _entry(one: Mapping[str, Any], models: list[dict[str, Any]]) -> int | None:
 
 def _size(value: Any) -> int | None:
     number = replies.count(value)
-    return number or None
+    return number if number and number <= _MOST else None
