@@ -167,22 +167,23 @@ def situation_mean(by_proxy: dict[str, float]) -> float:
 
 
 def decision_for(
-    scores: np.ndarray, copied: np.ndarray, sound: np.ndarray, labels: np.ndarray, proxies: np.ndarray, use: str
-) -> list[list[float]]:
+    scores: np.ndarray, copied: np.ndarray, sound: np.ndarray, labels: np.ndarray, proxies: np.ndarray, use: str,
+    stretch: float = 1.0,
+) -> list[list[float]]:  # fmt: skip
     """The (copied share, score) points that err least at each situation's PRIOR, averaged over situations.
 
     `sound` claims have no number that is absent from the text; the others are not supported whatever their score.
 
-    Key facts get one score for all. Sentences get two points from a grid: up to the first share claims need its score,
+    `stretch` is how much wider the scores lie than those of the words. Key facts get one score for all. Sentences get two points from a grid: up to the first share claims need its score,
     from the second on that of the second, and between them it rises evenly.
     """
 
     def accuracy(needed: np.ndarray | float) -> float:
         return situation_mean(accuracies((scores >= needed) & sound, labels, proxies, PRIOR))
 
-    low, high = np.arange(-1.0, 2.01, 0.2), np.arange(2.4, 3.81, 0.2)
+    low, high = np.arange(-1.0, 2.01, 0.2) * stretch, np.arange(2.4, 3.81, 0.2) * stretch
     if use == "summary":
-        return [[0.0, round(float(max(np.arange(0.0, 4.01, 0.1), key=accuracy)), 2)]]
+        return [[0.0, round(float(max(np.arange(0.0, 4.01, 0.1) * stretch, key=accuracy)), 2)]]
     options = (
         (accuracy(np.interp(copied, [c0, c1], [z0, z1])), c0, float(z0), c1, float(z1))
         for c0 in (0.3, 0.4, 0.5, 0.6)

@@ -137,8 +137,9 @@ def main() -> None:
         knots = knots_for(scores[fitted], labels[fitted], balance(proxies[fitted]), top + weight * BOUND)
         curve = Calibration(tuple((z, p) for z, p in knots), ())
         decision = decision_for(
-            scores[fitted], copied[fitted], absent[fitted] == 0, labels[fitted], proxies[fitted], use
-        )
+            scores[fitted], copied[fitted], absent[fitted] == 0, labels[fitted], proxies[fitted], use,
+            stretch=float(scores.std() / words.std()),
+        )  # fmt: skip
         needed = np.interp(copied[held], *np.array(decision).T)
         said = (scores[held] >= needed) & (absent[held] == 0)
         probability = np.array([curve.probability(z) for z in scores[held].tolist()])
