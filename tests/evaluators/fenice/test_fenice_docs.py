@@ -12,7 +12,8 @@ from summeter.evaluators.catalog import build
 
 MODULES = [
     "entailment.convolution", "entailment.grains", "entailment.premises", "entailment.reasons", "fenice.align",
-    "fenice.clauses", "fenice.coref", "fenice.parsed", "fenice.reasons", "overlap.backbones", "overlap.greedy",
+    "fenice.clauses", "fenice.coref", "fenice.kinds", "fenice.parsed", "fenice.pronouns",
+    "fenice.reasons", "overlap.backbones", "overlap.greedy",
 ]  # fmt: skip
 
 

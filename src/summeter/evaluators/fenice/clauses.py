@@ -76,13 +76,14 @@ def clauses(sentence: str) -> tuple[str, ...]:
     return (whole,) if len(parts) == 1 else tuple(dict.fromkeys(_finished(part) for part in parts))
 
 
-def _tokens(text: str) -> list[Token]:
+def words_of(text: str) -> list[Token]:
+    """The words of a text in small letters, each with its place."""
     return [
         Token(match[0].lower().replace("’", "'"), match.start(), match.end()) for match in _WORD.finditer(text)
     ]  # fmt: skip
 
 
-def _finite(tokens: list[Token]) -> int | None:
+def finite_verb(tokens: list[Token]) -> int | None:
     """The place of the first word that is plainly a finite verb."""
     for place, token in enumerate(tokens):
         if token.text in _AUXILIARY or token.text in _PAST:
@@ -107,8 +108,8 @@ def _joined(text: str) -> list[str]:
 
 
 def _is_clause(text: str) -> bool:
-    tokens = _tokens(text)
-    verb = _finite(tokens)
+    tokens = words_of(text)
+    verb = finite_verb(tokens)
     if verb is None or verb == 0 or tokens[verb].text in _SPEECH:
         return False
     if tokens[0].text in _NO_SUBJECT and "," not in text:
@@ -118,8 +119,8 @@ def _is_clause(text: str) -> bool:
 
 def _opens_clause(text: str, *, plain: bool) -> bool:
     """Whether the text begins with a subject and a verb; behind a comma or semicolon a short one may be any words."""
-    tokens = _tokens(text)
-    verb = _finite(tokens)
+    tokens = words_of(text)
+    verb = finite_verb(tokens)
     if verb is None or verb == 0 or any(one.text in _RELATIVE | _NO_SUBJECT for one in tokens[:verb]):
         return False
     if tokens[0].text in _OPENS or text[tokens[0].start].isupper():
@@ -129,8 +130,8 @@ def _opens_clause(text: str, *, plain: bool) -> bool:
 
 def _listing(left: str) -> bool:
     """Whether something follows the verb behind a comma: the conjunction may then end a list."""
-    tokens = _tokens(left)
-    verb = _finite(tokens)
+    tokens = words_of(left)
+    verb = finite_verb(tokens)
     return verb is not None and "," in left[tokens[verb].end :]
 
 
@@ -138,13 +139,13 @@ def _inserted(text: str) -> list[str]:
     """Take out a relative clause, an apposition or an age behind a subject that opens the clause."""
     head, _, rest = text.partition(", ")
     inner, _, after = rest.partition(", ")
-    tokens, ahead = _tokens(head), _tokens(inner)
+    tokens, ahead = words_of(head), words_of(inner)
     if not ahead or not after or not after[0].islower() or not _is_subject(head, tokens):
         return [text]
-    verb, begins = _finite(ahead), _finite(_tokens(after)) == 0
+    verb, begins = finite_verb(ahead), finite_verb(words_of(after)) == 0
     main = f"{head} {after}"
     if ahead[0].text in {"who", "which"} and verb is not None and verb <= 2:
-        follows = begins or _tokens(after)[0].text not in _NO_SUBJECT | _OPENS | _RELATIVE
+        follows = begins or words_of(after)[0].text not in _NO_SUBJECT | _OPENS | _RELATIVE
         return [main, f"{head} {inner[ahead[0].end :].lstrip()}"] if follows else [text]
     aside = ahead[0].text in {"a", "an", "the"} and verb is None and len(ahead) <= _NAMED
     if begins and (aside or re.fullmatch(r"\d{1,3}", inner)):
@@ -155,13 +156,13 @@ def _inserted(text: str) -> list[str]:
 def _is_subject(head: str, tokens: list[Token]) -> bool:
     return (
         0 < len(tokens) <= _SUBJECT and head[0].isupper() and tokens[0].text not in _NO_SUBJECT
-        and _finite(tokens) is None
+        and finite_verb(tokens) is None
     )  # fmt: skip
 
 
 def _link(after: str, head: list[Token]) -> str:
     """The form of "to be" that the main verb's tense and the subject's number call for."""
-    first = _tokens(after)[0].text
+    first = words_of(after)[0].text
     many = any(token.text == "and" for token in head) or first in {"are", "were", "have"}
     past = first not in {"is", "are", "has", "have", "will", "can", "may", "must", "does", "do"}
     return ("were" if many else "was") if past else ("are" if many else "is")
@@ -169,8 +170,8 @@ def _link(after: str, head: list[Token]) -> str:
 
 def _verbs(text: str) -> list[str]:
     """Split where a second verb follows with the first one's subject, which is then said again."""
-    tokens = _tokens(text)
-    verb = _finite(tokens)
+    tokens = words_of(text)
+    verb = finite_verb(tokens)
     if verb is None or not 0 < verb <= _SUBJECT or tokens[verb].text in _SPEECH:
         return [text]
     subject = text[: tokens[verb].start].strip()
@@ -185,7 +186,7 @@ def _verbs(text: str) -> list[str]:
 
 def _goes_on(left: str, right: str, verb: Token) -> bool:
     """Whether the right side begins with a verb of the subject on the left."""
-    ahead, behind = _tokens(right), _tokens(left[verb.end :])
+    ahead, behind = words_of(right), words_of(left[verb.end :])
     if len(ahead) < 2 or not behind or any(token.text in _RELATIVE | _SPEECH for token in behind):
         return False
     first = ahead[0].text

@@ -15,6 +15,7 @@ from summeter.evaluators.entailment.reasons import findings, spans
 from summeter.evaluators.fenice import tree
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant, Verdict
 from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
+from summeter.evaluators.fenice.pronouns import clusters
 from summeter.evaluators.fenice.reasons import opposed, told
 from summeter.models.base import Coref, Kind
 from summeter.models.prompts import Template
@@ -31,7 +32,8 @@ class Fenice(Evaluator):
     `claims`: who takes the summary apart: `rules` (no model), `parse` (a dependency parser, the extra `parse`),
     `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (role `extractor`).
     `variant`: `paper`, or `legacy` for what the released code computes instead
-    (`align`). `coref`: whether mentions in the best sentence are replaced by what they stand for (role `coref`).
+    (`align`). `coref`: whether mentions in the best sentence are replaced by what they stand for, as a model says (role
+    `coref`), or, for `rules`, where a pronoun that opens a sentence plainly stands for one subject (`pronouns`).
     `gate`: T, below which the sentence does not decide (paper). `window`: sentences a window; `stride`: sentences from
     one window to the next. `step`: the ladder of the paper's ablation: `nli_sent` takes summary sentences for claims,
     `nli_claim` claims against sentences, `nli_coref` adds coreference, `full` adds windows and document. `nearest`: ask
@@ -60,7 +62,7 @@ class Fenice(Evaluator):
     variant: Variant = "paper"
     claims: Source = "rules"
     step: Step = "full"
-    coref: bool = False
+    coref: bool | Literal["rules"] = False
     gate: float = Field(default=0.8, ge=-1, le=1)
     window: int = Field(default=5, ge=1)
     stride: int = Field(default=1, ge=1)
@@ -79,13 +81,14 @@ class Fenice(Evaluator):
     @property
     def resolves(self) -> bool:
         """Whether mentions are replaced by what they stand for."""
-        return self.coref or self.step == "nli_coref"
+        return bool(self.coref) or self.step == "nli_coref"
 
     @property
     def asks(self) -> tuple[str, ...]:
         """The network, and what coreference and claims need as they are set."""
         drawing = {"rules": (), "parse": (), "seq2seq": ("seq2seq",), "llm": ("extractor",)}[self.claims]
-        return ("nli", *(("coref",) if self.resolves else ()), *(() if self.step == "nli_sent" else drawing))
+        resolving = ("coref",) if self.resolves and self.coref != "rules" else ()
+        return ("nli", *resolving, *(() if self.step == "nli_sent" else drawing))
 
     def traits(self) -> Mapping[str, object]:
         """Changed settings, and the parser or the prompt that draws the claims."""
@@ -108,7 +111,7 @@ class Fenice(Evaluator):
         if self.rules.levels and self.variant == "paper":
             data["whole"] = await stretches(document.text, sentences_of(document), network(tools))
         if self.resolves:
-            data["clusters"] = await _coref(tools).clusters(document.text)
+            data["clusters"] = await self._clusters(document, tools)
         return Prepared(document_id=document.id, data=data)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -128,6 +131,12 @@ class Fenice(Evaluator):
             self._judgment(pen, (place, claim), drawn, verdict, (aligner, tools))
             for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True))
         ]
+
+    async def _clusters(self, document: Document, tools: Tools) -> list[list[tuple[int, int]]]:
+        """Mentions that mean the same, as the model or the rules say."""
+        if self.coref == "rules":
+            return clusters(document.text, sentences_of(document))
+        return await _coref(tools).clusters(document.text)
 
     async def _draw(self, item: Item, tools: Tools) -> Drawn:
         return await draw(item.summary, self.claims, tools, self.prompts)
