@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from summeter.evaluators.support.analysis import analyse
 from summeter.evaluators.support.numbers import numbers
 
 
@@ -24,7 +25,7 @@ from summeter.evaluators.support.numbers import numbers
         ("one of them", []),
         ("a 10,000-seater", [10_000]),
         ("1,2,3", [1, 2, 3]),
-        ("a dozen, 2 dozen", [24]),
+        ("a dozen, 2 dozen", [12, 24]),
         ("٣ و ٢٥", [3, 25]),  # Arabic-Indic digits
         ("京２５人", [25]),  # full-width digits
         ("", []),
@@ -61,3 +62,107 @@ def test_offsets_lie_in_the_text_and_in_order(text):
     found = numbers(text)
     assert all(0 <= n.start < n.end <= len(text) for n in found)
     assert all(a.end <= b.start for a, b in pairwise(found))
+
+
+EQUAL = [
+    ("340m euros", "340 million euros"), ("£340m", "£340 million"), ("$ 4 m", "$4m"), ("$4 million", "$ 4 m"),
+    ("$4b", "$4bn"), ("€ 1.5 bn", "€1.5 billion"), ("2tn", "2 trillion"), ("10k", "10,000"), ("£10 k", "£10,000"),
+    ("5m people", "5 million people"), ("15 , 000", "15,000"), ("1 , 250 , 000", "1,250,000"), ("15 , 200", "15,200"),
+    ("15 000", "15000"), ("15\u202f000", "15,000"), ("15, 000", "fifteen thousand"), ("3 . 5 %", "3.5%"),
+    ("$ 3 . 5 million", "$3.5m"), ("3 . 5 million", "3.5 million"), ("10 %", "10%"), ("14 per cent", "14%"),
+    ("14 percent", "14 per cent"), ("14pc", "14 percent"), ("14 pct", "14%"), ("a 14-percent", "a 14%"),
+    ("fourteen per cent", "14%"), ("8th", "eighth"), ("the 8th of June", "the eighth of June"),
+    ("19th century", "nineteenth century"), ("20th", "twentieth"), ("21st", "twenty-first"), ("21st", "twenty first"),
+    ("125th", "one hundred and twenty-fifth"), ("1st place", "first place"), ("2nd", "second"), ("June 1st", "June 1"),
+    ("2nd of May", "2 of May"), ("twice", "two times"), ("thrice", "3 times"), ("2 times", "twice"),
+    ("the 1990s", "the 90s"), ("the '90s", "the 1990s"), ("the nineties", "the ’90s"),
+    ("the late 1960s", "the late 60s"),
+    ("twenty-five", "25"), ("twenty five", "25"), ("a two-year-old", "a 2-year-old"), ("10-15", "10\u201315"),
+    ("ten to fifteen", "10 to 15"), ("8.30pm", "8:30 p.m."), ("8:30 pm", "8.30pm"), ("8pm", "8.00 pm"),
+    ("8 am", "8a.m."),
+    ("won 3-1", "won 3 - 1"), ("half a million", "500,000"), ("half a dozen", "six"), ("a dozen", "a 12"),
+    ("two dozen", "24"), ("two and a half million", "2.5 million"), ("two-thirds", "two thirds"),
+    ("1/3 of", "a third of"),
+    ("by a third.", "by one-third."), ("one-fifth.", "a fifth."),
+    ("five hundred and six", "506"), ("a million", "a 1,000,000"),
+]  # fmt: skip
+DIFFERENT = [
+    ("4 %", "$4"), ("4 %", "4"), ("$4", "£4"), ("1.5", "15"), ("2014", "14"), ("41", "14"), ("100m", "100 million"),
+    ("5 m", "5 million"), ("5 m", "5,000,000"), ("$4m", "$4bn"), ("340m euros", "340 euros"), ("3-1", "1-3"),
+    ("8.30pm", "8.30am"), ("8.30pm", "8.13pm"), ("8.5", "8:50"), ("1990s", "1990"), ("the '90s", "90"),
+    ("her 90s", "the 1990s"), ("the 80s", "the 90s"), ("a third of", "three of"), ("a third man", "a third of men"),
+    ("two thirds", "a third of"), ("twice", "thrice"), ("twice", "once"), ("8th", "18th"), ("twenty-first", "first"),
+    ("15 , 000", "15 , 0"), ("100 , 200", "100,200"), ("May 5 , 200 men", "May 5,200 men"), ("2 . 5 men", "2.5 men"),
+    ("1 , 2 , 300", "1 , 2,300"), ("half a million", "a million"), ("G20", "20"),
+    ("two third places", "two thirds places"),
+    ("14 percentage points", "14 percent points"), ("first", "second"), ("thirty", "thirteen"), ("10-15", "1015"),
+]  # fmt: skip
+
+
+def _keys(text):
+    """What is compared, without grammar words and without order of the money sign and its number."""
+    found = analyse(text)
+    return [w.key for w in found if w.content or w.key == "#1" or not w.key.isalpha() or w.key in ("dollar", "pound")]
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_written_otherwise_and_equal(one, other):
+    assert _keys(one) == _keys(other)
+    assert [n.value for n in numbers(one)] == [n.value for n in numbers(other)]
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_alike_and_different(one, other):
+    assert _keys(one) != _keys(other)
+
+
+def test_one_is_found_as_1_but_never_missed():
+    assert [w.key for w in analyse("one man")] == [w.key for w in analyse("1 man")] == ["#1", "man"]
+    assert [w.content for w in analyse("one of them")] == [False, False, False]
+
+
+def test_there_are_enough_pairs():
+    assert len(EQUAL) + len(DIFFERENT) >= 60
+
+
+def test_money_is_found_by_its_name_and_never_missed():
+    sign, name = analyse("£10"), analyse("10 pounds")
+    assert [(w.key, w.content) for w in sign] == [("pound", False), ("#10", True)]
+    assert [(w.key, w.content) for w in name] == [("#10", True), ("pound", True)]
+
+
+@given(st.integers(10, 999), st.sampled_from([("thousand", "k", 1e3), ("million", "m", 1e6), ("billion", "bn", 1e9)]))
+def test_a_value_is_the_same_in_every_form(value, scale):
+    word, letter, factor = scale
+    whole = int(value * factor)
+    grouped = f"{whole:,}"
+    forms = (f"£{value}{letter}", f"£ {value} {letter}", f"£{value} {word}", f"£{grouped}", f"£{whole}",
+             f"£{value}-{word}", f"£{grouped.replace(',', ' , ')}", f"{value}{letter} pounds",
+             f"{value} {word} pounds")  # fmt: skip
+    for form in forms:
+        assert [(n.value, n.kind) for n in numbers(f"it cost {form} then")] == [(whole, "currency")], form
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["%", " %", " per cent", " percent", "-percent", "pc", " pct"]))
+def test_a_percentage_is_the_same_in_every_form(tenths, sign):
+    value = tenths / 10
+    assert [(n.value, n.kind) for n in numbers(f"up {value}{sign} then")] == [(value, "percent")]
+    assert [w.key for w in analyse(f"up {value}{sign}")] == [w.key for w in analyse(f"up {value}%")]
+
+
+_TEXT = """
+    a the one two third thirds first twenty - , . 1 000 15 $ £ m k bn % per cent and half dozen million 's '90 90 s
+    nineties pm p.m. : 30 / of times twice st nd th May ٣ ２ é
+"""
+_SCRAPS = st.sampled_from([*_TEXT.split(), " ", "\u00a0", "\n"])
+
+
+@given(st.lists(st.tuples(_SCRAPS, st.sampled_from(["", " ", "-"])), max_size=14))
+def test_nothing_crashes_and_spans_stay_in_the_text(pieces):
+    text = "".join(scrap + gap for scrap, gap in pieces)
+    found = numbers(text)
+    assert all(0 <= n.start < n.end <= len(text) for n in found)
+    assert all(a.end <= b.start for a, b in pairwise(found))
+    read = analyse(text)
+    assert all(0 <= w.start < w.end <= len(text) and w.key for w in read)
+    assert all(a.end <= b.start for a, b in pairwise(read))

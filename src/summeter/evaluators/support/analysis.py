@@ -97,6 +97,33 @@ def number_key(value: float) -> str:
     return f"#{value:.10g}"
 
 
+# What stands beside a number, written in many ways.
+_PERCENT = re.compile(r"[\s-]?(?P<sign>%|％|per[\s-]?cent\b|pct?\b)", re.IGNORECASE)
+_HALF_OF_DAY = re.compile(r"\s?(?P<sign>(?P<half>[ap])\.?m\b)", re.IGNORECASE)
+_MONEY = re.compile(r"[$£€¥₹]\s?$")
+_MONEY_NAMES = {"$": "dollar", "£": "pound", "€": "euro", "¥": "yen", "₹": "rupee"}
+_MINUTES = 60
+_ORDINALS = {"1st": "first", "2nd": "second"}  # where numbers() leaves them as words
+
+
+def _sign_before(text: str, number: Number) -> list[Word]:
+    """The money of £5, for others to find (5 pounds), but no word to miss: $5 and 5 dollars are the same."""
+    money = _MONEY.search(text, max(0, number.start - 2), number.start) if number.kind == "currency" else None
+    if money is None:
+        return []
+    name = _MONEY_NAMES[money.group()[0]]
+    return [_plain(stem(name), money.start(), money.start() + 1, content=False)]
+
+
+def _sign_behind(text: str, number: Number) -> list[Word]:
+    """The per cent, am or pm of a number as one word: 14% has no word less than 14 per cent."""
+    if number.kind == "percent":
+        sign = _PERCENT.match(text, number.end)
+        return [_plain(stem("percent"), *sign.span("sign"))] if sign else []
+    sign = _HALF_OF_DAY.match(text, number.end) if number.value < _MINUTES else None
+    return [_plain(sign["half"].lower() + "m", *sign.span("sign"))] if sign else []
+
+
 def _is_negation(tokens: list[Token], i: int) -> bool:
     token = tokens[i]
     if token.text in NEGATIONS:
@@ -123,7 +150,8 @@ def _word(text: str, tokens: list[Token], i: int) -> Word:
     token = tokens[i]
     capital = text[token.start].isupper()
     return Word(
-        key=stem(token.text),
+        # No number, lest "one" as a pronoun be missed; yet 1 man is one man.
+        key="#1" if token.text == "one" else stem(_ORDINALS.get(token.text, token.text)),
         start=token.start,
         end=token.end,
         content=_is_content(tokens, i, capital=capital),
@@ -133,32 +161,39 @@ def _word(text: str, tokens: list[Token], i: int) -> Word:
     )
 
 
-def _plain(key: str, start: int, end: int, number: Number | None) -> Word:
-    return Word(key, start, end, content=len(key) > 1, capital=False, number=number, negation=False)
+def _plain(key: str, start: int, end: int, *, content: bool = True, number: Number | None = None) -> Word:
+    return Word(key, start, end, content, capital=False, number=number, negation=False)
+
+
+def _number_word(number: Number) -> Word:
+    key = number_key(number.value) + ("s" if number.kind == "decade" else "")
+    return _plain(key, number.start, number.end, number=number)
 
 
 def analyse(text: str) -> list[Word]:
-    """The words of a text in order, each number one word however it is written.
+    """The words of a text in order, each number one word however it is written, its signs words beside it.
 
     >>> [w.key for w in analyse("Twenty-five men weren't paid £1,000.")]
-    ['#25', 'man', 'weren', 't', 'pay', '#1000']
+    ['#25', 'man', 'weren', 't', 'pay', 'pound', '#1000']
     """
     tokens = words(text)
     found: list[Word] = []
     waiting = numbers(text)[::-1]
     held: Number | None = None  # the number whose word stands last in found
+    at = 0  # all before is read
     for i, token in enumerate(tokens):
         while waiting and waiting[-1].end <= token.start:
             waiting.pop()
         number = waiting[-1] if waiting else None
         if number is None or token.end <= number.start:
-            found.append(_word(text, tokens, i))
+            if token.start >= at:
+                found.append(_word(text, tokens, i))
             continue
         if number is not held:
-            found.append(_plain(number_key(number.value), number.start, number.end, number))
-            held = number
-        if token.end > number.end:  # the kg of 105kg
-            unit = "".join(piece.text for piece in words(text[number.end : token.end]))
+            found += [*_sign_before(text, number), _number_word(number), *_sign_behind(text, number)]
+            at, held = found[-1].end, number
+        if token.end > max(at, number.end):  # the kg of 105kg
+            unit = "".join(piece.text for piece in words(text[at : token.end]))
             if unit:
-                found.append(_plain(stem(unit), number.end, token.end, None))
+                found.append(_plain(stem(unit), at, token.end, content=len(unit) > 1))
     return found

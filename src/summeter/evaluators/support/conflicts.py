@@ -136,7 +136,7 @@ def _sides(scene: Scene, words: Sequence[Word], at: int, *, ours: bool) -> tuple
     """The nearest content words before and behind, and whether it is passive; None where order does not say who."""
 
     def fit(word: Word) -> bool:
-        return word.content and not word.number and word.key not in _CALENDAR
+        return word.content and not word.number and word.key != "percent" and word.key not in _CALENDAR
 
     left = next((word for word in scene.behind(words, at, 4, ours=ours) if fit(word)), None)
     right = next((word for word in scene.ahead(words, at, 5, ours=ours) if fit(word)), None)

@@ -1,13 +1,13 @@
-"""Numbers in running text as values: 1,000 = 1 000 = one thousand = 1k, with their kind (percent, currency).
+"""Numbers in running text as values: 1,000 = 1 , 000 = one thousand = 1k, with their kind (percent, currency).
 
 Values are what claims are checked by; 41 written where the source says 14 is the commonest error a reader can
-verify in a second.
+verify in a second. Texts that a tokeniser has cut ("15 , 000", "$ 4 m") read as the uncut ones.
 """
 
 import re
 from typing import Literal, NamedTuple
 
-Kind = Literal["plain", "percent", "currency"]
+Kind = Literal["plain", "percent", "currency", "decade"]
 
 
 class Number(NamedTuple):
@@ -24,8 +24,17 @@ _UNIT_WORDS = """
     eighteen nineteen
 """
 _TEN_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_ORDINAL_WORDS = """
+    third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
+    seventeenth eighteenth nineteenth
+"""
 _UNITS = {word: value for value, word in enumerate(_UNIT_WORDS.split())}
 _TENS = {word: 10 * value for value, word in enumerate(_TEN_WORDS.split(), start=2)}
+_ORDINALS = {
+    "first": 1,  # only behind tens: alone it is a word with opposites (first, last), as "second" always is
+    **{word: value for value, word in enumerate(_ORDINAL_WORDS.split(), start=3)},
+    **{word[:-1] + "ieth": value for word, value in _TENS.items()},
+}
 _SCALES = {
     "hundred": 1e2,
     "thousand": 1e3,
@@ -35,23 +44,52 @@ _SCALES = {
     "k": 1e3,
     "m": 1e6,
     "mn": 1e6,
+    "b": 1e9,
     "bn": 1e9,
     "tn": 1e12,
     "dozen": 12.0,
 }
 _SPOKEN = "|".join([*_UNITS, *_TENS])
-_SCALE_WORDS = "hundred|thousand|million|billion|trillion"
+_ORDINAL = "|".join(word for word in _ORDINALS if word != "first")
+_SCALE_WORDS = "hundred|thousand|million|billion|trillion|dozen"
+_DECADES = {word[:-1] + "ies": 1900 + value for word, value in _TENS.items()}
+_SPACED = (  # what a tokeniser leaves of 15,000; 100 , 200 is as likely two of a list
+    r"\d{1,3}(?: , \d{3})*(?: , 0\d\d|,? 000| ,000)(?!\d)(?: \. \d+(?= (?:%|million|billion)))?"
+    r"|(?<!\d , )\d{1,2} , \d{3}(?!\d| , \d)"
+    r"|\d{1,3} \. \d{1,2}(?= ?(?:%|per ?cent\b|million\b|billion\b|trillion\b|bn\b))"
+    r"|(?:(?<=[$£€])|(?<=[$£€] ))\d{1,3} \. \d{1,2}(?!\d)"
+)
 _PATTERN = re.compile(
     # No letter or digit may stand before: the 20 of G20 is part of a name.
-    r"(?<![A-Za-z0-9])(?P<digits>\d{1,3}(?:[,\u00a0\u202f]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?=[\d'’‘])(?<![A-Za-z0-9])(?:(?P<decade>['’‘][3-9]0|[12]\d\d0)s\b"
+    r"|(?P<hour>[01]?\d)[:.](?P<minute>[0-5]\d)(?=\s?[ap]\.?m\b)"
+    r"|(?P<numerator>[1-9])/(?P<denominator>[3-9])(?=\sof\b)"
+    rf"|(?P<digits>\d{{1,3}}(?:[,\u00a0\u202f]\d{{3}})+(?!\d)(?:\.\d+)?|{_SPACED}|\d+(?:\.\d+)?)"
     r"(?P<ordinal>(?:st|nd|rd|th)\b)?"
-    rf"(?:(?P<gap>[\s-]?)(?P<scale>{_SCALE_WORDS}|dozen|bn|mn|tn|k|m)\b)?"
-    rf"|\b(?P<spoken>(?:{_SPOKEN}|{_SCALE_WORDS})\b(?:[\s-](?:and\s)?(?:{_SPOKEN}|{_SCALE_WORDS})\b)*)",
+    rf"(?:(?P<gap>[\s-]?)(?P<scale>{_SCALE_WORDS}|bn|mn|tn|k|m|b)\b|(?P<times>(?<=[23])\stimes)\b)?)"
+    # No word that follows begins otherwise: this is tried at every word of the text.
+    r"|\b(?=zer|one|t[wer]|th[ior]|the\s[emltfsn3-9]|fo[ru]|fi[fv]|six|sev|ei|ele|nin|hun|hal|mil|bil|doz|a\s[tefsn])(?:"
+    rf"the\s(?:early[\s-]|mid[\s-]|late[\s-])?(?:(?P<short>[3-9]0)s|(?P<named>{'|'.join(_DECADES)}))\b"
+    rf"|(?P<parts>one|two|three|four|five|six|seven)[\s-](?P<of_parts>{_ORDINAL})(?P<plural>s?)\b"
+    rf"|(?P<part>a\s(?:{_ORDINAL})\b(?=\s(?:of|over|in|since|from|to|during|more|less|fewer|last|this|after|within)\b|\s?(?:[.,;:!?]|\Z)))"
+    rf"|half[\s-]a[\s-](?P<halved>{_SCALE_WORDS})\b"
+    r"|(?P<twice>twice|thrice|(?:two|three)\stimes)\b"
+    rf"|(?P<spoken>(?:{_SPOKEN}|{_SCALE_WORDS}|{_ORDINAL})\b"
+    rf"(?:[\s-](?:and\s)?(?:{_SPOKEN}|{_SCALE_WORDS}|{_ORDINAL})\b|(?<=ty)[\s-]first\b)*)"
+    rf"(?P<and_half>[\s-]and[\s-]a[\s-]half\b(?:[\s-](?P<half_scale>{_SCALE_WORDS})\b)?)?)",
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(r"(?:[$£€¥₹]|\b(?:usd|eur|gbp|rs)\.?)\s?$", re.IGNORECASE)
-_AFTER_PERCENT = re.compile(r"\s?(?:%|％|per\s?cent\b|percent\b|pc\b)", re.IGNORECASE)
-_AFTER_CURRENCY = re.compile(r"\s?(?:dollars?|euros?|pounds?|yen|usd|eur|gbp|[€£$])(?!\w)", re.IGNORECASE)
+_AFTER_PERCENT = re.compile(r"[\s-]?(?:%|％|per[\s-]?cent\b|pct?\b)", re.IGNORECASE)
+_AFTER_CURRENCY = re.compile(r"[\s-]?(?:dollars?|euros?|pounds?|yen|usd|eur|gbp|[€£$])(?!\w)", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"\s(?:people|users|voters|viewers|residents|customers|patients|jobs|homes|children|workers|copies|followers"
+    r"|subscribers|years|barrels|tonnes)\b",
+    re.IGNORECASE,
+)
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_MONTH_BEFORE = re.compile(rf"\b{_MONTH}\.?\s(?:the\s)?$", re.IGNORECASE)
+_MONTH_AFTER = re.compile(rf"\s(?:of\s)?{_MONTH}\b", re.IGNORECASE)
 
 
 def _spoken_value(words: list[str]) -> float | None:
@@ -61,20 +99,23 @@ def _spoken_value(words: list[str]) -> float | None:
     for word in words:
         if word == "and":
             continue
+        if last in _ORDINALS:
+            return None
         if word in _SCALES:
             scale = _SCALES[word]
             if scale == 100:
                 current = (current or 1) * 100
             else:
                 total, current = total + (current or 1) * scale, 0.0
-        elif word in _TENS:
+        elif word in _TENS or _ORDINALS.get(word, 0) >= 20:
             if last in _UNITS or last in _TENS:
                 return None
-            current += _TENS[word]
+            current += _TENS[word] if word in _TENS else _ORDINALS[word]
         else:
-            if last in _UNITS or (last in _TENS and not 0 < _UNITS[word] < 10):
+            value = _UNITS[word] if word in _UNITS else _ORDINALS[word]
+            if last in _UNITS or (last in _TENS and not 0 < value < 10):
                 return None
-            current += _UNITS[word]
+            current += value
         last = word
     return total + current
 
@@ -87,46 +128,121 @@ def _kind(text: str, start: int, end: int) -> Kind:
     return "plain"
 
 
-def _from_digits(match: re.Match[str], text: str) -> Number:
-    start, end = match.start(), match.end("ordinal" if match["ordinal"] else "digits")
-    value = float(re.sub(r"[,\u00a0\u202f]", "", match["digits"]))
+def _dated(text: str, start: int, end: int) -> bool:
+    """Whether a month stands beside."""
+    return bool(_MONTH_BEFORE.search(text, max(0, start - 15), start) or _MONTH_AFTER.match(text, end))
+
+
+def _scaled(match: re.Match[str], text: str) -> bool:
+    """Whether what stands behind the digits multiplies them: "5 m" is more often five metres than five million."""
     scale = (match["scale"] or "").lower()
-    # "5 m" is more often five metres than five million: a letter counts as a scale only when it touches money.
-    letter = len(scale) == 1
-    if scale and not match["ordinal"] and (not letter or (not match["gap"] and _kind(text, start, end) == "currency")):
-        value, end = value * _SCALES[scale], match.end("scale")
-    elif scale == "k" and not match["gap"] and not match["ordinal"]:
-        value, end = value * 1e3, match.end("scale")
-    return Number(value, start, end, _kind(text, start, end))
+    if not scale or match["ordinal"]:
+        return False
+    if len(scale) > 1 or (scale == "k" and not match["gap"]):
+        return True
+    if match["gap"] == "-":
+        return False
+    end = match.end("scale")
+    return _kind(text, match.start(), end) == "currency" or (scale == "m" and bool(_COUNTED.match(text, end)))
+
+
+def _from_digits(match: re.Match[str], text: str) -> list[Number]:
+    start, end = match.start(), match.end("ordinal" if match["ordinal"] else "digits")
+    written = match["digits"]
+    if " , " in written and _MONTH_BEFORE.search(text, max(0, start - 15), start):  # May 5 , 200 men
+        found = re.finditer(r"\d+", written)
+        return [Number(float(one.group()), start + one.start(), start + one.end(), "plain") for one in found]
+    value = float(re.sub(r"[,\s]", "", written))
+    if match["ordinal"] and value in (1, 2) and not _dated(text, start, end):
+        return []  # first and second are words
+    if _scaled(match, text):
+        value, end = value * _SCALES[match["scale"].lower()], match.end("scale")
+    elif match["times"] and written in ("2", "3"):
+        end = match.end("times")
+    return [Number(value, start, end, _kind(text, start, end))]
 
 
 def _from_words(match: re.Match[str], text: str) -> list[Number]:
-    pieces = list(re.finditer(r"[A-Za-z]+", match["spoken"]))
+    spoken = match["spoken"]
+    pieces = list(re.finditer(r"[A-Za-z]+", spoken))
     value = _spoken_value([piece.group().lower() for piece in pieces])
     base = match.start()
     if value is not None:
-        return [Number(value, base, match.end(), _kind(text, base, match.end()))]
+        end = match.end()
+        if match["and_half"]:
+            value = (value + 0.5) * _SCALES.get((match["half_scale"] or "").lower(), 1.0)
+        return [Number(value, base, end, _kind(text, base, end))]
     found = []
     for piece in pieces:
-        single = _spoken_value([piece.group().lower()])
-        if single is not None and piece.group().lower() != "and":
+        word = piece.group().lower()
+        if word != "and":
             start, end = base + piece.start(), base + piece.end()
-            found.append(Number(single, start, end, _kind(text, start, end)))
+            found.append(Number(_spoken_value([word]) or 0.0, start, end, _kind(text, start, end)))
     return found
+
+
+def _from_time(match: re.Match[str], text: str) -> list[Number]:
+    """8.30pm as 8 and 30, like 8:30; 8.00pm as 8pm."""
+    del text
+    hour, minute = float(match["hour"]), float(match["minute"])
+    if not minute:
+        return [Number(hour, match.start(), match.end(), "plain")]
+    return [Number(hour, *match.span("hour"), "plain"), Number(minute, *match.span("minute"), "plain")]
+
+
+def _from_parts(match: re.Match[str], text: str) -> list[Number]:
+    """Two thirds, one-third; but two third places are two numbers."""
+    over, under = _UNITS[match["parts"].lower()], _ORDINALS[match["of_parts"].lower()]
+    start, end = match.span()
+    if (over > 1) != bool(match["plural"]):
+        spans = ((over, match.span("parts")), (under, match.span("of_parts")))
+        return [Number(float(value), *span, _kind(text, *span)) for value, span in spans if value > 1 or over > 1]
+    return [Number(over / under, start, end, "plain")]
+
+
+def _from_other(match: re.Match[str], text: str) -> list[Number]:
+    """Decades, fractions of one, half a million, twice."""
+    start, end = match.span()
+    if match["decade"]:
+        written = match["decade"]
+        value = float(written) if written.isdigit() else 1900.0 + float(written[1:])
+        return [Number(value, start, end, "decade")]
+    for group in ("short", "named"):
+        if match[group]:
+            value = 1900.0 + float(match[group]) if group == "short" else float(_DECADES[match[group].lower()])
+            return [Number(value, match.start(group), end, "decade")]
+    if match["numerator"]:
+        return [Number(float(match["numerator"]) / float(match["denominator"]), start, end, "plain")]
+    if match["part"]:
+        return [Number(1 / _ORDINALS[match["part"].split()[1].lower()], start, end, "plain")]
+    if match["twice"]:
+        value = 3.0 if match["twice"].lower().startswith("th") else 2.0
+    else:
+        value = _SCALES[match["halved"].lower()] / 2
+    return [Number(value, start, end, _kind(text, start, end))]
+
+
+def _read(match: re.Match[str], text: str) -> list[Number]:
+    if match["digits"] is not None:
+        return _from_digits(match, text)
+    if match["spoken"] is not None:
+        alone = match["spoken"].lower() == "one" and not match["and_half"]
+        return [] if alone else _from_words(match, text)
+    if match["hour"] is not None:
+        return _from_time(match, text)
+    return _from_parts(match, text) if match["parts"] is not None else _from_other(match, text)
 
 
 def numbers(text: str) -> list[Number]:
     """All numbers of a text in order. "one" alone is left out: it is a pronoun as often as a count.
 
+    So are "first" and "second", which are words with opposites, and 1st and 2nd where no month stands beside.
+
     >>> [n.value for n in numbers("Two hundred and five men paid £1.5m, or 1,250 each, on the 9th.")]
     [205.0, 1500000.0, 1250.0, 9.0]
+    >>> [n.value for n in numbers("the eighth of 15 , 000 , half a million , twice")]
+    [8.0, 15000.0, 500000.0, 2.0]
     >>> numbers("up 4 per cent")[0].kind
     'percent'
     """
-    found: list[Number] = []
-    for match in _PATTERN.finditer(text):
-        if match["digits"] is not None:
-            found.append(_from_digits(match, text))
-        elif match["spoken"].lower() != "one":
-            found.extend(_from_words(match, text))
-    return found
+    return [number for match in _PATTERN.finditer(text) for number in _read(match, text)]
