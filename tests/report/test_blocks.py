@@ -175,7 +175,10 @@ def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
     both = page([fake.make(tmp_path / "r", judges=judges)])
     assert both.deck.sources == (
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)",
-        "abstractiveness (defaults)", "abstractiveness (n:3)",
+        "abstractiveness", "abstractiveness[n=3]",
+    )  # fmt: skip
+    assert both.heads[0].judges == (
+        "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)", "abstractiveness", "abstractiveness[n=3]",
     )  # fmt: skip
     assert both.deck.switches == (("faithfulness", (0, 1)),)
     assert [column.title for column in both.tables[0].columns] == [

@@ -51,6 +51,6 @@ def test_what_was_not_shown_is_said(tmp_path: Path) -> None:
     assert made.heads[0].left_out == (
         "4 judgments go by a document that the judge was not shown whole (about 2,400 tokens left out in all)"
     )
-    told = made.deck.cards[0].verdicts[0].reason
-    assert told == "so (about 1,200 tokens of the source were not shown to the judge)"
+    told = made.deck.cards[0].verdicts[0].reasons
+    assert told == ("so", "about 1,200 tokens of the source were not shown to the judge")
     assert "not shown whole" in html([run], tmp_path / "page.html").read_text("utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,47 @@ def test_columns_that_do_not_fit_go_into_further_tables(width: int) -> None:
     text = printed(many(2, 9), terminal=True, width=width)
     assert all(f"aspect {at}" in text for at in range(9))
     assert text.count("system ") >= 2
+
+
+def settings(*signatures: str, system: str = "aster") -> SystemTable:
+    return SystemTable(
+        [
+            SystemScore(
+                system=name, judge="rouge", signature=signature, model=None, aspect="rouge1", value=0.5, low=0.4,
+                high=0.6, n=3, missing=0, interval="none",
+            )
+            for name in ("birch", system)
+            for signature in signatures
+        ]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_settings_of_one_judge_are_named(terminal: bool) -> None:
+    table = settings("rouge|v:1", "rouge|stemmer:yes|v:1")
+    head = printed(table, terminal=terminal).split("aster")[0]
+    assert head.count("ROUGE-1") == 2
+    assert "rouge[stemmer=yes]" in head
+    assert "#1" not in head
+    assert "| ROUGE-1 (rouge) | ROUGE-1 (rouge\\[stemmer=yes\\]) |" in markdown(table).splitlines()[0]
+
+
+@pytest.mark.parametrize(("terminal", "width"), [(True, 60), (True, 80), (True, 120), (False, 120)])
+def test_long_names_do_not_widen_the_table(terminal: bool, width: int) -> None:
+    long = "the-system-of-" + "x" * 200 + "-final"
+    table = settings("rouge|v:1", *(f"rouge|stemmer:yes|note:{'y' * 90}{at}|v:1" for at in range(4)), system=long)
+    text = printed(table, terminal=terminal, width=width)
+    drawn = re.sub(r"\x1b\[[0-9;]*m", "", text.split("interval: ")[0])
+    assert max(map(len, drawn.splitlines())) <= width
+    assert "the-system-of-" in text
+    assert "-final" in text
+    assert long not in text
+    assert "Long names are cut in the middle (...)" in text
+    assert long in markdown(table)
+
+
+def test_short_names_need_no_note(table: SystemTable) -> None:
+    assert "Long names" not in printed(table, terminal=False)
 
 
 def test_markdown_marks_the_best_and_keeps_cells_together(table: SystemTable) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from summeter.records import Judgment, Target
-from summeter.report.words import count, gloss, interval, kind, number, ordinal, verdict
+from summeter.report.words import count, gloss, interval, kind, number, ordinal, told, verdict
 
 
 def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
@@ -64,3 +64,32 @@ def test_intervals_counts_places() -> None:
 )  # fmt: skip
 def test_headings(aspect: str, title: str) -> None:
     assert gloss(aspect).title == title
+
+
+@pytest.mark.parametrize(
+    ("reason", "parts"),
+    [
+        (None, ()),
+        ("'41' is not in the source; nearest: '14'", ("'41' is not in the source; nearest: '14'",)),
+        (
+            "caution: 'shut' is not in the source; nearest: 'close'; the other content words found here",
+            ("caution: 'shut' is not in the source; nearest: 'close'", "the other content words found here"),
+        ),
+        (
+            "carries no key fact; nearest: 2 (It rained; it snowed.)",
+            ("carries no key fact; nearest: 2 (It rained; it snowed.)",),
+        ),
+        (
+            "no passage entails it; nearest: a passage (entailment 0.10); 'Rome' is not in the source",
+            ("no passage entails it; nearest: a passage (entailment 0.10)", "'Rome' is not in the source"),
+        ),
+    ],
+)
+def test_several_reasons_are_told_apart(reason: str | None, parts: tuple[str, ...]) -> None:
+    assert told(judged(label=0, reason=reason)) == parts
+
+
+def test_what_a_model_or_a_stranger_wrote_stays_in_one_piece() -> None:
+    prose = "It says 41; the source says 14."
+    assert told(judged(label=0, reason=prose, calls=["a1"])) == (prose,)
+    assert told(judged(label=0, reason=prose), prose=True) == (prose,)

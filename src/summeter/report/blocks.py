@@ -290,7 +290,7 @@ class Verdict(NamedTuple):
     foreign: bool
     kind: Kind
     said: str
-    reason: str | None
+    reasons: tuple[str, ...]
     evidence: tuple[Evidence, ...]
 
 

@@ -16,6 +16,7 @@ from summeter.report.compare import comparisons
 from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
+from summeter.report.names import Named, judge_names
 from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.standing import rank_tables, verdict
 from summeter.report.strengths import heats, panels
@@ -97,7 +98,7 @@ def _head(view: RunView) -> RunHead:
     return RunHead(
         letter=view.letter, name=view.name, status=manifest.status, alarm=ALARM.get(manifest.status),
         when=_when(manifest.created, manifest.updated),
-        judges=tuple(_judge_words(judge) for judge in view.judges), data_name=data_name(view),
+        judges=_judges(view), data_name=data_name(view),
         documents=len(view.data.documents), summaries=len(view.data.summaries),
         judged=len(view.judged),
         systems=len(view.data.systems), domains=len(view.data.domains),
@@ -122,9 +123,16 @@ def _when(start: str, end: str) -> str:
     return f"{begun} to {last:%H:%M} UTC" if first.date() == last.date() else f"{begun} to {last:%Y-%m-%d, %H:%M} UTC"
 
 
-def _judge_words(judge: JudgeEntry) -> str:
-    name = f"{judge.name} ({judge.model})" if judge.model else judge.name
-    return f"{name}, imported" if judge.imported else name
+def _judges(view: RunView) -> tuple[str, ...]:
+    """Who judged, each with its model and what tells it from its namesakes."""
+    named = [Named(judge.name, judge.signature, judge.model) for judge in view.judges]
+    names = judge_names(named)
+    return tuple(_judge_words(judge, names[one]) for judge, one in zip(view.judges, named, strict=True))
+
+
+def _judge_words(judge: JudgeEntry, name: str) -> str:
+    named = name if judge.model is None or name.endswith(f"({judge.model})") else f"{name} ({judge.model})"
+    return f"{named}, imported" if judge.imported else named
 
 
 _REDUCED = {

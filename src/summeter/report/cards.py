@@ -32,6 +32,8 @@ class DeckBuilder:
         # (run, document id, system) -> item: how judgments and scores find their card.
         self.where: dict[tuple[int, str, str], int] = {}
         self._places = {(one.run, one.judge, one.signature): at for at, one in enumerate(sources)}
+        entries = (judge for view in views for judge in view.judges)
+        self._imported = {(judge.name, judge.signature) for judge in entries if judge.imported}
         self.columns = _columns(views)
         for view in views:
             self._gather(view)
@@ -170,7 +172,8 @@ class DeckBuilder:
             foreign = True
         return Verdict(
             source=source, aspect=one.aspect, unit=target.unit, at=target.index, facts=facts, foreign=foreign,
-            kind=kind(one), said=verdict(one, summary.system), reason=told(one),
+            kind=kind(one), said=verdict(one, summary.system),
+            reasons=told(one, prose=(one.judge, one.signature) in self._imported),
             evidence=tuple(Evidence(span.of[0], span.start, span.end) for span in one.evidence),
         )  # fmt: skip
 

@@ -90,7 +90,7 @@ class _Coder:
         }  # fmt: skip
 
     def _verdict(self, one: Verdict, own: Units, document: Units) -> list[Any]:
-        """[source, aspect, unit, index, facts, kind, said, reason, [[side, start, end]], foreign]."""
+        """[source, aspect, unit, index, facts, kind, said, [reason], [[side, start, end]], foreign]."""
         evidence: Sequence[list[Any]] = [
             [span.of, *(side.at(place) for side in (document if span.of == "d" else own,)
                         for place in (span.start, span.end))]
@@ -98,8 +98,8 @@ class _Coder:
         ]  # fmt: skip
         return [
             one.source, self.string(one.aspect), self.string(one.unit), -1 if one.at is None else one.at,
-            -1 if one.facts is None else one.facts, one.kind, self.string(one.said), self.string(one.reason),
-            evidence, int(one.foreign),
+            -1 if one.facts is None else one.facts, one.kind, self.string(one.said),
+            [self.string(reason) for reason in one.reasons], evidence, int(one.foreign),
         ]  # fmt: skip
 
     def _vote(self, one: Vote) -> list[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from summeter.report.blocks import Cell, Column, RankRow, RankTable
+from summeter.report.names import Named, judge_names
 from summeter.report.views import RunView, Source
 from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, with_interval
 from summeter.scoring import COMPOSED, COMPOSITE, Score, SystemScore
@@ -35,11 +36,13 @@ def family(judge: str) -> str:
 
 
 def label_of(place: Place, view: RunView, sources: Sequence[Source]) -> str:
-    """The source of a column in a few words; composites of several judges go by their family."""
+    """The source of a column in a few words; a composite goes by the family of its judges and what tells it apart."""
     for source in sources:
         if (source.run, source.judge, source.signature) == (place.run, place.judge, place.signature):
             return source.label
-    return f"{view.letter} · {place.judge}" if view.letter else place.judge
+    judges = [key[:2] for key in view.table.columns() if key[2] == place.aspect]
+    name = judge_names(Named(*judge) for judge in judges).get(Named(place.judge, place.signature), place.judge)
+    return f"{view.letter} · {name}" if view.letter else name
 
 
 def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:

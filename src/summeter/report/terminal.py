@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+from summeter.report.names import DOTS, Named, fitted, judge_names
 from summeter.report.study_blocks import Reliability
 from summeter.report.words import NEUTRAL, count, gloss, interval, number, same, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 Key = tuple[str, str, str]
 # A name must not move the cursor, change colours or turn the line round.
@@ -20,28 +22,31 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069
 _FIRST_WIDTH = 12
 _CELL = 16
 _WIDEST = 120
+# What a table spends at most on a system, on a heading, and on each of two systems in one line.
+_SYSTEM, _HEADING, _PAIRED = 30, 24, 24
 
 
 def ranking(table: SystemTable, console: Console) -> None:
     """Print systems, best first, with interval, n and missing in each cell, and the signatures beneath.
 
     Columns that do not fit the console's width (120 at most where output is not a terminal) go into further
-    tables. Without a terminal the output is plain ASCII-ruled text without colour.
+    tables, and long names lose their middle. Without a terminal the output is plain ASCII-ruled text without colour.
     """
     if not len(table):
         console.print("Nothing has been scored yet.", markup=False)
         return
     width = min(console.width, _WIDEST) if console.is_terminal else _WIDEST
-    for at, columns in enumerate(_pages(table.columns(), width)):
+    heads = _Heads.of(table)
+    for at, columns in enumerate(_pages(heads, table.columns(), width)):
         if at:
             console.print()
         if console.is_terminal:
-            _rich(table, columns, console)
+            _rich(table, heads, columns, console)
         else:
-            for line in _plain(table, columns):
+            for line in _plain(table, heads, columns):
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
-    for line in _notes(table):
+    for line in [*_notes(table), *heads.note()]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -56,7 +61,8 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
         if at:
             console.print()
         console.print(_heading(group[0]), style="bold", markup=False, highlight=False, soft_wrap=True)
-        rows = [_pair_cells(one) for one in map(PairScore.leading, group)]
+        systems = fitted((_clean(name) for one in group for name in (one.system, one.rival)), _PAIRED)
+        rows = [_pair_cells(one, systems) for one in map(PairScore.leading, group)]
         widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
         for one, row in zip(group, rows, strict=True):
             line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -90,12 +96,15 @@ def _heading(one: PairScore) -> str:
     return _clean(f"Head to head on {gloss(one.aspect).title} ({one.judge})")
 
 
-def _pair_cells(one: PairScore) -> list[str]:
-    """Who over whom, how far, on how many documents, and how often the order decided."""
+def _pair_cells(one: PairScore, names: Mapping[str, str] | None = None) -> list[str]:
+    """Who over whom (by `names` where these are given), how far, on how many documents, how often the order decided."""
+    first, second = (_clean(name) for name in (one.system, one.rival))
+    if names is not None:
+        first, second = names[first], names[second]
     counts = f"n={one.n}" + (f", {one.missing} missing" if one.missing else "")
     flips = "" if one.flip_rate is None else f"flips {one.flip_rate:.0%}"
     value = with_interval(one.value, one.low, one.high) if one.value is not None else "-"
-    return [_clean(f"{one.system} over {one.rival}"), value, counts, flips]
+    return [f"{first} over {second}", value, counts, flips]
 
 
 def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
@@ -136,8 +145,8 @@ def _markdown_pairs(scores: Sequence[PairScore]) -> str:
 
 def _markdown_ranking(table: SystemTable) -> str:
     columns = table.columns()
-    titles = _titles(columns)
-    lines = ["| # | system | " + " | ".join(_escape(title) for title in titles) + " |"]
+    titles = _titles(table)
+    lines = ["| # | system | " + " | ".join(_escape(titles[column]) for column in columns) + " |"]
     lines.append("|--:|---|" + "---|" * len(columns))
     best = {column: _best(table, column) for column in columns}
     for place, system in enumerate(table.ranking(), 1):
@@ -153,26 +162,79 @@ def _markdown_ranking(table: SystemTable) -> str:
     return "\n".join([*lines, "", *(f"- {_escape(line)}" for line in _notes(table))]) + "\n"
 
 
-def _pages(columns: Sequence[Key], width: int) -> list[list[Key]]:
-    """Columns by the table they stand in; those of one judge family stay together where they can."""
-    fit = max(1, (width - _FIRST_WIDTH) // (_CELL + 1))
-    return [list(columns[at : at + fit]) for at in range(0, len(columns), fit)]
+class _Heads(NamedTuple):
+    """What stands at the head of columns and rows: aspects, judges where these need telling apart, systems."""
+
+    titles: Mapping[Key, str]
+    judges: Mapping[Key, str]
+    systems: Mapping[str, str]
+
+    @classmethod
+    def of(cls, table: SystemTable) -> _Heads:
+        """Names cut to what a table spends on them."""
+        columns = table.columns()
+        aspects, judges = Counter(aspect for _, _, aspect in columns), _judges(table)
+        shown = fitted(judges.values(), _HEADING)
+        titles = fitted((_title(column) for column in columns), _HEADING)
+        return cls(
+            {column: titles[_title(column)] for column in columns},
+            {column: shown[judges[column]] if aspects[column[2]] > 1 else "" for column in columns},
+            fitted(map(_clean, table.ranking()), _SYSTEM),
+        )
+
+    def column(self, column: Key) -> list[str]:
+        """The heading from top to bottom."""
+        return [line for line in (self.titles[column], self.judges[column]) if line]
+
+    def width(self, column: Key) -> int:
+        """How wide a column is at least."""
+        return max(_CELL, *map(len, self.column(column)))
+
+    def note(self) -> list[str]:
+        """Says that names were cut, where some were."""
+        cut = any(DOTS in short and short != name for name, short in self.systems.items())
+        cut = cut or any(DOTS in line for column in self.titles for line in self.column(column))
+        return [f"Long names are cut in the middle ({DOTS}); they stand whole in the report and with --json."] * cut
 
 
-def _titles(columns: Sequence[Key]) -> list[str]:
-    """Column headings: the aspect, with its judge where another column has the same aspect."""
-    aspects = Counter(aspect for _, _, aspect in columns)
-    named = Counter((judge, aspect) for judge, _, aspect in columns)
-    found, seen = [], Counter[tuple[str, str]]()
-    for judge, _, aspect in columns:
-        title = gloss(aspect).title
-        if aspects[aspect] > 1:
-            title += f" ({judge})"
-        if named[judge, aspect] > 1:
-            seen[judge, aspect] += 1
-            title += f" #{seen[judge, aspect]}"
-        found.append(_clean(title))
+def _pages(heads: _Heads, columns: Sequence[Key], width: int) -> list[list[Key]]:
+    """Columns by the table they stand in, as many in each as its width holds, at least one."""
+    first = max(_FIRST_WIDTH, *map(len, heads.systems.values()))
+    pages: list[list[Key]] = []
+    left = 0
+    for column in columns:
+        needed = heads.width(column) + 1
+        if not pages or needed > left:
+            pages.append([])
+            left = width - first
+        pages[-1].append(column)
+        left -= needed
+    return pages
+
+
+def _judges(table: SystemTable) -> dict[Key, str]:
+    """By column the name of its judge, with what tells it from another of that name on the same aspect."""
+    models = {(row.judge, row.signature, row.aspect): row.model for row in table.rows}
+    found: dict[Key, str] = {}
+    for aspect in dict.fromkeys(aspect for _, _, aspect in models):
+        here = {column: Named(*column[:2], model) for column, model in models.items() if column[2] == aspect}
+        names = judge_names(here.values())
+        found |= {column: _clean(names[named]) for column, named in here.items()}
     return found
+
+
+def _title(column: Key) -> str:
+    return _clean(gloss(column[2]).title)
+
+
+def _titles(table: SystemTable) -> dict[Key, str]:
+    """Headings of one line: the aspect, with its judge where another column has the same aspect."""
+    columns, judges = table.columns(), _judges(table)
+    aspects = Counter(aspect for _, _, aspect in columns)
+    return {
+        column: f"{_title(column)} ({judges[column]})" if aspects[column[2]] > 1 else _title(column)
+        for column in columns
+    }
 
 
 def _lines(cell: SystemScore | None) -> list[str]:
@@ -193,13 +255,12 @@ def _best(table: SystemTable, column: Key) -> float | None:
     return max(values) if len(values) > 1 and column[2] not in NEUTRAL else None
 
 
-def _plain(table: SystemTable, columns: Sequence[Key]) -> list[str]:
+def _plain(table: SystemTable, heads: _Heads, columns: Sequence[Key]) -> list[str]:
     """Fixed columns of text; a cell may be three lines high."""
-    titles = dict(zip(table.columns(), _titles(table.columns()), strict=True))
-    rows = [["system", *(titles[column] for column in columns)]]
-    blocks = [[[name] for name in rows[0]]]
+    blocks = [[["system"], *map(heads.column, columns)]]
     blocks += [
-        [[_clean(system)], *(_lines(table.cell(system, column)) for column in columns)] for system in table.ranking()
+        [[heads.systems[_clean(system)]], *(_lines(table.cell(system, column)) for column in columns)]
+        for system in table.ranking()
     ]
     widths = [max(len(line) for block in blocks for line in block[at]) for at in range(len(columns) + 1)]
     text = []
@@ -212,19 +273,18 @@ def _plain(table: SystemTable, columns: Sequence[Key]) -> list[str]:
     return text
 
 
-def _rich(table: SystemTable, columns: Sequence[Key], console: Console) -> None:
+def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Console) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    titles = dict(zip(table.columns(), _titles(table.columns()), strict=True))
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=False, header_style="bold", padding=(0, 1, 0, 0))
     drawn.add_column("system", overflow="fold")
     for column in columns:
-        drawn.add_column(Text(titles[column]), overflow="fold")
+        drawn.add_column(_rich_head(heads.column(column)), overflow="fold")
     best = {column: _best(table, column) for column in columns}
     for system in table.ranking():
-        cells = [Text(_clean(system), style="bold")]
+        cells = [Text(heads.systems[_clean(system)], style="bold")]
         for column in columns:
             cell = table.cell(system, column)
             lines = _lines(cell)
@@ -234,6 +294,14 @@ def _rich(table: SystemTable, columns: Sequence[Key], console: Console) -> None:
             cells.append(text)
         drawn.add_row(*cells, end_section=False)
     console.print(drawn)
+
+
+def _rich_head(lines: Sequence[str]) -> Text:
+    from rich.text import Text
+
+    head = Text(lines[0])
+    head.append("".join(f"\n{line}" for line in lines[1:]), style="not bold")
+    return head
 
 
 def _notes(table: SystemTable) -> list[str]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from string import ascii_uppercase
 
 from summeter.records import InputError, Judgment, KeyFacts
+from summeter.report.names import Named, judge_names
 from summeter.scoring import HeldScores, PairScore, SystemTable
 from summeter.store.dataset import Dataset
 from summeter.store.manifest import JudgeEntry, Manifest
@@ -120,22 +121,12 @@ def sources(views: Sequence[RunView]) -> list[Source]:
     """Every source, in the order of the runs and their judges, with a label that tells it from the others."""
     made = []
     for view in views:
-        for judge in view.judges:
-            namesakes = [other for other in view.judges if other.name == judge.name]
-            label = judge.name if len(namesakes) == 1 else f"{judge.name} ({_difference(judge, namesakes)})"
-            label = f"{view.letter} · {label}" if view.letter else label
+        judges = [(judge, Named(judge.name, judge.signature, judge.model)) for judge in view.judges]
+        names = judge_names(named for _, named in judges)
+        for judge, named in judges:
+            label = f"{view.letter} · {names[named]}" if view.letter else names[named]
             made.append(Source(view.place, judge.name, judge.signature, judge.model, label))
     return made
-
-
-def _difference(judge: JudgeEntry, rivals: Sequence[JudgeEntry]) -> str:
-    """What tells a judge from its namesakes in the run: its model, else the parts of its signature."""
-    models = [rival.model for rival in rivals]
-    if judge.model is not None and models.count(judge.model) == 1:
-        return judge.model
-    shared = set.intersection(*(set(rival.signature.split("|")) for rival in rivals))
-    own = [part for part in judge.signature.split("|") if part not in shared]
-    return ", ".join(own) or "defaults"
 
 
 def _prepared_lists(run: RunFolder, judge: JudgeEntry) -> list[KeyFacts]:

@@ -11,6 +11,8 @@ Kind = Literal["good", "bad", "pad", "none", "plain"]
 
 _ROUGE = re.compile(r"rouge[-_ ]?(?P<kind>\d+|lsum|l)(?:[-_. ](?P<side>precision|recall|f1|f|p|r))?", re.IGNORECASE)
 _NO_ERROR = "no error"
+# Not before the nearest thing of the reason itself, and not in a text quoted in brackets.
+_JOINED = re.compile(r"; (?!nearest: )(?![^()]*\))")
 
 
 class Gloss(NamedTuple):
@@ -166,12 +168,17 @@ def verdict(judgment: Judgment, system: str | None = None) -> str:
     return said if value is None or value in (0, 1) else f"{said} {number(value)}"
 
 
-def told(judgment: Judgment) -> str | None:
-    """The reason, and how much of the document the judge was not shown."""
-    if not judgment.truncated_tokens:
-        return judgment.reason
-    note = f"about {judgment.truncated_tokens:,} tokens of the source were not shown to the judge"
-    return f"{judgment.reason} ({note})" if judgment.reason else note
+def told(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:
+    """The reasons one by one, and how much of the document the judge was not shown.
+
+    Evaluators of our own join several reasons with "; ". What a model (the judgment names its calls) or a stranger
+    (`prose`) wrote stays in one piece, since there a semicolon may be one of a sentence.
+    """
+    text = judgment.reason or ""
+    parts = [text] if prose or judgment.calls else _JOINED.split(text)
+    if judgment.truncated_tokens:
+        parts.append(f"about {judgment.truncated_tokens:,} tokens of the source were not shown to the judge")
+    return tuple(part for part in parts if part)
 
 
 def _pair_verdict(judgment: Judgment, rival: str, system: str | None) -> str:

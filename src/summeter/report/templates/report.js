@@ -87,9 +87,9 @@ const deck = JSON.parse(byId("deck").textContent);
 const string = (at) => (at < 0 ? null : deck.strings[at]);
 const cards = deck.cards.map((raw, id) => ({
   id, raw, doc: deck.documents[raw.d], system: deck.systems[raw.y],
-  verdicts: raw.v.map(([source, aspect, unit, index, facts, kind, said, reason, evidence, foreign]) => ({
+  verdicts: raw.v.map(([source, aspect, unit, index, facts, kind, said, reasons, evidence, foreign]) => ({
     source, aspect: string(aspect), unit: string(unit), index, facts, kind, said: string(said),
-    reason: string(reason), evidence, foreign: foreign === 1,
+    reasons: reasons.map(string), reason: reasons.map(string).join("; "), evidence, foreign: foreign === 1,
   })),
   votes: raw.p.map(([unit, aspect, index, facts, kind, said]) => ({
     unit: string(unit), aspect: string(aspect), index, facts, kind, said: string(said),
@@ -142,11 +142,19 @@ function sentenceNumbers(card, spans) {
   return found;
 }
 
+// Each reason on a line of its own; what speaks against the verdict all the same begins with a caution.
+const CAUTION = "caution: ";
+function reasonList(reasons, look) {
+  return el("ul", { class: `reasons${look}` }, ...reasons.map((text) => (text.startsWith(CAUTION)
+    ? el("li", { class: "caution", dir: "auto" }, el("strong", { text: CAUTION }), text.slice(CAUTION.length))
+    : el("li", { dir: "auto", text }))));
+}
+
 function why(card, verdict) {
   const said = verdict.aspect === "faithfulness" ? "" : `${verdict.aspect}: `;
   const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${said}${verdict.said}` }),
     el("span", { class: "muted", title: deck.signatures[verdict.source], text: ` by ${deck.sources[verdict.source]}` })));
-  if (verdict.reason) box.append(el("p", { dir: "auto", text: verdict.reason }));
+  if (verdict.reasons.length) box.append(reasonList(verdict.reasons, ""));
   for (const [side, from, to] of verdict.evidence) {
     if (side !== "d") continue;
     box.append(el("button", { type: "button", class: "quote", dir: "auto", "data-from": from, "data-to": to,
@@ -234,9 +242,9 @@ function fact(card, one, texts) {
   }
   const vote = voteOn(card, one);
   if (vote && differs(card, vote)) extra.append(peopleChip(vote, true));
-  if (one.reason) extra.append(el("span", { class: "muted", dir: "auto", text: one.reason }));
   return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.said, deck.signatures[one.source])),
-    el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null));
+    el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null,
+      one.reasons.length ? reasonList(one.reasons, " muted") : null));
 }
 
 // Whatever has no sentence or key fact of ours to stand at.

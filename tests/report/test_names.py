@@ -1,0 +1,60 @@
+"""Names that tell judges apart, and names cut to a width."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from summeter.report.names import DOTS, Named, fitted, judge_names
+
+
+def names(*signatures: str, models: tuple[str | None, ...] = ()) -> list[str]:
+    asked = models or (None,) * len(signatures)
+    judge = signatures[0].removeprefix("composite(").split("|")[0]
+    given = [Named(judge, signature, model) for signature, model in zip(signatures, asked, strict=True)]
+    return list(judge_names(given).values())
+
+
+def test_a_judge_alone_goes_by_its_name() -> None:
+    assert names("rouge|stemmer:yes|v:1") == ["rouge"]
+
+
+def test_settings_are_named_as_the_command_takes_them() -> None:
+    got = names("rouge|v:1", "rouge|stemmer:yes|v:1", "rouge|measure:recall|stemmer:yes|v:1")
+    assert got == ["rouge", "rouge[stemmer=yes]", "rouge[measure=recall,stemmer=yes]"]
+
+
+def test_a_model_tells_judges_apart_where_it_alone_can() -> None:
+    one, two = "yesno|judge:a/m|t:0|v:1", "yesno|judge:b/m|t:0|v:1"
+    assert names(one, two, models=("a/m", "b/m")) == ["yesno (a/m)", "yesno (b/m)"]
+    again = "yesno|judge:a/m|t:1|v:1"
+    assert names(one, again, models=("a/m", "a/m")) == ["yesno[t=0]", "yesno[t=1]"]
+
+
+def test_only_the_first_colon_of_a_part_parts_name_and_value() -> None:
+    assert names("geval|draws:sample:20|v:1", "geval|v:1") == ["geval[draws=sample:20]", "geval"]
+
+
+def test_composites_are_told_by_what_they_are_made_of() -> None:
+    got = names("composite(support|v:1)", "composite(support|min_p:0.6|v:1 + support|min_p:0.6|v:1)")
+    assert got == ["support", "support[min_p=0.6]"]
+
+
+def test_long_names_lose_their_middle() -> None:
+    assert fitted(["abcdefghijkl", "short"], 8) == {"abcdefghijkl": "abc...kl", "short": "short"}
+
+
+def test_names_cut_alike_are_numbered() -> None:
+    # 12 characters leave 9 for " #1" and 6 of those for the ends.
+    got = fitted(["system-with-x-at-the-end", "system-with-y-at-the-end"], 12)
+    assert list(got.values()) == ["sys...end #1", "sys...end #2"]
+
+
+@given(st.lists(st.text("ab.# 1", max_size=14), max_size=12), st.integers(8, 12))
+def test_cut_names_fit_and_stay_apart(given: list[str], width: int) -> None:
+    got = fitted(given, width)
+    assert list(got) == list(dict.fromkeys(given))
+    assert len(set(got.values())) == len(got)
+    assert all(len(short) <= width for short in got.values())
+    assert all(short == name for name, short in got.items() if len(name) <= width)
+    assert all(DOTS in short for name, short in got.items() if len(name) > width)
