@@ -7,11 +7,13 @@ there is nothing to reproduce: such an item has a status and a reason, and the t
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 from evaluators.networks import Row, TableCoref, TableNLI, TableSeq2Seq, document, judge
 
 from summeter.evaluators.base import Tools
+from summeter.evaluators.fenice.align import Rules, windows
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.records import Document, Judgment
 from summeter.scoring import summary_scores
@@ -208,3 +210,110 @@ class TestNotCopied:
         )  # fmt: skip
         assert coref.asked == 1
         assert len(nli.asked) == len(set(nli.asked)) == 6 + 2 + 1
+
+
+class TestSentences:
+    """Which sentence is meant, and which passages there are."""
+
+    def test_of_sentences_that_read_the_same_the_first_is_resolved(self) -> None:
+        # The best sentence is found again by its stripped text: the mentions of the first one count, whichever won.
+        source = document("Bo came.", "He won.", "Cy came.", "He won.")
+        coref = TableCoref(["Bo", ("He", 0)], ["Cy", ("He", 1)])
+        rows = {"He won.": (0.4, 0.6, 0.0), "Bo won.": (0.7, 0.3, 0.0), "Cy won.": (1.0, 0.0, 0.0)}
+        assert one(rows, Fenice(variant="legacy", coref=True), source, coref=coref).value == pytest.approx(0.4)
+
+    def test_windows_are_joined_by_one_blank_whatever_stood_between(self) -> None:
+        source = document(*SENTENCES, text="\n\n".join(SENTENCES))
+        assert one({window(0): (1.0, 0.0, 0.0)}, source=source).value == 1.0
+
+    def test_fewer_sentences_than_a_window_make_one_window_of_all_that_is_never_used(self) -> None:
+        assert windows([(0, 1)] * 3, Rules(variant="legacy")) == [(0, 3)]
+        nli = TableNLI()
+        judge(LEGACY, document(*SENTENCES[:3]), CLAIM, tools=Tools("sig", nli=nli))
+        # There the window and the document are computed for nothing; here they are not asked about.
+        assert nli.asked == [(text, CLAIM) for text in SENTENCES[:3]]
+
+    def test_a_stride_may_leave_one_window_and_then_neither_it_nor_the_document_counts(self) -> None:
+        # n = 6, j = 5: starts 0 and 1, of which 0 alone is a multiple of 5.
+        assert windows([(0, 1)] * 6, Rules(variant="legacy", stride=5)) == [(0, 5)]
+        everything = {window(0): (1.0, 0.0, 0.0), SOURCE.text: (1.0, 0.0, 0.0)}
+        assert one(everything, Fenice(variant="legacy", stride=5)).value == -1.0
+        assert one(everything).value == 1.0
+
+    def test_a_document_of_one_sentence_is_that_sentence(self) -> None:
+        source = document(SENTENCES[0])
+        nli = TableNLI({(SENTENCES[0], CLAIM): (0.6, 0.3, 0.1)})
+        ((found,),) = judge(LEGACY, source, CLAIM, tools=Tools("sig", nli=nli))
+        assert (found.value, cut(found)) == (pytest.approx(0.3), [SENTENCES[0]])
+        assert len(nli.asked) == 1
+
+    def test_pairs_are_sentences_and_windows_and_the_document_a_claim(self) -> None:
+        # n + max(1, n - 4) + 1 = 12 + 8 + 1, of which none twice.
+        many = document(*(f"Number {at} is here." for at in range(12)))
+        nli = TableNLI()
+        judge(LEGACY, many, CLAIM, tools=Tools("sig", nli=nli))
+        assert len(nli.asked) == len(set(nli.asked)) == 12 + 8 + 1
+
+
+class TestOneSubstitution:
+    """One mention at a time: never two of a cluster, and never of two clusters together."""
+
+    SOURCE = document("Ana met Bo.", "She saw him there.")
+    COREF = (["Ana", "She"], ["Bo", "him"])
+
+    def test_versions_of_two_clusters_are_not_combined(self) -> None:
+        nli = TableNLI()
+        tools = Tools("sig", nli=nli, coref=TableCoref(*self.COREF))
+        judge(Fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
+        told = set(self.SOURCE.sentence_texts)
+        # "Ana met Bo." comes first among equals: no sentence has anything, and it holds no pronoun to replace.
+        assert {premise for premise, _ in nli.asked} == told
+        best = {("She saw him there.", "Ana saw Bo there."): (0.3, 0.3, 0.4)}
+        nli = TableNLI(best)
+        tools = Tools("sig", nli=nli, coref=TableCoref(*self.COREF))
+        judge(Fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
+        assert {premise for premise, _ in nli.asked} == told | {"Ana saw him there.", "She saw Bo there."}
+
+    def test_coreference_wins_over_a_window_that_is_only_as_good_and_loses_to_a_sentence_as_good(self) -> None:
+        source = document("Ana came.", "She won.", *SENTENCES[:4])
+        wide = " ".join(source.sentence_texts[:5])
+        evaluator, same = Fenice(variant="legacy", coref=True), (0.7, 0.1, 0.2)
+        rows = {"She won.": (0.5, 0.2, 0.3), "Ana won.": same, wide: same, source.text: same}
+        found = one(rows, evaluator, source, coref=TableCoref(["Ana", "She"]))
+        assert [span.cut(source.text) for span in found.evidence] == ["She won.", "Ana"]
+        found = one({**rows, "She won.": same}, evaluator, source, coref=TableCoref(["Ana", "She"]))
+        assert [span.cut(source.text) for span in found.evidence] == ["She won."]
+
+
+class TestNotCopiedEither:
+    """What the package needs of its surroundings, and refuses."""
+
+    def test_pronouns_need_no_file_and_no_working_directory(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:  # fmt: skip
+        # The wheel lacks data/pronouns.txt, which the package opens by a relative path.
+        monkeypatch.chdir(tmp_path)
+        source = document("Ana came home.", "She won gold.")
+        table = {"She won gold.": (0.4, 0.6, 0.0), "Ana won gold.": (1.0, 0.0, 0.0)}
+        found = one(table, Fenice(variant="legacy", coref=True), source, coref=TableCoref(["Ana", "She"]))
+        assert found.value == 1.0
+
+    def test_the_limit_of_what_the_network_reads_does_not_change_with_use(self) -> None:
+        # There, after the first pass over whole documents, every later pair is read up to 4,096 tokens.
+        nli = TableNLI(limit=64)
+        tools = Tools("sig", nli=nli)
+        first = judge(LEGACY, SOURCE, CLAIM, tools=tools)
+        assert nli.limit == 64
+        assert judge(LEGACY, SOURCE, CLAIM, tools=Tools("sig", nli=nli)) == first
+
+    @pytest.mark.parametrize("variant", ["paper", "legacy"])
+    def test_a_document_of_more_than_a_million_characters_is_read(self, variant: str) -> None:
+        # spaCy refuses it there. No text is parsed here but single sentences of the summary.
+        ending = "Ada sold the mill."
+        text = "It was a very long day in the old town by the sea. " * 20_000 + ending
+        assert len(text) > 1_000_000
+        nli = TableNLI({(ending, CLAIM): (1.0, 0.0, 0.0)}, limit=10**6)
+        evaluator = Fenice(variant=variant, step="nli_claim")  # type: ignore[arg-type]
+        ((found,),) = judge(evaluator, Document(id="d", text=text), CLAIM, tools=Tools("sig", nli=nli))
+        assert found.value == 1.0
+        assert [span.cut(text) for span in found.evidence] == [ending]

@@ -10,6 +10,7 @@ from evaluators.networks import Row, TableCoref, TableNLI, TableSeq2Seq, documen
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
+from summeter.evaluators.fenice.align import Rules, windows
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.records import Document, Judgment, UsageError
 from summeter.scoring import summary_scores
@@ -114,6 +115,24 @@ def test_windows_have_the_size_and_stride_asked_for_and_lose_no_tail() -> None:
         build("fenice[stride=6]")
 
 
+def test_a_document_of_one_sentence_is_read_once_as_a_sentence_and_once_as_the_whole() -> None:
+    # No window (1 < 5); sentence and whole document are one text, so that the gate changes nothing: .6 - .1 = .5.
+    single = document(SENTENCES[0])
+    found = one({SENTENCES[0]: (0.6, 0.3, 0.1)}, source=single)
+    assert (found.value, cut(found, single)) == (pytest.approx(0.5), [SENTENCES[0]])
+    high = one({SENTENCES[0]: (0.9, 0.1, 0.0)}, source=single)
+    assert high.value == pytest.approx(0.9)
+    assert high.reason is not None
+    assert "is supported by sentence 1 (of 1): score .90" in high.reason
+
+
+def test_windows_are_all_stretches_of_j_sentences_one_sentence_apart() -> None:
+    # i = 1 .. n - j + 1: for n = 7, j = 5 three windows.
+    assert windows([(0, 1)] * 7, Rules()) == [(0, 5), (1, 6), (2, 7)]
+    assert windows([(0, 1)] * 5, Rules()) == [(0, 5)]
+    assert windows([(0, 1)] * 4, Rules()) == []
+
+
 BILES = document("Simone Biles came home.", "She won gold.")
 
 
@@ -134,6 +153,18 @@ class TestCoreference:
         table = {"She won gold.": (0.9, 0.1, 0.0), "Simone Biles won gold.": (0.2, 0.8, 0.0)}
         found = one(table, Fenice(coref=True), BILES, coref=TableCoref(["Simone Biles", "She"]))
         assert (found.value, cut(found, BILES)) == (pytest.approx(0.9), ["She won gold."])
+
+    def test_one_mention_at_a_time_is_replaced_and_never_two_of_two_clusters(self) -> None:
+        source = document("Ana met Bo.", "She saw him there.")
+        claim = "Ana saw Bo there."
+        nli = TableNLI({("She saw him there.", claim): (0.3, 0.3, 0.4), ("Ana saw him there.", claim): (0.6, 0.4, 0.0)})
+        tools = Tools("sig", nli=nli, coref=TableCoref(["Ana", "She"], ["Bo", "him"]))
+        # s*: "Ana met Bo." 0, "She saw him there." -.1: the first. With it below, the second.
+        nli.table["Ana met Bo.", claim] = (0.0, 0.5, 0.5)
+        ((found,),) = judge(Fenice(step="nli_coref"), source, claim, tools=tools)
+        assert found.value == pytest.approx(0.6)
+        versions = {premise for premise, _ in nli.asked} - set(source.sentence_texts)
+        assert versions == {"Ana saw him there.", "She saw Bo there."}
 
     def test_it_is_off_unless_asked_for(self) -> None:
         coref = TableCoref(["Simone Biles", "She"])

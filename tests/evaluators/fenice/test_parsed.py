@@ -16,7 +16,7 @@ import pytest
 
 from summeter.evaluators.catalog import build
 from summeter.evaluators.fenice import claims, tree
-from summeter.evaluators.fenice.clauses import clauses
+from summeter.evaluators.fenice.clauses import LONGEST, clauses
 from summeter.evaluators.fenice.parsed import statements
 from summeter.evaluators.fenice.tree import Tree, Word
 from summeter.records import InstallError, Span, Summary
@@ -74,6 +74,21 @@ def test_every_claim_names_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None
     span = Span(of="summary", start=0, end=len(row["text"]))
     found = claims.by_parse(Summary(document_id="d", system="s", text=text, sentences=(span,), splitter="given"))
     assert [(one.text, one.span) for one in found] == [(said, span) for said in row["claims"]]
+
+
+def test_the_parser_never_has_more_than_one_sentence_of_moderate_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    # spaCy refuses a text of more than 1,000,000 characters; a sentence of more than 1,000 is one claim, unparsed.
+    seen: list[int] = []
+    monkeypatch.setattr(claims, "parse", lambda text: seen.append(len(text)) or Tree([]))
+    long = "very " * 250_000 + "long."
+    texts = ["It rained.", long, "It snowed."]
+    text = " ".join(texts)
+    starts = [text.index(one) for one in texts]
+    spans = tuple(Span(of="summary", start=at, end=at + len(one)) for at, one in zip(starts, texts, strict=True))
+    found = claims.by_parse(Summary(document_id="d", system="s", text=text, sentences=spans, splitter="given"))
+    assert len(text) > 1_000_000
+    assert [one.text for one in found] == texts
+    assert max(seen) <= LONGEST
 
 
 def test_a_missing_parser_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
