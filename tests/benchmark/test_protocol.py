@@ -166,6 +166,10 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
         ("protocol: [", "is not YAML"), ("- a\n", "is no mapping"), ("protocol: x\n", "data: is needed and not there"),
         ("protocol: x\ndata: y\nevaluator: z\n", "evaluator: is not known; fields are: protocol, data"),
         ("protocol: x\ndata: y\noptions: {limt: 3}\n", "options.limt: is not known; fields are: limit"),
+        ("protocol: x\ndata:\n", "data: takes a file, a list of files, or files by split"),
+        ("protocol: x\ndata: y\nscores: A\n", "scores: takes auto, none, or a list"),
+        ("protocol: x\ndata: y\nthresholds: true\n", "thresholds: is none of protocol, cell, single and a number"),
+        ("protocol: x\ndata: y\nresamples: 100000000\n", "resamples: Input should be less than or equal to 100000"),
     ):  # fmt: skip
         file.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=re.escape(said)):
@@ -174,6 +178,9 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
         read_config(tmp_path / "none.yaml")
     with pytest.raises(UsageError, match="unknown protocol 'agrefact'"):
         run_protocol(Config(protocol="agrefact", data="x"), tmp_path)
+    for given in (float("nan"), float("inf"), "nan", "many"):
+        with pytest.raises(UsageError, match="is none of protocol, cell, single and a number"):
+            run_protocol(Config(protocol="aggrefact", data="x.csv", thresholds=given), tmp_path)
     with pytest.raises(InputError, match="no such file"):
         run_protocol(Config(protocol="aggrefact", data="x.csv"), tmp_path)
 

@@ -84,6 +84,32 @@ def test_faults_name_line_and_column(tmp_path: Path) -> None:
     ]
 
 
+def test_a_score_that_is_no_double_is_a_fault(tmp_path: Path) -> None:
+    data = lines(tmp_path, "big.jsonl", ROW | {"Toy_score": 10**400})
+    assert faults("aggrefact", Files([(None, data)])) == [
+        "big.jsonl:1: Toy_score: holds a number of many digits, which is no score; give a number, or leave it empty"
+    ]
+
+
+def test_a_column_of_scores_that_the_first_row_lacks_is_read_too(tmp_path: Path) -> None:
+    first = {name: value for name, value in ROW.items() if name != "Toy_score"}
+    data = lines(tmp_path, "late.jsonl", first, ROW | {"summary": "It poured."})
+    found = read_benchmark("aggrefact", Files([(None, data)]))
+    assert [one.value for one in found.released["Toy"]] == [0.5]
+    assert found.tally.scores == {"Toy": 1}  # missing of one of two rows
+
+
+def test_a_summarizer_called_as_a_second_summary_would_be(tmp_path: Path) -> None:
+    found = read(tmp_path, ROW, ROW, ROW | {"model_name": "BART#2"}, ROW)
+    assert [one.system for one in found.data.summaries] == ["BART", "BART#2", "BART#2#2", "BART#3"]
+
+
+def test_folders_and_files_of_no_format(tmp_path: Path) -> None:
+    (tmp_path / "a.dat").touch()
+    assert faults("aggrefact", Files([(None, tmp_path)])) == [f"{tmp_path.name}: is a folder; name the files in it"]
+    assert "rename it to what it is: .csv" in faults("aggrefact", Files([(None, tmp_path / "a.dat")]))[0]
+
+
 def test_a_layout_that_is_not_there(tmp_path: Path) -> None:
     bare = {name: value for name, value in ROW.items() if name not in ("doc", "cut")}
     told = faults("aggrefact", Files([(None, table(tmp_path, bare))]))

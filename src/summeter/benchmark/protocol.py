@@ -35,6 +35,8 @@ from summeter.store.run import RunFolder
 RUN, STUDY = "run", "study.json"
 TABLES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
 """What is written beside the run: the table in each layout."""
+MOST_RESAMPLES = 100_000
+"""More would tell nothing new, and fill the memory: each draw is held, two bytes a document."""
 
 
 class Config(Record):
@@ -61,7 +63,7 @@ class Config(Record):
     thresholds: str | float = "protocol"
     candidates: Candidates | None = None
     one_class: OneClass | None = None
-    resamples: int = Field(default=1000, ge=0)
+    resamples: int = Field(default=1000, ge=0, le=MOST_RESAMPLES)
     alpha: float = Field(default=0.05, gt=0, lt=1)
     seed: int = 0
 
@@ -69,6 +71,13 @@ class Config(Record):
     @classmethod
     def _one_or_many(cls, given: Any) -> Any:
         return [given] if isinstance(given, str) else given
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _text_or_number(cls, given: Any) -> Any:
+        if isinstance(given, bool) or not isinstance(given, str | int | float):
+            raise ValueError("is none of protocol, cell, single and a number")
+        return given
 
     def how(self) -> Protocol:
         """The protocol with what the settings overrule. Raises UsageError."""
@@ -115,12 +124,25 @@ def read_config(file: str | Path) -> Config:
         Options(**found.options)
     except ValidationError as error:
         inside = "options" if error.title == Options.__name__ else None
-        raise InputError([_fault(path, inside, one) for one in error.errors()]) from error
+        faults = (_fault(path, inside, one) for one in error.errors())
+        raise InputError(list(dict.fromkeys(faults))) from error
     return found
 
 
+_SHAPES = {
+    "data": "takes a file, a list of files, or files by split, as in {val: dev.csv, test: test.csv}",
+    "scores": "takes auto, none, or a list of columns that hold scores",
+}
+"""What the fields that take several shapes take."""
+
+
 def _fault(path: Path, inside: str | None, error: Mapping[str, Any]) -> Fault:
-    field = ".".join(str(part) for part in (inside, *error["loc"]) if part is not None) or None
+    place = [inside, *error["loc"]]
+    shape = None if inside else _SHAPES.get(str(error["loc"][0]) if error["loc"] else "")
+    if shape is not None and error["type"] != "missing" and len(error["loc"]) > 1:
+        # Each shape that would do has a fault of its own; one says it.
+        return Fault(str(path), None, str(error["loc"][0]), shape)
+    field = ".".join(str(part) for part in place if part is not None) or None
     known = ", ".join(Options.model_fields if inside else Config.model_fields)
     message = {
         "missing": "is needed and not there",

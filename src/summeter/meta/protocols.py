@@ -11,6 +11,7 @@ What the released code does is followed, with its quirks, and the settings turn 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -84,12 +85,15 @@ class Protocol:
         """
         if thresholds == "protocol":
             return self
+        given = thresholds
         if isinstance(thresholds, str) and thresholds not in ("cell", "single"):
             try:
                 thresholds = float(thresholds)
             except ValueError:
-                raise UsageError(f"thresholds: {thresholds!r} is none of protocol, cell, single and a number") from None
+                thresholds = math.nan
         fixed = None if isinstance(thresholds, str) else float(thresholds)
+        if fixed is not None and not math.isfinite(fixed):
+            raise UsageError(f"thresholds: {given!r} is none of protocol, cell, single and a number")
         tables = (
             replace(table, threshold=fixed, tuned=table.cells if thresholds == "cell" else ()) for table in self.tables
         )

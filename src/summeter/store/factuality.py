@@ -10,16 +10,16 @@ beside it and the label, 1 = consistent, as people's `overall` faithfulness. Not
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from summeter.records import Judgment, Target, UsageError, digest
+from summeter.records import InputError, Judgment, Target, UsageError, digest
 from summeter.store.dataset import Dataset, load
 from summeter.store.factuality_layouts import CUTS, FAITHFULNESS, GROUP_OF, Layout, layout_named
 from summeter.store.faults import Faults
-from summeter.store.formats import describe, file_name, format_of, read_rows
+from summeter.store.formats import Format, describe, file_name, format_of, read_rows
 from summeter.store.rows import meant
 
 SCORE = "_score"
@@ -129,21 +129,22 @@ class _File:
 
     def read(self, into: _Gathered) -> None:
         """Every row into `into`; raises InputError with all faults at the end of the file."""
-        scores: tuple[str, ...] | None = None
-        for line, cells in read_rows(self.path, self.faults, format_of(self.path)):
-            if scores is None:
-                scores = self._checked(cells)
+        first = True
+        for line, cells in read_rows(self.path, self.faults, _format(self.path)):
+            if first:
+                self._checked(cells)
                 if self.faults.count:
                     break
-            row = self._row(line, cells, scores)
+            first = False
+            row = self._row(line, cells)
             if row is not None:
                 into.add(row)
-        if scores is None and not self.faults.count:
+        if first and not self.faults.count:
             self.faults.add(None, None, "holds no rows")
         self.faults.stop()
 
-    def _checked(self, cells: Mapping[str, Any]) -> tuple[str, ...]:
-        """The columns of scores, by the first row; what the layout must have and has not is a fault."""
+    def _checked(self, cells: Mapping[str, Any]) -> None:
+        """By the first row: what the layout must have and has not is a fault."""
         needed = list(self.form.required)
         if self.form.texts and not self._has("document", cells):
             needed += ["source", "id"] if self.texts else ["document"]
@@ -153,7 +154,10 @@ class _File:
         if self.cut is None and not self._has("cut", cells):
             self.faults.add(1, self.names["cut"][0], "no column says whether a row is validation or test; say which "
                             "file is which: `data: {val: FILE, test: FILE}`")  # fmt: skip
-        return self._scores(cells)
+        for name in self.asked or ():
+            if name not in cells:
+                self.faults.add(1, name, f"there is no such column of scores{meant(name, cells)}; columns are: "
+                                         f"{', '.join(map(str, cells))}")  # fmt: skip
 
     def _has(self, name: str, cells: Mapping[str, Any]) -> bool:
         return any(column in cells for column in self.names[name])
@@ -174,16 +178,13 @@ class _File:
             f"{apart if name == 'document' else ''}; columns are: {', '.join(map(str, cells))}"
         )
 
-    def _scores(self, cells: Mapping[str, Any]) -> tuple[str, ...]:
-        if self.asked is None:
-            return tuple(name for name in cells if name.endswith(SCORE) and self.form.grouped)
-        for name in self.asked:
-            if name not in cells:
-                self.faults.add(1, name, f"there is no such column of scores{meant(name, cells)}; columns are: "
-                                         f"{', '.join(map(str, cells))}")  # fmt: skip
-        return tuple(self.asked)
+    def _scores(self, cells: Mapping[str, Any]) -> Sequence[str]:
+        """The columns of scores in a row: in JSON the first may lack one that others have."""
+        if self.asked is not None:
+            return self.asked
+        return [name for name in cells if name.endswith(SCORE) and self.form.grouped]
 
-    def _row(self, line: int, cells: Mapping[str, Any], scores: Iterable[str]) -> _Row | None:
+    def _row(self, line: int, cells: Mapping[str, Any]) -> _Row | None:
         before = self.faults.count
         extra: dict[str, str] = {}
         for name in BESIDE:
@@ -196,7 +197,7 @@ class _File:
         summary = self._text(line, "summary", cells)
         document, cut = self._document(line, cells, extra), self._cut(line, cells)
         label = self._label(line, *self._cell("label", cells))
-        numbers = {name: self._number(line, name, cells.get(name)) for name in scores}
+        numbers = {name: self._number(line, name, cells.get(name)) for name in self._scores(cells)}
         if self.faults.count > before or document is None or summary is None or cut is None:
             return None
         return _Row(document, summary, label, {**extra, "cut": cut}, numbers)
@@ -226,9 +227,9 @@ class _File:
             return self.cut
         found = CUTS.get(str(value).strip().lower())
         if found is None:
-            self.faults.add(line, column, f"holds {value!r}; say val or test, or leave the row out")
+            self.faults.add(line, column, f"holds {_short(value)}; say val or test, or leave the row out")
         elif self.cut is not None and found != self.cut:
-            self.faults.add(line, column, f"holds {value!r}, but the file was named as that of {self.cut}")
+            self.faults.add(line, column, f"holds {_short(value)}, but the file was named as that of {self.cut}")
         return found
 
     def _label(self, line: int, column: str, value: Any) -> int | None:
@@ -238,7 +239,7 @@ class _File:
             return int(value)
         if isinstance(value, str) and value.strip() in ("0", "1", "0.0", "1.0"):
             return int(float(value))
-        self.faults.add(line, column, f"holds {value!r} where {self.form.name} has 1 (consistent) or 0")
+        self.faults.add(line, column, f"holds {_short(value)} where {self.form.name} has 1 (consistent) or 0")
         return None
 
     def _number(self, line: int, column: str, value: Any) -> float | None:
@@ -246,8 +247,8 @@ class _File:
             return None
         try:
             number = float(value)
-        except (TypeError, ValueError):
-            self.faults.add(line, column, f"holds {value!r}, which is no score; give a number, or leave it empty")
+        except (TypeError, ValueError, OverflowError):
+            self.faults.add(line, column, f"holds {_short(value)}, which is no score; give a number, or leave it empty")
             return None
         if math.isinf(number):
             self.faults.add(line, column, "is infinite; leave it empty where there is no score")
@@ -306,8 +307,13 @@ class _Gathered:
 
     def _system(self, doc_id: str, name: str) -> str:
         """The name, with #2, #3 where the document has summaries by it already: data sets overlap."""
-        number = self._taken[doc_id, name] = self._taken.get((doc_id, name), 0) + 1
-        return name if number == 1 else f"{name}#{number}"
+        made, number = name, self._taken.get((doc_id, name), 0) + 1
+        # A summarizer may itself be called as a second summary by another is here.
+        while number > 1 and (doc_id, made := f"{name}#{number}") in self._taken:
+            number += 1
+        self._taken[doc_id, name] = number
+        self._taken.setdefault((doc_id, made), 1)
+        return made
 
     def finish(self) -> Benchmark:
         data = load(self.flat).with_card(name=self.form.name)
@@ -327,6 +333,23 @@ def _judgments(name: str, scores: Mapping[tuple[str, str], float | None]) -> Ite
             )  # fmt: skip
 
 
+def _format(path: Path) -> Format:
+    try:
+        return format_of(path)
+    except UsageError:
+        what = (
+            "is a folder; name the files in it" if path.is_dir()
+            else "ends as no format does; rename it to what it is: .csv, .tsv, .json, .jsonl or .parquet"
+        )  # fmt: skip
+        raise InputError.at(path, None, None, what) from None
+
+
+def _short(value: Any) -> str:
+    """A cell as it stands, its beginning if it is long."""
+    shown = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number of many digits"
+    return shown if len(shown) <= 80 else f"{shown[:80]}..."
+
+
 def _key(parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(part.strip().lower() for part in parts)
 
@@ -338,7 +361,7 @@ def _documents(form: Layout, files: Sequence[Path]) -> dict[tuple[str, ...], str
     found: dict[tuple[str, ...], str] = {}
     for path in files:
         faults = Faults(file_name(path))
-        for line, cells in read_rows(path, faults, format_of(path)):
+        for line, cells in read_rows(path, faults, _format(path)):
             text = cells.get("text")
             lacking = [name for name in form.texts if cells.get(name) in (None, "")]
             if lacking or not isinstance(text, str):
