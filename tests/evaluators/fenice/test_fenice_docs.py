@@ -26,7 +26,7 @@ def test_examples_in_modules(name: str) -> None:
 def test_the_page_runs(root: Path) -> None:
     page = (root / "docs" / "fenice.md").read_text()
     test = doctest.DocTestParser().get_doctest(page, {}, "fenice.md", "docs/fenice.md", 0)
-    assert len(test.examples) == 2
+    assert len(test.examples) == 5
     told: list[str] = []
     doctest.DocTestRunner().run(test, out=told.append)
     assert told == []

@@ -1,4 +1,4 @@
-"""fenice as the paper's equations have it, worked by hand on a network by table."""
+"""fenice as the paper's equations (1 to 8, section 3.2) have it, worked by hand on a network by table."""
 
 from __future__ import annotations
 

@@ -1,0 +1,85 @@
+"""Whole runs of fenice: claims by an LLM that answers by rule, verdicts of a network of words."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from evaluators.networks import WordNLI
+
+from summeter.engine.api import evaluate
+from summeter.models.local.bind import GROUP
+from summeter.engine.runs import Run
+
+ROW = {
+    "doc_id": "d", "system": "s", "document": "Ada Holm sold the old mill. She bought a red boat in May.",
+    "summary": "Ada sold the mill and bought a boat. She lives in Rome.",
+}  # fmt: skip
+CLAIMS = ["Ada sold the mill.", "Ada bought a boat.", "Ada lives in Rome."]
+
+
+@pytest.fixture(autouse=True)
+def network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network of another package: entailment is the share of the claim's words that the passage has."""
+    known = importlib.metadata.entry_points
+    point = SimpleNamespace(name="words", load=lambda: lambda rest, kind: WordNLI())
+
+    def entry_points(**wanted: Any) -> Any:
+        return [point] if wanted.get("group") == GROUP else known(**wanted)
+
+    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+
+
+def run(tmp_path: Path, *rules: dict[str, Any], name: str = "run", **options: Any) -> Run:
+    file = tmp_path / "rules.jsonl"
+    file.write_text("".join(json.dumps(rule) + "\n" for rule in rules), "utf-8")
+    models = {"nli": "words/nli", "extractor": f"scripted/{file}"}
+    return evaluate([ROW], ["fenice[claims=llm]"], models=models, out=tmp_path / name, **options)
+
+
+def test_claims_of_an_llm_are_judged_stored_and_replayed(tmp_path: Path) -> None:
+    made = run(tmp_path, {"match": str(ROW["summary"]), "reply": {"claims": CLAIMS}})
+    found = sorted(made.judgments(), key=lambda one: one.target.index or 0)
+    assert [one.claim.text for one in found if one.claim] == CLAIMS
+    first, second = "Ada sold the mill and bought a boat.", "She lives in Rome."
+    spans = [one.claim.span.cut(str(ROW["summary"])) for one in found if one.claim and one.claim.span]
+    assert spans == [first, first, second]
+    # The share of words: all 4 of the first in sentence 1; of the second (ada, bought, a, boat) 3 in sentence 2, which
+    # is under the gate of .8, and all in the whole; of the third (ada, lives, in, rome) 2 in the whole.
+    assert [one.value for one in found] == [1.0, 1.0, 0.5]
+    assert [one.reason.partition(":")[0] for one in found if one.reason] == [
+        '"Ada sold the mill." is supported by sentence 1 (of 2)',
+        '"Ada bought a boat." is supported by the whole document',
+        '"Ada lives in Rome." is supported by the whole document',
+    ]
+    (judge,) = made.manifest.judges
+    assert "claims:llm" in judge.signature
+    assert "extractor:scripted/" in judge.signature
+    assert "prompt:" in judge.signature
+    (call,) = {call for one in found for call in one.calls}  # one call a summary, named by each of its judgments
+    assert call
+    (score,) = made.scores()
+    assert (score.value, score.n, score.missing) == (pytest.approx(2.5 / 3), 3, 0)
+    again = run(tmp_path, {"reply": "never asked"}, name="again", replay=made.folder)
+    assert {one.line for one in again.judgments()} == {one.line for one in found}
+
+
+def test_a_reply_that_cannot_be_used_is_asked_about_once_more(tmp_path: Path) -> None:
+    made = run(tmp_path, {"reply": "Ada sold the mill!", "times": 1}, {"reply": {"claims": CLAIMS[:1]}})
+    (found,) = made.judgments()
+    assert found.claim is not None
+    assert (found.claim.text, found.value, len(found.calls)) == (CLAIMS[0], 1.0, 2)
+
+
+def test_without_claims_there_is_no_number(tmp_path: Path) -> None:
+    made = run(tmp_path, {"reply": "I would rather not."})
+    (found,) = made.judgments()
+    assert (found.status, found.value, found.target.unit) == ("unparsed", None, "summary")
+    assert found.reason is not None
+    assert found.reason.startswith("claims of the summary: ")
+    (score,) = made.scores()
+    assert (score.value, score.n, score.missing) == (None, 0, 1)
