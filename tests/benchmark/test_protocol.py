@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from summeter.benchmark.protocol import Config, read_config, run_protocol
 from summeter.cli.main import app
 from summeter.meta.results import read_study
-from summeter.records import InputError, UsageError
+from summeter.records import CoverageError, InputError, UsageError
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
@@ -158,6 +158,20 @@ def test_evaluators_are_run_once_and_stand_beside_the_scores(toy: Path, tmp_path
     other.write_text("".join(text.splitlines(keepends=True)[:-1]), encoding="utf-8")
     with pytest.raises(UsageError, match="is a run over other data"):
         run_protocol(later.model_copy(update={"data": str(other)}), tmp_path / "b", base=toy)
+
+
+def test_an_evaluator_that_judged_nothing_is_told_of(toy: Path, tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(
+        f"protocol: aggrefact\ndata: {toy / 'aggre_fact_final.csv'}\nevaluators: [finesure.fact_check]\n"
+        "models: {judge: vllm/m}\nresamples: 0\n"
+        "options: {base_url: 'http://127.0.0.1:1/v1', max_retries: 0, limit: 1}\n",
+        encoding="utf-8",
+    )
+    found = CliRunner().invoke(app, ["bench", "protocol", str(config), "-o", str(tmp_path / "out")])
+    assert isinstance(found.exception, CoverageError)
+    assert re.match(r"no judgment of \d+ is usable; the first reason: vllm/m: cannot reach", str(found.exception))
+    assert (tmp_path / "out" / "table.md").is_file()  # what was measured of others is kept
 
 
 def test_settings_that_cannot_be(tmp_path: Path) -> None:

@@ -49,6 +49,10 @@ def protocol(
         typer.echo(
             f"\nwritten to {made.folder}" if layout is Layout.MARKDOWN else f"written to {made.folder}", err=True
         )
+    if made.run is not None:
+        from summeter.cli.score import check_coverage
+
+        check_coverage(made.run, 0.0)  # a table of dashes is no success
 
 
 def _told(lines: list[str], *, as_json: bool) -> None:

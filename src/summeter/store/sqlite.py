@@ -26,7 +26,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
         connection.execute("COMMIT")
-    except sqlite3.Error:
+    except BaseException:  # whatever it was, the next transaction could not begin in this one
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
