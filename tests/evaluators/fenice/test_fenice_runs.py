@@ -12,8 +12,8 @@ import pytest
 from evaluators.networks import WordNLI
 
 from summeter.engine.api import evaluate
-from summeter.models.local.bind import GROUP
 from summeter.engine.runs import Run
+from summeter.models.local.bind import GROUP
 
 ROW = {
     "doc_id": "d", "system": "s", "document": "Ada Holm sold the old mill. She bought a red boat in May.",
