@@ -13,7 +13,7 @@ import typer
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, tell, warn
 
 if TYPE_CHECKING:
-    from summeter.engine.runs import Run
+    from summeter.store.run import RunFolder
 
 DEFAULT = ("support", "abstractiveness")
 
@@ -264,7 +264,7 @@ def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *
         typer.echo(line)
 
 
-def check_coverage(run: Run, least: float) -> None:
+def check_coverage(run: RunFolder, least: float) -> None:
     """CoverageError if too few judgments are usable; having none at all is always too few."""
     from summeter.records import CoverageError
 
