@@ -11,7 +11,7 @@ import json
 import random
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 POSITIONS = 4096
 NAMES = {0: "entailment", 1: "neutral", 2: "contradiction"}
@@ -158,34 +158,10 @@ def _centred(folder: Path) -> None:
 
 
 def _to_onnx(folder: Path, target: Path) -> None:
-    import warnings
-
-    import torch
-    import transformers
+    """model.onnx as summeter writes it (the last layer for the first token alone), and the same in int8."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    network = transformers.AutoModelForSequenceClassification.from_pretrained(
-        folder, attn_implementation="eager"
-    ).eval()
-    names = ["input_ids", "attention_mask", "token_type_ids"]
+    from summeter.models.local.export import write_onnx
 
-    class Plain(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = network
-
-        def forward(self, *given: Any) -> Any:
-            return self.network(**dict(zip(names, given, strict=True))).logits
-
-    target.mkdir(exist_ok=True)
-    for file in folder.glob("*.json"):
-        shutil.copy(file, target / file.name)
-    ones = torch.ones((2, 9), dtype=torch.int64)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            Plain(), (ones, ones, torch.zeros_like(ones)), str(target / "model.onnx"), input_names=names,
-            output_names=["logits"], dynamic_axes={name: {0: "batch", 1: "tokens"} for name in names}
-            | {"logits": {0: "batch"}}, dynamo=False, opset_version=17,
-        )  # fmt: skip
-    quantize_dynamic(str(target / "model.onnx"), str(target / "model_int8.onnx"), weight_type=QuantType.QInt8)
+    plain = write_onnx(folder, target)
+    quantize_dynamic(str(plain), str(target / "model_int8.onnx"), weight_type=QuantType.QInt8)

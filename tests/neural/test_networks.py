@@ -15,6 +15,7 @@ import pytest
 
 from summeter.models.base import Generation
 from summeter.models.local.encoder import LocalEncoder
+from summeter.models.local.export import write_onnx
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import Opened, open_model
 from summeter.models.local.seq2seq import LocalSeq2Seq
@@ -80,6 +81,24 @@ def test_results_do_not_depend_on_the_batch(folders: Path, kind: str) -> None:
 def test_onnx_runtime_gives_what_torch_gives(folders: Path) -> None:
     assert opened(folders / "onnx").runtime.backend == "onnx"
     assert np.abs(classify(folders / "onnx") - classify(folders / "bert")).max() < 1e-5
+
+
+def test_a_checkpoint_written_as_model_onnx_gives_the_same(folders: Path, tmp_path: Path) -> None:
+    made = write_onnx(folders / "bert", tmp_path / "fast")
+    assert opened(made.parent).runtime.backend == "onnx"
+    got = classify(made.parent)
+    assert np.abs(got - classify(folders / "bert")).max() < 1e-5
+    alone = np.vstack([classify(made.parent, "[batch_tokens=8]", [pair]) for pair in pairs()[:6]])
+    assert np.abs(got[:6] - alone).max() < 1e-5, "what a pair shares a batch with must not matter"
+
+
+def test_only_a_bert_classifier_is_written_as_model_onnx(folders: Path, tmp_path: Path) -> None:
+    for kind in ("roberta", "encoder", "t5"):
+        with pytest.raises(UsageError, match="only BertForSequenceClassification"):
+            write_onnx(folders / kind, tmp_path / "out")
+    assert not (tmp_path / "out").exists(), "nothing is left behind"
+    with pytest.raises(UsageError, match="the checkpoint itself"):
+        write_onnx(folders / "bert", folders / "bert")
 
 
 @pytest.mark.parametrize("kind", ["bert", "onnx"])
