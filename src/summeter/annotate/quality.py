@@ -135,7 +135,7 @@ def quality(desk: Desk, draws: Draws | None = None, *, brief: bool = False) -> Q
     notes: list[str] = []
     data: Dataset | None = None
     try:
-        data = panel_data(desk)
+        data = panel_data(desk, lengths=not brief)
         study = agreement(desk, draws or Draws(RESAMPLES), data, brief=brief)
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
@@ -172,8 +172,10 @@ def agreement(
     return Study("agree", [row.model_copy(update={"details": {**row.details, **about}}) for row in rows], found.notes)
 
 
-def panel_data(desk: Desk) -> Dataset:
+def panel_data(desk: Desk, *, lengths: bool = True) -> Dataset:
     """The campaign's data with the counted answers, a column `length`, and each pair of summaries as one unit.
+
+    Without `lengths` the column is left out: counting the words of thousands of documents takes seconds.
 
     Raises UsageError where nobody has answered yet.
     """
@@ -181,15 +183,20 @@ def panel_data(desk: Desk) -> Dataset:
     if not given:
         raise UsageError("nobody has answered yet")
     data = desk.folder.data
-    bands = _bands({name: len(words(one.text)) for name, one in data.documents.items()})
+    extra: dict[str, Json] = {}
+    if lengths:
+        bands = _bands({name: len(words(one.text)) for name, one in data.documents.items()})
+        extra = {name: {"length": band} for name, band in bands.items()}
     if desk.campaign.kind == "pairwise":
         given = [_as_unit(one) for one in given]
         items = dict.fromkeys((one.target.document_id, one.target.system) for one in given)
         summaries = [Summary(document_id=document, system=system, text="", splitter="none",
-                             extra={"length": bands[document]}) for document, system in items]  # fmt: skip
+                             extra=extra.get(document, {})) for document, system in items]  # fmt: skip
+    elif not lengths:
+        summaries = list(data.summaries)
     else:
         summaries = [
-            one.model_copy(update={"extra": {**one.extra, "length": bands[one.document_id]}}) for one in data.summaries
+            one.model_copy(update={"extra": {**one.extra, **extra[one.document_id]}}) for one in data.summaries
         ]
     return Dataset(data.documents, summaries, {}, data.card).with_judgments(RAW, given)
 

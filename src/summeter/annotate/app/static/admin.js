@@ -36,7 +36,7 @@ function status(now) {
     figure("Being worked on", now.held, "slots under a lease"),
     figure("Answers, last hour", now.answers_last_hour),
     figure("Annotators", now.people, outcomes || "none has ended"),
-    figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}; under ${percent(now.pass_share, 1)} is marked`),
+    figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}${now.pass_share ? `; under ${percent(now.pass_share, 1)} is marked` : ""}`),
     figure("Excluded", now.excluded, "their answers do not count"),
     now.surplus ? figure("Surplus", now.surplus, "kept, used when a slot falls free") : null,
     now.pay ? figure("Pay", money(now.pay.total, now.pay.currency)) : null,

@@ -63,7 +63,7 @@ function annotators(found) {
     helped ? cell(one.arm, null) : null));
   return el("section", { "aria-label": "Annotators" }, el("h2", { text: "Annotators" }),
     el("p", { class: "muted", text: "The least agreeing first. Agreement is that with the merged answers of the others: 1 is complete, 0 is chance." }),
-    el("p", { class: "muted", text: `Marked: fewer than ${percent(found.pass_share)} of the checks passed (the campaign's pass_share); less than a third of the usual time; answers that claim more time than had passed by the server's clock.` }),
+    el("p", { class: "muted", text: `Marked: ${found.pass_share ? `fewer than ${percent(found.pass_share)} of the checks passed (the campaign's pass_share); ` : ""}less than a third of the usual time; answers that claim more time than had passed by the server's clock.` }),
     spread(found.annotators), el("h3", { text: "Each annotator" }),
     rows.length ? table(["Annotator", "Answers", "Agreement", "", "Checks passed", "Seconds, median", "Server's clock", ...(helped ? ["Follows a wrong machine", "Arm"] : [])], rows, "Annotators")
       : el("p", { class: "muted", text: "Nobody has come yet." }));
