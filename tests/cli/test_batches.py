@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from models.test_standing import hand_in
 
 from summeter.cli.main import main
 from summeter.engine.api import evaluate
+from summeter.models.standing import Standing
+from summeter.records import ModelError
 
 
 def call(arguments: list[str]) -> int:
@@ -45,6 +48,19 @@ def test_listing_and_cancelling(run: Path, capsys: pytest.CaptureFixture[str]) -
         assert (row["calls"], row["words"]) == (3, "cancelling, 0 of 3 done")
         assert call(["batches", "cancel", str(run), "nonsense", *place]) == 2
         assert "no batch 'nonsense' of this run is waited for" in capsys.readouterr().err
+
+
+def test_what_was_cancelled_before_an_error_is_told(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def breaks_off(*_: object, **__: object) -> AsyncIterator[Standing]:
+        yield Standing("batch-1", "openai/m", 3, "today", "cancelling")
+        raise ModelError("the vendor is down")
+
+    monkeypatch.setattr("summeter.models.standing.standing", breaks_off)
+    assert call(["batches", "cancel", str(run)]) != 0
+    err = capsys.readouterr().err
+    assert err.index("batch-1  3 calls to openai/m, since today: cancelling") < err.index("the vendor is down")
 
 
 def test_a_run_without_batches_and_a_folder_without_a_run(

@@ -50,23 +50,36 @@ def _standing(
     import asyncio
 
     from summeter.models.standing import At, standing
+    from summeter.records import SummeterError
     from summeter.store.batches import BATCHES, BatchLog
     from summeter.store.run import read_manifest
 
     read_manifest(run)  # a folder that holds no run is told of
 
-    async def ask() -> list[Standing]:
-        log = BatchLog(run / BATCHES)
-        return [one async for one in standing(log, cancel=cancel, only=only, at=At(base_url))]
+    found: list[Standing] = []
 
-    return asyncio.run(ask())
+    async def ask() -> None:
+        async for one in standing(BatchLog(run / BATCHES), cancel=cancel, only=only, at=At(base_url)):
+            found.append(one)  # noqa: PERF401 - there, even if the next one fails
+
+    try:
+        asyncio.run(ask())
+    except SummeterError:
+        # What was called off before one could not be asked is called off.
+        _lines(found, err=True)
+        raise
+    return found
 
 
 def _show(found: list[Standing], *, as_json: bool) -> None:
     if as_json:
         print_json((one._asdict() for one in found), list="batches")
         return
-    for one in found:
-        typer.echo(f"{one.batch}  {one.calls} calls to {one.model}, since {one.since}: {one.words}")
+    _lines(found)
     if not found:
         typer.echo("this run waits for no batch")
+
+
+def _lines(found: list[Standing], *, err: bool = False) -> None:
+    for one in found:
+        typer.echo(f"{one.batch}  {one.calls} calls to {one.model}, since {one.since}: {one.words}", err=err)
