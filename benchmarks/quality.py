@@ -6,11 +6,13 @@ Three human-annotated sets: QAGS CNN/DailyMail and QAGS XSum (summary sentence a
 fact against summary). Gold is the majority vote; a tie counts as error (sentences) or absent (key facts). ROUGE-n
 precision is matched n-grams of the claim over its n-grams, with the reference tokeniser. AUROC is over all units of a
 set; intervals are paired bootstraps that draw whole documents. Nothing of `support` was fitted on these sets.
+"words" is `support[network=false]`, "joint" `support[network=true]`.
 
 Without the data the script says so and exits with status 2. ``--write`` replaces the marked part of docs/quality.md.
 """
 
 import argparse
+import asyncio
 import gzip
 import json
 import re
@@ -22,9 +24,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.evaluators.support.network import MODEL, combination
+from summeter.evaluators.support.network import score as joint_score
 from summeter.evaluators.support.scorer import LexicalScorer, Support
+from summeter.evaluators.support.weights import Use
+from summeter.models.local.nli import LocalNLI
+from summeter.models.local.opened import open_model
 from summeter.stats.base import Status
 from summeter.stats.classify import auroc, classify
+from summeter.store.results import ResultStore
 from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.split import split
 
@@ -37,10 +45,12 @@ COLUMNS = (
     "supported",
     "ROUGE-1",
     "ROUGE-2",
-    "support",
-    "against ROUGE-1",
-    "against ROUGE-2",
-    "labels: balanced accuracy",
+    "words",
+    "joint",
+    "joint against ROUGE-1",
+    "joint against ROUGE-2",
+    "joint against words",
+    "labels: balanced accuracy (words, joint)",
     "no score",
 )
 BEGIN, END = "<!-- quality table: begin -->", "<!-- quality table: end -->"
@@ -128,6 +138,24 @@ def support_scores(case: Case, scorer: LexicalScorer) -> list[Support]:
     return found
 
 
+def joint_scores(case: Case, use: Use, nli: LocalNLI) -> list[Support]:
+    """Verdicts of words and network together, text by text."""
+
+    async def all_of() -> list[Support]:
+        scorer = LexicalScorer(use)
+        found: list[Support] = []
+        at = 0
+        while at < len(case.units):
+            text = case.units[at].text
+            end = next((i for i in range(at, len(case.units)) if case.units[i].text != text), len(case.units))
+            claims = [unit.claim for unit in case.units[at:end]]
+            found += await joint_score(claims, scorer.prepare(*case.texts[text]), use, nli)
+            at = end
+        return found
+
+    return asyncio.run(all_of())
+
+
 def area(labels: np.ndarray, scores: np.ndarray) -> float:
     found = auroc(labels, scores)
     return float(found.value) if found.status == Status.OK and found.value is not None else float("nan")
@@ -171,37 +199,41 @@ def speed(scorer: LexicalScorer, case: Case, words_wanted: int = 50_000) -> tupl
     return rate, prepared - start, time.perf_counter() - prepared
 
 
-def table(folder: Path) -> str:
+def table(folder: Path, kept_in: Path | None = None) -> str:
+    scorers = f"Words: `{LexicalScorer().id}`; joint: `{combination().digest}` on `{combination().network}`"
     lines = [
-        f"Scorer `{LexicalScorer().id}`; intervals are 95 % over {RESAMPLES} draws of documents, seed {SEED}.",
+        f"{scorers}; intervals are 95 % over {RESAMPLES} draws of documents, seed {SEED}.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         "|---" * len(COLUMNS) + "|",
     ]
     points, draws = [], []
+    nli = LocalNLI((opened := open_model(MODEL, "classifier")).id, opened, ResultStore(kept_in))
     for name in SETS:
         case = load(folder, name)
-        scorer = LexicalScorer("summary" if name == "realsumm" else "source")
-        verdicts = support_scores(case, scorer)
-        scores = [verdict.probability for verdict in verdicts]
-        kept = [i for i, score in enumerate(scores) if score is not None]
-        missing = len(scores) - len(kept)
+        use: Use = "summary" if name == "realsumm" else "source"
+        both = [support_scores(case, LexicalScorer(use)), joint_scores(case, use, nli)]
+        kept = [i for i in range(len(case.units)) if all(verdicts[i].probability is not None for verdicts in both)]
+        missing = len(case.units) - len(kept)
         one, two = rouge_scores(case, 1), rouge_scores(case, 2)
-        columns = np.array([[one[i], two[i], scores[i]] for i in kept], dtype=float)
+        columns = np.array([[one[i], two[i], *(some[i].probability for some in both)] for i in kept], dtype=float)
         case = case._replace(units=[case.units[i] for i in kept])
         labels = np.array([unit.label for unit in case.units], dtype=float)
-        point = [area(labels, columns[:, k]) for k in range(3)]
+        point = [area(labels, columns[:, k]) for k in range(4)]
         drawn = gaps(case, columns, labels)
         points.append(point)
         draws.append(drawn)
         cells = [f"{value:.3f}" for value in point]
-        found = classify(labels, [float(bool(verdicts[i].supported)) for i in kept]).balanced_accuracy
-        decided = "undefined" if found.value is None else f"{found.value:.3f}"
-        against = [f"{point[2] - point[k]:+.3f} ({interval(drawn[:, 2] - drawn[:, k])})" for k in (0, 1)]
+        decided = ", ".join(
+            "undefined" if found.value is None else f"{found.value:.3f}"
+            for some in both
+            for found in [classify(labels, [float(bool(some[i].supported)) for i in kept]).balanced_accuracy]
+        )
+        against = [f"{point[3] - point[k]:+.3f} ({interval(drawn[:, 3] - drawn[:, k])})" for k in range(3)]
         counts = [name, str(len(labels)), f"{labels.mean():.2f}"]
         lines.append(f"| {' | '.join([*counts, *cells, *against, decided, str(missing)])} |")
     mean, drawn = np.mean(points, axis=0), np.mean(draws, axis=0)
-    against = [f"{mean[2] - mean[k]:+.3f} ({interval(drawn[:, 2] - drawn[:, k])})" for k in (0, 1)]
+    against = [f"{mean[3] - mean[k]:+.3f} ({interval(drawn[:, 3] - drawn[:, k])})" for k in range(3)]
     lines.append(f"| mean | | | {' | '.join([*(f'{value:.3f}' for value in mean), *against])} | | |")
     return "\n".join(lines)
 
@@ -211,6 +243,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the sets")
     parser.add_argument("--write", action="store_true", help="put the table into docs/quality.md")
     parser.add_argument("--speed", action="store_true", help="only time the scorer; no quality is measured")
+    parser.add_argument("--keep", type=Path, help="SQLite file that keeps the network's answers")
     options = parser.parse_args()
     absent = [name for name in SETS if not (options.data / f"{name}.jsonl.gz").is_file()]
     if absent:
@@ -223,7 +256,7 @@ def main() -> int:
         rate, prepare_s, score_s = speed(LexicalScorer(), load(options.data, "qags_cnndm"))
         print(f"{rate:.0f} claims/s; 50,000 words: {prepare_s:.2f} s to prepare, {score_s * 100:.1f} ms a claim")
         return 0
-    made = table(options.data)
+    made = table(options.data, options.keep)
     print(made)
     if options.write:
         page = ROOT / "docs" / "quality.md"

@@ -44,7 +44,7 @@ from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
 
 HERE = Path(__file__).resolve().parent.parent.parent / "src/summeter/evaluators/support"
-EXAMPLES = 400  # of a proxy
+EXAMPLES = 250  # of a proxy
 RIDGE = 0.001
 
 

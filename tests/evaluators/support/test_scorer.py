@@ -29,7 +29,7 @@ def judged(claim, text=SOURCE, named="source"):
         ("Angry staff protested.", "caution: 'Angry', 'protested' have no support in the source"),
         ("The board approved a merger with Acme.", "caution: negated in the source: 'did not approve'"),
         ("Profits never rose in May.", "caution: negated here, not in the source: 'never rose'"),
-        ("Profits fell 14 percent in May.", "caution: 'fell', where the source says 'rose'"),
+        ("Profits fell 14 percent in May.", "'fell', where the source says 'rose'"),
         ("Staff numbers rose.", "caution: 'rose', where the source says 'fell'"),
         ("Profits rose in May.", "all content words found here"),
         ("Staff numbers fell.", "copied word for word from here"),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
+from summeter.evaluators.support.network import MODEL, combination, score
+from summeter.evaluators.support.reasons import LONGEST
 from summeter.evaluators.support.scorer import Scorer, default_scorer
 from summeter.evaluators.support.scorer import Support as Verdict
+from summeter.evaluators.support.weights import Use
+from summeter.models.base import NLI, Kind
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span
 from summeter.text.split import split
 
@@ -30,12 +35,22 @@ class Support(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
+    roles: ClassVar[tuple[str, ...]] = ("support",)
+    kinds: ClassVar[Mapping[str, Kind]] = {"support": "nli"}
+    brings: ClassVar[Mapping[str, str]] = {"support": MODEL}
 
+    network: bool = False
     max_key_facts: int = Field(default=8, ge=1)
 
     def traits(self) -> dict[str, object]:
         """The scorer's id, which hashes weights and rules, and changed settings."""
-        return {"scorer": default_scorer().id, **super().traits()}
+        joint = {"joint": combination().digest} if self.network else {}
+        return {"scorer": default_scorer().id, **joint, **super().traits()}
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The embedded network, unless words alone are asked for."""
+        return self.roles if self.network else ()
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The key facts the document's summaries are judged by."""
@@ -58,29 +73,37 @@ class Support(Evaluator):
         """One judgment a sentence (faithfulness), a key fact (completeness), a sentence (conciseness)."""
         pen = Pen(self, item, tools.signature, prepared=prepared.id)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
-        return [*_faithfulness(item, pen, tools), *_coverage(item, facts, pen)]
+        nli = tools.nli if self.network else None
+        return [*await _faithfulness(item, pen, tools, nli), *await _coverage(item, facts, pen, nli)]
 
 
-def _faithfulness(item: Item, pen: Pen, tools: Tools) -> list[Judgment]:
+async def _verdicts(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI | None) -> list[Verdict]:
+    """By words and network, or by the words alone where there is none."""
+    if nli is None:
+        return default_scorer(use).score(claims, evidence)
+    return await score(claims, evidence, use, nli)
+
+
+async def _faithfulness(item: Item, pen: Pen, tools: Tools, nli: NLI | None) -> list[Judgment]:
     """Each sentence against the document, which is made ready once for all its summaries."""
     scorer = default_scorer("source")
     if "source" not in tools.scratch:
         tools.scratch["source"] = scorer.prepare(item.document.text, _ends(item.document.sentences))
-    verdicts = scorer.score(item.sentences, tools.scratch["source"])
+    verdicts = await _verdicts(item.sentences, tools.scratch["source"], "source", nli)
     return [
         _judgment(pen, "faithfulness", ("sentence", place), verdict, "document")
         for place, verdict in enumerate(verdicts)
     ]
 
 
-def _coverage(item: Item, facts: KeyFacts, pen: Pen) -> list[Judgment]:
+async def _coverage(item: Item, facts: KeyFacts, pen: Pen, nli: NLI | None) -> list[Judgment]:
     """Each key fact against the summary; then each sentence by the key fact it carries best."""
     scorer = default_scorer("summary")
     if not facts.facts:
         why = "no key facts: none given, no reference, and the document has no sentence to take one from"
         return [pen.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
     spans = _ends(item.summary.sentences)
-    whole = scorer.score(facts.texts, scorer.prepare(item.summary.text, spans))
+    whole = await _verdicts(facts.texts, scorer.prepare(item.summary.text, spans), "summary", nli)
     present = [
         _judgment(pen, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
         for place, verdict in enumerate(whole)
@@ -107,8 +130,16 @@ def _carries(
     said = f"carries key fact {best + 1}" if carries else f"carries no key fact; nearest: {best + 1}"
     return pen.ok(
         "conciseness", "sentence", place, value=probability, label=int(carries),
-        reason=f"{said} ({facts.texts[best]})",
+        reason=f"{said} ({_shortened(facts.texts[best], LONGEST - len(said) - 3)})",
     )  # fmt: skip
+
+
+def _shortened(text: str, length: int) -> str:
+    """A quote of at most ``length`` characters, cut behind a word; in one long word, or none, anywhere."""
+    if len(text) <= length:
+        return text
+    kept = text[:length]  # one more than fits, to see whether a word ends there
+    return (kept[: kept.rfind(" ")] if " " in kept else kept[:-1]).rstrip(" ,;:.") + "…"
 
 
 def _judgment(

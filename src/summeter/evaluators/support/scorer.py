@@ -54,18 +54,23 @@ class Scorer(Protocol):
 
 
 def _spans(found: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
-    """Sentences of the best window that hold words of the claim, then the one with most of what is elsewhere."""
-    first, last = found.best
-    chosen = [
-        i for i in range(first, last) if any(word.key in keys for word in evidence.words_of(i, i + 1) if word.content)
-    ]
+    """Sentences of the best window that hold words of the claim and the one with most of what is elsewhere.
+
+    Best first: the sentence that holds most of the claim's words, of equals the earlier.
+    """
+
+    def held(i: int) -> int:
+        return len({word.key for word in evidence.words_of(i, i + 1) if word.content} & keys)
+
+    chosen = {i for i in range(*found.best) if held(i)}
     counts: dict[int, int] = {}
     for key in {word.key for word in found.elsewhere}:
         for i in {evidence.sentence_of(position) for position in evidence.places.get(key, ())}:
             counts[i] = counts.get(i, 0) + 1
     if counts:
-        chosen.append(max(counts, key=lambda i: (counts[i], -i)))
-    return tuple(_trimmed(evidence.text, evidence.sentences[i]) for i in dict.fromkeys(chosen))
+        chosen.add(max(counts, key=lambda i: (counts[i], -i)))
+    ordered = sorted(chosen, key=lambda i: (-held(i), i))
+    return tuple(_trimmed(evidence.text, evidence.sentences[i]) for i in ordered)
 
 
 def _trimmed(text: str, span: tuple[int, int]) -> tuple[int, int]:
