@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import shutil
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,12 @@ def write_onnx(folder: Path, target: Path) -> Path:
     if target.resolve() == folder.resolve():
         raise UsageError(f"{target} is the checkpoint itself; name another folder for model.onnx")
     try:
-        import onnx  # noqa: F401 - torch writes with it, and the error should come now
         import torch
         import transformers
     except ImportError as error:
         raise InstallError.missing(f"{error.name or 'torch'} (writing model.onnx)", "torch") from error
+    if find_spec("onnx") is None:
+        raise InstallError("model.onnx is written with the package onnx, which is not installed: pip install onnx")
     network = transformers.AutoModelForSequenceClassification.from_pretrained(
         folder, dtype=torch.float32, local_files_only=True, trust_remote_code=False
     ).eval()
@@ -64,7 +66,7 @@ def write_onnx(folder: Path, target: Path) -> Path:
 
 
 def _first_token(network: Any) -> Any:
-    """The network as a module that computes no more than its logits need."""
+    """The network, which from now on computes no more than its logits need."""
     import torch
 
     bert, heads = network.bert, network.config.num_attention_heads
@@ -79,19 +81,15 @@ def _first_token(network: Any) -> Any:
         mixed = (torch.softmax(scores + bias, dim=-1) @ value).transpose(1, 2).flatten(2)
         return attention.output(mixed, asking)
 
-    class FirstToken(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.network = network
+    def forward(ids: Any, mask: Any, segments: Any) -> Any:
+        states = bert.embeddings(input_ids=ids, token_type_ids=segments)
+        bias = (1.0 - mask[:, None, None, :].to(states.dtype)) * _MASKED
+        *layers, last = bert.encoder.layer
+        for layer in layers:
+            seen = attended(layer.attention, states, states, bias)
+            states = layer.output(layer.intermediate(seen), seen)
+        seen = attended(last.attention, states[:, :1], states, bias)
+        return network.classifier(bert.pooler(last.output(last.intermediate(seen), seen)))
 
-        def forward(self, ids: Any, mask: Any, segments: Any) -> Any:
-            states = bert.embeddings(input_ids=ids, token_type_ids=segments)
-            bias = (1.0 - mask[:, None, None, :].to(states.dtype)) * _MASKED
-            *layers, last = bert.encoder.layer
-            for layer in layers:
-                seen = attended(layer.attention, states, states, bias)
-                states = layer.output(layer.intermediate(seen), seen)
-            seen = attended(last.attention, states[:, :1], states, bias)
-            return network.classifier(bert.pooler(last.output(last.intermediate(seen), seen)))
-
-    return FirstToken().eval()
+    network.forward = forward
+    return network
