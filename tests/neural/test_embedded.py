@@ -1,0 +1,79 @@
+"""The network that summeter brings: found by name, right on plain cases, the same in any batch, and part of a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from summeter.engine.api import evaluate
+from summeter.evaluators.support.network import MODEL, combination
+from summeter.models.local.bind import identify
+from summeter.models.local.nli import LocalNLI
+from summeter.models.local.opened import open_model
+from summeter.records import UsageError
+
+TEXT = "Profits at the mill rose 14 percent in May. Staff numbers fell."
+ROWS = [
+    {"doc_id": "d", "system": system, "document": TEXT, "summary": summary, "key_facts": ["Profits rose."]}
+    for system, summary in (("a", "The number of staff fell."), ("b", "The mill was sold to a bank."))
+]
+
+
+@pytest.fixture(scope="module")
+def nli() -> LocalNLI:
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
+    opened = open_model(MODEL, "classifier")
+    return LocalNLI(opened.id, opened)
+
+
+def test_the_combination_was_fitted_on_the_weights_that_are_shipped(nli: LocalNLI) -> None:
+    assert nli.id == combination().network
+
+
+def test_plain_cases(nli: LocalNLI) -> None:
+    same, foreign, against = asyncio.run(
+        nli.classify([
+            (TEXT, "Staff numbers fell."),
+            (TEXT, "A train from Lisbon was late."),
+            ("The council did not approve the plan.", "The council approved the plan."),
+        ])
+    )  # fmt: skip
+    assert same.entail > 0.5
+    assert foreign.entail < 0.2
+    assert against.entail < same.entail
+
+
+def test_a_result_does_not_depend_on_its_batch(nli: LocalNLI) -> None:
+    pairs = [(TEXT, "Staff numbers fell."), (TEXT * 3, "It rained."), ("Rain.", "It rained for days and days in May.")]
+    together = asyncio.run(nli.classify(pairs))
+    alone = [asyncio.run(nli.classify([pair]))[0] for pair in pairs]
+    for one, other in zip(together, alone, strict=True):
+        assert one == pytest.approx(other, abs=1e-5)
+
+
+def test_a_run_brings_it_along_and_signs_it(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
+    run = evaluate(ROWS, ["support[network=true]"], out=tmp_path / "run")
+    sentences = [one for one in run.judgments() if one.target.unit == "sentence" and one.aspect == "faithfulness"]
+    by_system = {one.target.system: one for one in sentences}
+    first, second = by_system["a"], by_system["b"]
+    assert first.value is not None
+    assert second.value is not None
+    assert first.value > second.value
+    assert f"support:{combination().network}" in first.signature
+    assert combination().digest in first.signature
+    again = evaluate(ROWS, ["support[network=true]"], out=tmp_path / "run")
+    assert [one.value for one in again.judgments()] == [one.value for one in run.judgments()]
+    assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["judges"][0]["models"]["support"] == nli_id()
+
+
+def nli_id() -> str:
+    return combination().network
+
+
+def test_another_network_is_refused_and_unknown_ones_are_named() -> None:
+    with pytest.raises(UsageError, match="it brings: support"):
+        identify("nli", "embedded/other", "nli")
