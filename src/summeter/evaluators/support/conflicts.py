@@ -11,6 +11,7 @@ from summeter.evaluators.support.scene import Finding, Scene
 
 _SPEAKER = re.compile(r"^[ \t]*(?P<name>[^\W\d_][\w .'-]{0,30}?)[ \t]?:", re.MULTILINE)
 _REPORTING = frozenset(stem(word) for word in lexicon.REPORTING)
+_NO_DEEDS = _REPORTING | {"percent"}
 _ENGLISH = lexicon.words_of("the of and to for its his her their with from by")
 _BEING = lexicon.words_of("be is am are was were been being get gets got")
 _CALENDAR = frozenset(stem(word) for word in MONTHS | WEEKDAYS)
@@ -120,7 +121,7 @@ def _roles(scene: Scene) -> list[Finding]:
     if not any(scene.lower(word, ours=False) in _ENGLISH for word in line):
         return []
     for at, verb in enumerate(scene.ours):
-        if not verb.content or verb.capital or verb.number or verb.key in _REPORTING:
+        if not verb.content or verb.capital or verb.number or verb.key in _NO_DEEDS:
             continue
         ours = _sides(scene, scene.ours, at, ours=True)
         if ours is None or verb.key in {stem(word) for word in lexicon.SAME_BOTH_WAYS}:
