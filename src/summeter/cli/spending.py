@@ -26,7 +26,7 @@ def money(cost: float | None, reason: str | None) -> str:
 def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
     """A line an evaluator, and their sum."""
     how = ", in batches and at their price" if any(row.batch for row in rows) else ""
-    yield f"Left to do{how} (tokens are estimates; nothing was sent):"
+    yield f"Left to do{how} (tokens are estimates; none of the data was sent):"
     names = _names([(row.judge, row.signature) for row in rows])
     for row in rows:
         units = "pairs" if row.unit == "pair" else "summaries"
