@@ -98,3 +98,16 @@ def test_a_connection_that_is_used_again_is_waited_for_each_time(tmp_path: Path)
         assert await trickled(reader, writer, b"a") == b""
 
     served(made.make(tmp_path), body)
+
+
+def test_a_page_that_is_left_while_it_sends_is_no_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def body(connect: Callable[[], Awaitable[Streams]]) -> None:
+        _, writer = await connect()
+        writer.write(b"POST /api/answers HTTP/1.1\r\nHost: here\r\nContent-Length: 60000\r\n\r\nabc")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        writer.transport.abort()
+        await asyncio.sleep(0.05)
+
+    served(made.make(tmp_path), body)
+    assert [one for one in caplog.records if one.levelname == "ERROR"] == []

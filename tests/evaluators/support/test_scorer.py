@@ -239,3 +239,12 @@ def test_uses_keep_the_order_of_claims():
         found = scorer.score(claims, scorer.prepare(SOURCE, split(SOURCE)))
         orders.append(sorted(range(len(claims)), key=lambda i: found[i].probability))
     assert orders[0] == orders[1]
+
+
+def test_deciding_alone_gives_the_same_verdicts_without_words():
+    scorer = LexicalScorer()
+    evidence = scorer.prepare("Profits rose 14 percent in May. Staff numbers fell.", [(0, 31), (32, 51)])
+    claims = ["Profits rose 41 percent.", "Staff numbers fell.", "..."]
+    for whole, bare in zip(scorer.score(claims, evidence), scorer.decide(claims, evidence), strict=True):
+        assert (whole.probability, whole.supported) == (bare.probability, bare.supported)
+        assert bare.evidence == ()

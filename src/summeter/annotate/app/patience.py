@@ -59,6 +59,9 @@ class Guards:
                     await asyncio.wait_for(request.read(), self.patience.body)
                 except TimeoutError as error:
                     raise Refusal(408, "too_slow", "the request took too long to arrive") from error
+                except ConnectionResetError as error:
+                    # A page that was left while it sent: no fault of the server's, and nobody is there to be told.
+                    raise Refusal(400, "gone", "the connection was closed before the request had arrived") from error
                 return await handler(request)
             finally:
                 if guard is not None:

@@ -12,7 +12,7 @@ from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
 from summeter.evaluators.support.network import MODEL, combination, score
 from summeter.evaluators.support.reasons import LONGEST
-from summeter.evaluators.support.scorer import Scorer, default_scorer
+from summeter.evaluators.support.scorer import LexicalScorer, default_scorer
 from summeter.evaluators.support.scorer import Support as Verdict
 from summeter.evaluators.support.weights import Use
 from summeter.models.base import NLI, Kind
@@ -116,10 +116,10 @@ async def _coverage(item: Item, facts: KeyFacts, pen: Pen, nli: NLI | None) -> l
 
 def _carries(
     pen: Pen, place: int, spans: list[tuple[int, int]], text: str, facts: KeyFacts,
-    whole: list[Verdict], scorer: Scorer,
+    whole: list[Verdict], scorer: LexicalScorer,
 ) -> Judgment:  # fmt: skip
     """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
-    alone = scorer.score(facts.texts, scorer.prepare(text, [(0, len(text))]))
+    alone = scorer.decide(facts.texts, scorer.prepare(text, [(0, len(text))]))
     found: list[tuple[bool, float, int]] = []
     for number, (here, there) in enumerate(zip(alone, whole, strict=True)):
         told = [here, there] if _overlap(spans[place], there.evidence) else [here]

@@ -1,13 +1,13 @@
-"""How well a text supports a claim: one interface, and the lexical scorer that needs no weights to fetch.
+"""How well a text supports a claim, by its words.
 
-A scorer prepares an evidence text once and then scores any number of claims against it. The support evaluator and
-the key-fact evaluators know only this interface, so a trained network can take the lexical scorer's place.
+The scorer prepares an evidence text once and then scores any number of claims against it; `network.py` weighs what it
+sees of a claim together with what the embedded network says.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 from summeter.evaluators.support.analysis import Word, analyse
 from summeter.evaluators.support.evidence import Evidence, prepare
@@ -37,20 +37,6 @@ class Look(NamedTuple):
     found: Measured
     keys: frozenset[str]
     score: float
-
-
-class Scorer(Protocol):
-    """Anything that says how well a text supports claims. Pure: the same input gives the same output."""
-
-    @property
-    def id(self) -> str:
-        """Name and hash of the configuration; it stands in the signature of every judgment."""
-
-    def prepare(self, text: str, sentences: Sequence[tuple[int, int]]) -> Any:
-        """Make an evidence text ready, once for all its claims. ``sentences``: ordered spans in code points."""
-
-    def score(self, claims: Sequence[str], evidence: Any) -> list[Support]:
-        """One verdict for each claim, in order. ``evidence`` is what this scorer's ``prepare`` returned."""
 
 
 def _spans(found: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
@@ -124,6 +110,16 @@ class LexicalScorer:
         """One verdict for each claim, in order; None where claim or evidence has no words to check."""
         return [self._one(claim, evidence) for claim in claims]
 
+    def decide(self, claims: Sequence[str], evidence: Evidence) -> list[Support]:
+        """The verdicts of `score` without evidence and reasons, which take most of the time."""
+        calibration = self._weights.calibration[self.named]
+        looks = [self.look(claim, evidence) for claim in claims]
+        return [
+            look if isinstance(look, Support)
+            else Support(calibration.probability(look.score), (), (), _supported(look, look.score, calibration))
+            for look in looks
+        ]  # fmt: skip
+
     def _one(self, claim: str, evidence: Evidence) -> Support:
         look = self.look(claim, evidence)
         if isinstance(look, Support):
@@ -143,7 +139,7 @@ class LexicalScorer:
 
     def decided(self, look: Look, evidence: Evidence, score: float, calibration: Calibration) -> Support:
         """The verdict on a claim with this score, by this calibration."""
-        supported = score >= calibration.least(look.found.features["copied"]) and not look.found.numbers
+        supported = _supported(look, score, calibration)
         return Support(
             calibration.probability(score),
             _spans(look.found, evidence, look.keys),
@@ -158,6 +154,10 @@ def _claim_words(claim: str) -> Sequence[Word]:
     return analyse(claim)
 
 
-def default_scorer(named: Use = "source") -> Scorer:
+def _supported(look: Look, score: float, calibration: Calibration) -> bool:
+    return score >= calibration.least(look.found.features["copied"]) and not look.found.numbers
+
+
+def default_scorer(named: Use = "source") -> LexicalScorer:
     """The scorer `support` uses, for sentences against a "source" or key facts against a "summary"."""
     return LexicalScorer(named)
