@@ -166,22 +166,15 @@ def main() -> None:
             asked = [question(case, told[case["task"]], Path(place) / "old") for case in some.values()]
             for (name, case), theirs in zip(some.items(), peer(python, package, asked), strict=True):
                 made = parity.ours(case, told[case["task"]], folder, Path(place))
-                gap = max(abs(one - two) for one, two in zip(flat(made), flat(theirs["scores"]), strict=True))
-                print(f"{name:28}  {len(flat(made)):3} scores  largest difference {gap:.1e}", flush=True)
+                gap = max(
+                    abs(one - two) for one, two in zip(parity.flat(made), parity.flat(theirs["scores"]), strict=True)
+                )
+                print(f"{name:28}  {len(parity.flat(made)):3} scores  largest difference {gap:.1e}", flush=True)
                 kept[name] = {**case, "scores": rounded(theirs["scores"])}
                 versions[package] = theirs["version"]
     if given.write:
         value = {"versions": versions, "tasks": told, "cases": kept}
         parity.FIXTURE.write_text(json.dumps(value, ensure_ascii=False) + "\n", "utf-8")
-
-
-def flat(found: Any) -> list[float]:
-    """All the numbers, in order."""
-    if isinstance(found, dict):
-        return [one for name in sorted(found) for one in flat(found[name])]
-    if isinstance(found, list):
-        return [one for some in found for one in flat(some)]
-    return [float(found)]
 
 
 def rounded(found: Any) -> Any:

@@ -2,14 +2,13 @@
 
     python scripts/network/combine.py --data ../shared/nli_train --log WORK/log.json [--write]
 
-Reads rows of held-out premises only (train_network.held_out), made into the proxies of support_proxies.py. Fitted are:
+Reads rows of held-out premises only (made_rows.held_out), made into the proxies of support_proxies.py. Fitted are:
 one weight for all uses, by logistic regression with an intercept of its own for each proxy (as in train_support.py);
 calibration and decision of each use, by the same rules as for the words alone. One group of documents in five is kept
 for the figures. No human-annotated evaluation set is read here, nor may it be.
 """
 
 import argparse
-import hashlib
 import json
 import random
 import sys
@@ -22,6 +21,7 @@ from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import support_proxies
+from made_rows import held_out
 from support_proxies import Example, examples, load
 from train_support import (
     PRIOR,
@@ -46,11 +46,6 @@ from summeter.models.local.opened import open_model
 HERE = Path(__file__).resolve().parent.parent.parent / "src/summeter/evaluators/support"
 EXAMPLES = 250  # of a proxy
 RIDGE = 0.001
-
-
-def held_out(premise: str) -> bool:
-    """As in train_network.py."""
-    return hashlib.sha256(premise.encode()).digest()[0] < 13
 
 
 def looked_at(made: list[Example]) -> list[tuple[int, Look, tuple[str, ...]]]:

@@ -6,6 +6,7 @@ sentence with the end of another, words exchanged for others of the same text or
 the end, and short facts of a sentence that was left out of the text (not). A text has two to five sentences.
 """
 
+import hashlib
 import random
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -20,6 +21,11 @@ class Pair(NamedTuple):
     premise: str
     hypothesis: str
     label: str  # entail or not
+
+
+def held_out(premise: str) -> bool:
+    """One premise in twenty is kept for choosing the scoring rule; all its rows go with it."""
+    return hashlib.sha256(premise.encode()).digest()[0] < 13
 
 
 def window(sentences: list[str], rng: random.Random) -> list[str]:

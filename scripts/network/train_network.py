@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from made_rows import made
+from made_rows import held_out, made
 from network_model import LABELS, Batch, SupportNetwork, batch_of, encode, from_package
 from torch import Tensor
 
@@ -40,18 +40,13 @@ def rows_of(data: Path, name: str) -> list[dict[str, str]]:
         return [json.loads(line) for line in handle]
 
 
-def held_out(row: dict[str, str]) -> bool:
-    """One premise in twenty is kept for choosing the scoring rule; all its rows go with it."""
-    return hashlib.sha256(row["premise"].encode()).digest()[0] < 13
-
-
 def mixture(data: Path, epoch: int) -> list[tuple[str, str, str]]:
     """The rows of an epoch in a random order, none of a premise held out."""
     rng = random.Random(SEED + epoch)
     found: list[tuple[str, str, str]] = []
     premises: set[str] = set()
     for name, share in SAMPLED.items():
-        rows = [row for row in rows_of(data, name) if not held_out(row)]
+        rows = [row for row in rows_of(data, name) if not held_out(row["premise"])]
         premises.update(row["premise"] for row in rows if row["source"].startswith(PREMISES))
         kept = rows * int(share) + rng.sample(rows, int(share % 1 * len(rows)))
         found += [(row["premise"], row["hypothesis"], row["label"]) for row in kept]

@@ -314,6 +314,15 @@ def newest(server: BatchServer) -> Body:
     return list(server.batches.values())[-1].entries[0][1]
 
 
+def stopped_before_the_answer(folder: Path) -> Path:
+    """The run as one killed between handing in and hearing of it: its log, nothing else."""
+    log = folder / "batches.jsonl"
+    log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
+    for file in folder.glob("calls.sqlite*"):
+        file.unlink()
+    return log
+
+
 async def until(condition: Callable[[], object]) -> None:
     while not condition():  # noqa: ASYNC110 - the server's thread knows nothing of this loop
         await asyncio.sleep(0.005)
@@ -378,10 +387,7 @@ class TestResume:
         # Anthropic's carry no word of ours: one of the same size and minute is taken for it until its results are read.
         with BatchServer(echo) as server:
             run(server, "anthropic", tmp_path, [ask(n, "anthropic") for n in range(2)])
-            log = tmp_path / "batches.jsonl"
-            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
-            for file in tmp_path.glob("calls.sqlite*"):
-                file.unlink()
+            stopped_before_the_answer(tmp_path)
             server.batches.clear()
             run(server, "anthropic", tmp_path / "other", [ask(n, "anthropic") for n in (7, 8)])
             found, _ = run(server, "anthropic", tmp_path, [ask(n, "anthropic") for n in range(2)])
@@ -395,10 +401,7 @@ class TestResume:
             run(server, "anthropic", tmp_path / "other", [ask(n, "anthropic") for n in (7, 8)])
             ours, other = server.batches.values()
             other.at, ours.at = ours.at, ours.at + 30  # theirs is the nearer one to the time we noted
-            log = tmp_path / "batches.jsonl"
-            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
-            for file in tmp_path.glob("calls.sqlite*"):
-                file.unlink()
+            log = stopped_before_the_answer(tmp_path)
             found, session = run(server, "anthropic", tmp_path, requests)
             assert texts(found) == ["answer 0", "answer 1"]
             assert server.sizes == [2, 2]  # nothing was handed in twice
@@ -412,10 +415,7 @@ class TestResume:
         with BatchServer(echo) as server:
             run(server, vendor, tmp_path, requests)
             made = next(iter(server.batches))
-            log = tmp_path / "batches.jsonl"
-            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
-            for file in tmp_path.glob("calls.sqlite*"):
-                file.unlink()
+            stopped_before_the_answer(tmp_path)
             server.unlisted = {made}
 
             async def main() -> Any:
@@ -436,10 +436,7 @@ class TestResume:
             run(server, "anthropic", tmp_path / "third", [ask(n, "anthropic") for n in (5, 6)])
             for made, late in zip(server.batches.values(), (-60.0, 0.0, 60.0), strict=True):
                 made.at += late
-            log = tmp_path / "batches.jsonl"
-            log.write_bytes(log.read_bytes().splitlines(keepends=True)[0])
-            for file in tmp_path.glob("calls.sqlite*"):
-                file.unlink()
+            stopped_before_the_answer(tmp_path)
             found, _ = run(server, "anthropic", tmp_path, requests)
         assert texts(found) == ["answer 0", "answer 1"]
         assert server.sizes == [2, 2, 2]

@@ -196,3 +196,12 @@ def texts(tasks: dict[str, Any]) -> list[str]:
     return [
         one["text"] for task in tasks.values() for some in ("documents", "summaries") for one in task[some]
     ]  # fmt: skip
+
+
+def flat(found: Any) -> list[float]:
+    """All the numbers, in order."""
+    if isinstance(found, dict):
+        return [one for name in sorted(found) for one in flat(found[name])]
+    if isinstance(found, list):
+        return [one for some in found for one in flat(some)]
+    return [float(found)]

@@ -7,7 +7,6 @@ package in an environment of its own.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -29,15 +28,6 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_package_gave_the_same(name: str, network: Path, tmp_path: Path) -> None:
     case = CASES[name]
     made = parity.ours(case, parity.fixture()["tasks"][case["task"]], network, tmp_path)
-    assert len(flat(made)) == len(flat(case["scores"]))
-    assert np.abs(np.array(flat(made)) - np.array(flat(case["scores"]))).max() < 1e-5
-    assert np.std(flat(case["scores"])) > 1e-3, "these scores would not tell a wrong one"
-
-
-def flat(found: Any) -> list[float]:
-    """All the numbers, in order."""
-    if isinstance(found, dict):
-        return [one for name in sorted(found) for one in flat(found[name])]
-    if isinstance(found, list):
-        return [one for some in found for one in flat(some)]
-    return [float(found)]
+    assert len(parity.flat(made)) == len(parity.flat(case["scores"]))
+    assert np.abs(np.array(parity.flat(made)) - np.array(parity.flat(case["scores"]))).max() < 1e-5
+    assert np.std(parity.flat(case["scores"])) > 1e-3, "these scores would not tell a wrong one"

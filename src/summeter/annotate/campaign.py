@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
 from summeter.records import Fault, InputError, Record
+from summeter.store.mapping import read_mapping
 
 KindName = Literal[
     "fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise"
@@ -276,16 +276,7 @@ class Campaign(Record):
 def read_campaign(file: str | Path) -> Campaign:
     """The campaign of a YAML file. Raises InputError with every fault, by field."""
     path = Path(file)
-    try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except UnicodeDecodeError as error:
-        raise InputError.at(path, None, None, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = None if mark is None else mark.line + 1
-        raise InputError.at(path, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
-    if not isinstance(given, dict):
-        raise InputError.at(path, None, None, "is no mapping; a campaign needs at least name, kind and data")
+    given = read_mapping(path, "a campaign needs at least name, kind and data")
     try:
         return Campaign.model_validate(given)
     except ValidationError as error:

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import yaml
 from pydantic import Field, ValidationError, field_validator
 
 from summeter.engine.api import evaluate
@@ -30,6 +29,7 @@ from summeter.records import Fault, InputError, Record, UsageError, canonical
 from summeter.stats.thresholds import Candidates
 from summeter.store.atomic import write_text
 from summeter.store.factuality import Benchmark, Files, read_benchmark
+from summeter.store.mapping import read_mapping
 from summeter.store.run import RunFolder
 
 RUN, STUDY = "run", "study.json"
@@ -108,17 +108,9 @@ def read_config(file: str | Path) -> Config:
     """The settings in a YAML file. Raises InputError with every fault, by field."""
     path = Path(file)
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        given = read_mapping(path, "give at least protocol and data")
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError.at(path, None, None, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = None if mark is None else mark.line + 1
-        raise InputError.at(path, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
-    if not isinstance(given, dict):
-        raise InputError.at(path, None, None, "is no mapping; give at least protocol and data")
     try:
         found = Config.model_validate(given)
         Options(**found.options)

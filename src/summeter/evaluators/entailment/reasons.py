@@ -20,11 +20,16 @@ def chances(row: Floats) -> str:
     >>> chances(np.array([0.912, 0.058, 0.03]))
     'entailment .91, contradiction .03'
     """
-    return f"entailment {_short(row[ENTAIL])}, contradiction {_short(row[CONTRADICT])}"
+    return f"entailment {short(row[ENTAIL])}, contradiction {short(row[CONTRADICT])}"
 
 
-def _short(share: float) -> str:
-    return f"{share:.2f}".removeprefix("0")
+def short(number: float) -> str:
+    """
+    >>> short(0.912), short(-0.4), short(-0.001), short(1)
+    ('.91', '-.40', '.00', '1.00')
+    """
+    text = f"{number:.2f}"
+    return ".00" if text == "-0.00" else text.replace("0.", ".", 1)
 
 
 def told(row: Floats, where: str, *, supported: bool, found: Sequence[str] = ()) -> str:

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
-from summeter.evaluators.entailment.reasons import TELLING, against
+from summeter.evaluators.entailment.reasons import TELLING, against, short
 from summeter.evaluators.fenice.align import Best, Rules, Verdict
 from summeter.evaluators.fenice.coref import Mention
 
@@ -82,15 +82,6 @@ def shares(row: Floats, rules: Rules) -> str:
     if rules.variant == "paper":
         del told["neutral"]
     return ", ".join(f"{name} {short(float(share))}" for name, share in told.items())
-
-
-def short(number: float) -> str:
-    """
-    >>> short(0.912), short(-0.4), short(-0.001), short(1)
-    ('.91', '-.40', '.00', '1.00')
-    """
-    text = f"{number:.2f}"
-    return ".00" if text == "-0.00" else text.replace("0.", ".", 1)
 
 
 def quoted(claim: str) -> str:

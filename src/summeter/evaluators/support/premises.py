@@ -1,6 +1,6 @@
 """Which part of the evidence text is put before the network beside a claim: it reads a few sentences at a time."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 
 from summeter.evaluators.support.evidence import Evidence
 
@@ -10,7 +10,7 @@ MOST = 4
 """Sentences of a premise."""
 
 
-def premises(evidence: Evidence, keys: Collection[str]) -> tuple[str, ...]:
+def premises(evidence: Evidence, keys: Set[str]) -> tuple[str, ...]:
     """The sentence that has most of the claim's content words (`keys`: their stems), and the few that have most.
 
     One text where both are the same; the first sentence where none has any of the words. The evidence must have a
@@ -21,7 +21,7 @@ def premises(evidence: Evidence, keys: Collection[str]) -> tuple[str, ...]:
     >>> premises(prepare(text, [(0, 20), (21, 31), (32, 50)]), {"profit", "ris", "may"})
     ('Profits rose in May.', 'Profits rose in May. Staff fell in May.')
     """
-    held = [len({word.key for word in evidence.words_of(i, i + 1)} & set(keys)) for i in range(len(evidence.sentences))]
+    held = [len({word.key for word in evidence.words_of(i, i + 1)} & keys) for i in range(len(evidence.sentences))]
     order = sorted(range(len(held)), key=lambda i: (-held[i], i))
     few, size = order[:1], _size(evidence, order[0])
     for i in order[1:MOST]:
