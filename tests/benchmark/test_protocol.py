@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -139,6 +140,44 @@ def test_llm_aggrefact_files_by_split(tmp_path: Path) -> None:
     bare = config.model_copy(update={"data": "test.jsonl"})
     with pytest.raises(InputError, match="say which file is which"):
         run_protocol(bare, tmp_path / "out", base=tmp_path)
+
+
+def test_draws_and_cells_without_a_value_are_told(tmp_path: Path) -> None:
+    # Delta: a, b consistent and c not; Echo: d alone, consistent. s is right everywhere, t wrong of b.
+    labels = {"a": 1, "b": 1, "c": 0, "d": 1}
+    rows = [
+        {"dataset": "Echo" if name == "d" else "Delta", "doc": f"{name} rained.", "claim": name, "label": label,
+         "s": 0.9 * label, "t": 0.1 if name == "b" else 0.9 * label}
+        for name, label in labels.items()
+    ]  # fmt: skip
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    config = Config(protocol="llm-aggrefact", data={"test": "test.jsonl"}, scores=["s", "t"], resamples=200, seed=5)
+    study = run_protocol(config, tmp_path / "out", base=tmp_path).study
+    # A draw of four documents gives Delta a value if c and one of a, b are in it, and Echo one if d is.
+    rng = np.random.default_rng(5)
+    picks = [set(rng.integers(0, 4, 4).tolist()) for _ in range(200)]
+    drawn = [(2 in one and bool(one & {0, 1}), 3 in one) for one in picks]
+    lost = sum(not delta for delta, _ in drawn)
+    assert 0 < lost <= 100
+    for statistic in ("balanced_accuracy", "auroc"):
+        (row,) = [one for one in study.where(statistic=statistic, judge="t") if one.details["group"] == "Delta"]
+        assert (row.status, row.details["draws_undefined"]) == ("ok", lost)
+        assert row.reason == f"{lost} of 200 resamples undefined, left out"
+    neither, half = sum(one == (False, False) for one in drawn), sum(one[0] != one[1] for one in drawn)
+    said = f"{neither} of 200 resamples undefined, left out; in {half} of 200 resamples some cell has no value"
+    for row in (study.one(statistic="balanced_accuracy_mean", judge="t"),
+                study.one(statistic="balanced_accuracy_difference")):  # fmt: skip
+        assert (row.details["draws_undefined"], row.details["draws_partial"], row.reason) == (neither, half, said)
+
+    text = (tmp_path / "out" / "table.md").read_text("utf-8")
+    _, _, area = text.partition("AUROC, %\n\n")
+    assert re.search(r"\| Echo +\| +1 \| +- \(a\) \| +- \(a\) \|\n\n\(a\) no negative label\n", area)
+    assert re.search(rf"\+12.5 \[.*\] \(a\) \|.*\n\n\(a\) {re.escape(said)}\n", text)
+    assert "(a) no negative label" in (tmp_path / "out" / "table.tex").read_text("utf-8")
+    delta, echo, *_ = csv.DictReader(io.StringIO((tmp_path / "out" / "table.csv").read_text("utf-8")))
+    assert (delta["draws_undefined"], delta["auroc_draws_undefined"]) == (str(lost), str(lost))
+    assert (echo["auroc"], echo["auroc_reason"]) == ("", "no negative label")
+    assert echo["draws_undefined"] == str(sum(not one for _, one in drawn))
 
 
 def test_evaluators_are_run_once_and_stand_beside_the_scores(toy: Path, tmp_path: Path) -> None:

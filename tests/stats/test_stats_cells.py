@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 import warnings
 from collections.abc import Callable
 
@@ -12,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from summeter.stats import Candidates, classify, decide, tune_threshold
-from summeter.stats.cells import accuracy_draws, accuracy_of, auroc_draws, confusion_by_unit, drawn_weights
+from summeter.stats import Candidates, cells, classify, decide, tune_threshold
+from summeter.stats.cells import Accuracies, Area, Draws, accuracy_of, confusion_by_unit, drawn
 
 POINTS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-40, 40).map(lambda n: n / 16)), min_size=1, max_size=30
@@ -104,23 +105,62 @@ def test_draws_are_those_of_repeated_rows() -> None:
     labels, scores = rng.integers(0, 2, n).astype(float), np.round(rng.random(n), 1)
     scores[:4] = np.nan
     said = decide(scores, 0.5)
-    weights = drawn_weights(units, 25, 7)
+    draws = Draws(units, 25, 7)
+    ((_, weights),) = draws.blocks()
     assert (weights.sum(axis=1) == units).all()
-    accuracy = accuracy_draws([confusion_by_unit(labels, said, unit, units)], weights)[:, 0]
-    area = auroc_draws(labels, scores, unit, weights)
-    for draw, a, b in zip(weights, accuracy, area, strict=True):
+    counts = [confusion_by_unit(labels, one, unit, units) for one in (said, 1 - said)]
+    accuracy, area = drawn([Accuracies(counts), Area(labels, scores, unit)], draws)
+    for draw, (a, other), b in zip(weights.astype(int), accuracy, area, strict=True):
         rows = np.repeat(np.arange(n), draw[unit])
         rows = rows[~np.isnan(scores[rows])]
         assert a == pytest.approx(classify(labels[rows], said[rows]).balanced_accuracy.value, abs=1e-12)
+        assert other == pytest.approx(1 - a, abs=1e-12)
         assert b == pytest.approx(roc_auc_score(labels[rows], scores[rows]), abs=1e-12)
+
+
+def test_draws_in_blocks_are_those_of_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Plainly: document after document, draw after draw. Five a block, so that a block ends within a draw's pair of
+    # numbers: the generator makes two of 32 bits at a time.
+    units, resamples = 7, 23
+    rng = np.random.default_rng(11)
+    plainly = np.array([np.bincount(rng.integers(0, units, units), minlength=units) for _ in range(resamples)])
+    unit = np.arange(units)
+    labels, scores = np.array([1.0, 0, 1, 0, 1, 1, 0]), np.array([0.3, 0.1, 0.2, 0.9, 0.4, 0.8, 0.5])
+    wanted = [Accuracies([confusion_by_unit(labels, decide(scores, 0.4), unit, units)]), Area(labels, scores, unit)]
+    whole = drawn(wanted, Draws(units, resamples, 11))
+    monkeypatch.setattr(cells, "_CELLS", 5 * units)
+    blocks = list(Draws(units, resamples, 11).blocks())
+    assert [len(found) for _, found in blocks] == [5, 5, 5, 5, 3]
+    assert (np.concatenate([found for _, found in blocks]) == plainly).all()
+    for one, two in zip(whole, drawn(wanted, Draws(units, resamples, 11)), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_more_draws_take_no_more_room() -> None:
+    units, unit = 2000, np.arange(2000)
+    labels = (unit % 2).astype(float)
+    wanted = [Accuracies([confusion_by_unit(labels, labels, unit, units)])]
+
+    def most(resamples: int) -> int:
+        tracemalloc.start()
+        drawn(wanted, Draws(units, resamples))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return peak
+
+    # A block is 1,000 draws; in two bytes each, 9,000 more draws of 2,000 documents would be 36 MB.
+    assert most(12_000) - most(3_000) < 5e6
 
 
 def test_one_class_and_nothing() -> None:
     only = np.array([[0.0, 0.0, 2.0, 5.0]])
     assert np.isnan(accuracy_of(only)).all()
     assert accuracy_of(only, np.array([True])).tolist() == [0.4]
-    nothing = np.full(3, np.nan)
-    weights = drawn_weights(2, 4)
-    assert np.isnan(auroc_draws(np.ones(3), nothing, np.zeros(3, np.int64), weights)).all()
-    assert np.isnan(auroc_draws(np.ones(3), np.ones(3), np.zeros(3, np.int64), weights)).all()
-    assert drawn_weights(0, 3).shape == (3, 0)
+    nothing, unit = np.full(3, np.nan), np.zeros(3, np.int64)
+    for scores in (nothing, np.ones(3)):
+        (area,) = drawn([Area(np.ones(3), scores, unit)], Draws(2, 4))
+        assert np.isnan(area).all()
+        assert area.shape == (4,)
+    (accuracy,) = drawn([Accuracies([only, only])], Draws(1, 0))
+    assert accuracy.shape == (0, 2)
+    assert [found.shape for _, found in Draws(0, 3).blocks()] == [(3, 0)]

@@ -6,7 +6,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.stats import Method, Status, bootstrap, bootstrap_mean, paired_bootstrap
+from summeter.stats import Method, Status, bootstrap, bootstrap_mean, paired_bootstrap, resample
 
 scores = st.lists(st.one_of(st.none(), st.integers(0, 5)), max_size=12)
 
@@ -65,6 +65,13 @@ def test_repeated_values_drawn_as_counts_spread_as_rows_do() -> None:
     got = bootstrap_mean([1] * 900 + [0] * 100, resamples=20_000)
     width = 2 * 1.96 * np.sqrt(0.09 / 1000)
     assert got.high - got.low == pytest.approx(width, rel=0.05)
+
+
+@pytest.mark.parametrize("values", [[1] * 900 + [0] * 100, list(range(90))])
+def test_draws_in_blocks_are_those_made_at_once(values: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = bootstrap_mean(values, resamples=500, seed=3)
+    monkeypatch.setattr(resample, "_CELLS", 700)
+    assert bootstrap_mean(values, resamples=500, seed=3) == at_once
 
 
 def test_clusters_widen_the_interval() -> None:

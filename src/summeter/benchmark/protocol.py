@@ -36,7 +36,7 @@ RUN, STUDY = "run", "study.json"
 TABLES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
 """What is written beside the run: the table in each layout."""
 MOST_RESAMPLES = 100_000
-"""More would tell nothing new, and fill the memory: each draw is held, two bytes a document."""
+"""More would tell nothing new, and take long."""
 
 
 class Config(Record):

@@ -36,7 +36,6 @@ from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import auroc
 from summeter.stats.base import Floats
-from summeter.stats.cells import auroc_draws
 from summeter.stats.classify import NO_NEGATIVES, NO_POSITIVES
 from summeter.stats.permute import permutation_p, sign_flips
 
@@ -141,15 +140,52 @@ def _place(pairs: Pairs, at: dict[str, str], table: Table, **details: Any) -> di
     }  # fmt: skip
 
 
-def _ends(draws: Floats, value: float | None, plan: Settings) -> dict[str, Any]:
-    """The fields of an interval; none where more than half of the draws have no value."""
-    kept = draws[~np.isnan(draws)]
-    if value is None or not len(draws):
-        return {"status": status_of(value)}
-    if len(kept) * 2 < len(draws):
-        return {"status": "no_interval"}
-    low, high = np.quantile(kept, [(1 - plan.level) / 2, (1 + plan.level) / 2])
-    return {"status": "ok", "low": float(low), "high": float(high), "interval": plan.says()}
+class _Ends(NamedTuple):
+    """An interval; none where more than half of the draws have no value. `lost` counts those that have none, `partial`
+    those in which a mean lacks some of its cells."""
+
+    low: float | None = None
+    high: float | None = None
+    lost: int = 0
+    partial: int = 0
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, draws: Floats, value: float | None, plan: Settings, partial: int = 0) -> _Ends:
+        """The interval of a value; nothing is said of a value that is not there."""
+        if value is None or not len(draws):
+            return cls()
+        kept = draws[~np.isnan(draws)]
+        lost = len(draws) - len(kept)
+        if lost * 2 > len(draws):
+            reason = f"the statistic is undefined in {lost} of {len(draws)} resamples"
+            return cls(lost=lost, partial=partial, reason=reason)
+        low, high = np.quantile(kept, [(1 - plan.level) / 2, (1 + plan.level) / 2])
+        notes = [
+            *([f"{lost} of {len(draws)} resamples undefined, left out"] if lost else []),
+            *([f"in {partial} of {len(draws)} resamples some cell has no value"] if partial else []),
+        ]
+        return cls(float(low), float(high), lost, partial, "; ".join(notes) or None)
+
+    @classmethod
+    def of_mean(cls, draws: Floats, weights: Floats, value: float | None, plan: Settings) -> _Ends:
+        """The interval of a mean, from draws x cells; cells that have no value in any case are not missed in a draw."""
+        missed = np.isnan(draws[:, weights > 0])
+        return cls.of(averaged(draws, weights), value, plan, int((missed.any(axis=1) & ~missed.all(axis=1)).sum()))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What stands among the details."""
+        return {"draws_undefined": self.lost, "draws_partial": self.partial}
+
+    def row(self, value: float | None, why: str | None, plan: Settings, **fields: Any) -> Row:
+        """The row of a value, or of `why` there is none."""
+        details = fields.pop("details") | self.counts
+        status = status_of(value, "no_interval" if self.lost and self.low is None else None)
+        return Row(
+            **fields, value=value, low=self.low, high=self.high, status=status, details=details,
+            reason=why or self.reason, interval=None if self.low is None else plan.says(),
+        )  # fmt: skip
 
 
 def _number(value: float) -> float | None:
@@ -177,11 +213,10 @@ def _cell_rows(
             reason = "no test row has a score" if not n else (
                 f"no threshold: {tuned.reason} among {tuned.n} validation rows" if tuned.threshold is None else lacking
             )  # fmt: skip
-        ends = _ends(found.draws[:, place], value, plan)
-        yield Row(**fields, statistic=ACCURACY, value=value, reason=reason, **ends)
+        yield _Ends.of(found.draws[:, place], value, plan).row(value, reason, plan, **fields, statistic=ACCURACY)
         area = auroc(gold, scores)
-        drawn = auroc_draws(gold, scores, data.unit[cell.test], data.weights)
-        yield Row(**fields, statistic=AREA, value=area.value, reason=area.reason, **_ends(drawn, area.value, plan))
+        ends = _Ends.of(found.areas[place], area.value, plan)
+        yield ends.row(area.value, area.reason, plan, **fields, statistic=AREA)
 
 
 def averaged(values: Floats, weights: Floats) -> Floats:
@@ -204,15 +239,15 @@ def _mean_rows(judge: Judge, found: Found, cells: Sequence[Cell], table: Table, 
     for target in _targets(cells, table):
         members = target.members
         weights = sizes[members] if target.weight is Weight.ROWS else np.ones(len(members))
+        weights = np.where(np.isnan(found.values[members]), 0.0, weights)
         value = _number(averaged(found.values[members], weights).item())
         lost = ["/".join(cells[one].at.values()) for one in members if np.isnan(found.values[one])]
         whole = sum(int(cells[one].test.sum()) for one in members)
         n = int(sizes[members].sum())
-        yield Row(
+        yield _Ends.of_mean(found.draws[:, members], weights, value, plan).row(
+            value, "no cell has a value" if value is None else None, plan,
             **_fields(judge, target.at, table, weight=str(target.weight), cells=len(members), cells_undefined=lost),
-            statistic=MEAN, value=value, n=n, missing=whole - n,
-            reason="no cell has a value" if value is None else None,
-            **_ends(averaged(found.draws[:, members], weights), value, plan),
+            statistic=MEAN, n=n, missing=whole - n,
         )  # fmt: skip
 
 
@@ -220,6 +255,7 @@ class _Test(NamedTuple):
     target: _Target
     pair: Pair
     parts: Floats
+    ends: _Ends = _Ends()
 
 
 def _differences(
@@ -234,7 +270,7 @@ def _differences(
         tests += [_tested((a.name, b.name), (one, two), cells, target, plan) for target in targets]
     if not tests:
         return
-    flips = sign_flips(data.weights.shape[1], plan.permutations, plan.seed)
+    flips = sign_flips(data.draws.units, plan.permutations, plan.seed)
     p = permutation_p(np.stack([test.parts for test in tests], axis=1), flips)
     pairs = [
         test.pair if test.pair.difference is None else test.pair._replace(p=float(one))
@@ -244,9 +280,9 @@ def _differences(
     method = f"exchange of decisions by document, {flips.total} {'exact' if flips.exact else 'permutations'}"
     rows = list(zip(tests, corrected(pairs), strict=True))
     for target in targets:
-        for pair in (pair for test, pair in rows if test.target is target):
+        for test, pair in ((test, pair) for test, pair in rows if test.target is target):
             common = _place(judges[0].pairs, target.at, table, weight=str(target.weight), method=method)
-            details = common.pop("details")
+            details = common.pop("details") | test.ends.counts
             yield pair_row(
                 {"study": STUDY, **common}, pair, by, statistic=DIFFERENCE, interval=plan.says(), details=details
             )
@@ -286,9 +322,8 @@ def _tested(
     for one, weight in zip(members, weights / weights.sum(), strict=True):
         if weight:
             parts += weight * _contributions(first.counts[one], second.counts[one])
-    drawn = averaged(first.draws[:, members] - second.draws[:, members], weights)
-    ends = _ends(drawn, value, plan)
-    return _Test(target, shell._replace(low=ends.get("low"), high=ends.get("high")), parts)
+    ends = _Ends.of_mean(first.draws[:, members] - second.draws[:, members], weights, value, plan)
+    return _Test(target, shell._replace(low=ends.low, high=ends.high, reason=ends.reason), parts, ends)
 
 
 def _contributions(first: Floats, second: Floats) -> Floats:

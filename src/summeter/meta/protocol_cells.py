@@ -13,7 +13,7 @@ from summeter.meta.matrix import Pairs
 from summeter.meta.protocols import OneClass, Protocol, Table
 from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats, Ints, Status
-from summeter.stats.cells import Weights, accuracy_draws, accuracy_of, confusion_by_unit, drawn_weights
+from summeter.stats.cells import Accuracies, Area, Draws, accuracy_of, confusion_by_unit, drawn
 from summeter.stats.classify import decide
 from summeter.stats.thresholds import Threshold, tune_threshold
 
@@ -48,7 +48,7 @@ class Settings:
 
 
 class Data(NamedTuple):
-    """The labelled rows of the benchmark. `unit` numbers the documents of the test rows, `weights` are their draws."""
+    """The labelled rows of the benchmark. `unit` numbers the documents of the test rows, which `draws` draws."""
 
     keys: list[tuple[str | None, str | None]]
     gold: Floats
@@ -56,7 +56,7 @@ class Data(NamedTuple):
     dev: Bools
     test: Bools
     unit: Ints
-    weights: Weights
+    draws: Draws
 
 
 class Judge(NamedTuple):
@@ -72,7 +72,8 @@ class Cell(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What one judge is worth on one table: by cell its threshold, decisions (NaN: none) and counts; draws x cells."""
+    """What one judge is worth on one table: by cell its threshold, decisions (NaN: none), counts and balanced accuracy;
+    of the draws, draws x cells, that and the AUROC (`areas`, where asked for)."""
 
     thresholds: list[Threshold]
     said: list[Floats]
@@ -80,6 +81,7 @@ class Found(NamedTuple):
     values: Floats
     lone: list[bool]
     draws: Floats
+    areas: list[Floats]
 
 
 def _keys(pairs: Pairs) -> list[tuple[str | None, str | None]]:
@@ -103,7 +105,7 @@ def data_of(pairs: Pairs, how: Protocol, plan: Settings) -> Data:
             )
     unit = np.full(len(test), -1, np.int64)
     used, unit[test] = np.unique(rows.document.codes[test], return_inverse=True)
-    return Data(_keys(rows), rows.y, columns, dev, test, unit, drawn_weights(len(used), plan.resamples, plan.seed))
+    return Data(_keys(rows), rows.y, columns, dev, test, unit, Draws(len(used), plan.resamples, plan.seed))
 
 
 def judges_of(found: Sequence[Pairs], data: Data) -> list[Judge]:
@@ -144,7 +146,7 @@ def cells_of(data: Data, table: Table) -> Iterator[Cell]:
 
 def measured(judge: Judge, data: Data, cells: Sequence[Cell], table: Table, how: Protocol) -> Found:
     """A judge's thresholds, decisions and values on a table."""
-    thresholds, said = [], []
+    thresholds, said, areas = [], [], []
     for cell in cells:
         got = _threshold(judge, data, cell, table, how)
         thresholds.append(got)
@@ -152,16 +154,19 @@ def measured(judge: Judge, data: Data, cells: Sequence[Cell], table: Table, how:
         if got.threshold is not None:
             decided[cell.test] = decide(judge.scores[cell.test], got.threshold)
         said.append(decided)
-    return worth(thresholds, said, data, how)
+        areas.append(Area(data.gold[cell.test], judge.scores[cell.test], data.unit[cell.test]))
+    return worth(thresholds, said, data, how, areas)
 
 
-def worth(thresholds: list[Threshold], said: list[Floats], data: Data, how: Protocol) -> Found:
+def worth(
+    thresholds: list[Threshold], said: list[Floats], data: Data, how: Protocol, areas: Sequence[Area] = ()
+) -> Found:  # fmt: skip
     """What decisions are worth; a cell whose decided rows have one class is worth what the protocol says."""
-    counts = [confusion_by_unit(data.gold, one, data.unit, data.weights.shape[1]) for one in said]
+    counts = [confusion_by_unit(data.gold, one, data.unit, data.draws.units) for one in said]
     whole = np.stack([one.sum(axis=0) for one in counts])
     lone = [how.one_class is OneClass.RECALL and (p > 0) != (n > 0) for _, p, _, n in whole.tolist()]
-    draws = accuracy_draws(counts, data.weights, lone)
-    return Found(thresholds, said, counts, accuracy_of(whole, np.array(lone)), lone, draws)
+    draws, *drawn_areas = drawn([Accuracies(counts, lone), *areas], data.draws)
+    return Found(thresholds, said, counts, accuracy_of(whole, np.array(lone)), lone, draws, drawn_areas)
 
 
 def _threshold(judge: Judge, data: Data, cell: Cell, table: Table, how: Protocol) -> Threshold:

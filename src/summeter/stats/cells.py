@@ -6,29 +6,65 @@ a value, and means over cells and differences between judges are taken within th
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .base import Bools, Floats, Ints, Seed, generator
-
-Weights = NDArray[np.uint16]
-"""How often each unit (a column) was drawn in each draw (a row)."""
+from .base import Bools, Floats, Ints, generator
 
 _CELLS = 2_000_000  # numbers at a time
 
 
-def drawn_weights(units: int, resamples: int, seed: Seed = 0) -> Weights:
-    """Draw ``units`` units with replacement, ``resamples`` times; two bytes a unit and draw.
+class Draws(NamedTuple):
+    """``resamples`` times ``units`` units with replacement, the same for the same seed.
 
-    >>> drawn_weights(3, 2).sum(axis=1).tolist()
-    [3, 3]
+    They are held nowhere, but drawn anew, in blocks, whenever they are gone through.
     """
-    rng = generator(seed)
-    found = np.zeros((resamples, units), dtype=np.uint16)
-    for row in found:
-        row[:] = np.bincount(rng.integers(0, units, units), minlength=units) if units else 0
-    return found
+
+    units: int
+    resamples: int
+    seed: int = 0
+
+    def blocks(self, width: int = 1) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks of draws: which they are, and how often each unit (a column) was drawn in each (a row).
+
+        ``width`` is how many numbers a draw takes for whoever uses it.
+
+        >>> [(rows, found.sum(axis=1).tolist()) for rows, found in Draws(3, 2).blocks()]
+        [(slice(0, 2, None), [3.0, 3.0])]
+        """
+        rng = generator(self.seed)
+        size = max(1, _CELLS // max(1, self.units, width))
+        for start in range(0, self.resamples, size):
+            rows = slice(start, min(start + size, self.resamples))
+            many = rows.stop - start
+            picks = rng.integers(0, self.units, (many, self.units)) if self.units else np.zeros((many, 0), np.int64)
+            picks += np.arange(many)[:, None] * self.units
+            times = np.bincount(picks.ravel(), minlength=many * self.units).reshape(many, self.units)
+            yield rows, times.astype(np.float64)
+
+
+class Drawn(Protocol):
+    """A statistic of every draw."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers it takes a draw."""
+        ...
+
+    def of(self, weights: Floats) -> Floats:
+        """Return its value (or values, draws x cells) from how often each unit was drawn, draws x units."""
+        ...
+
+
+def drawn(wanted: Sequence[Drawn], draws: Draws) -> list[Floats]:
+    """Return the values of each statistic in every draw; the draws are gone through once."""
+    parts: list[list[Floats]] = [[] for _ in wanted]
+    for _, weights in draws.blocks(max((one.width for one in wanted), default=1)):
+        for one, its in zip(wanted, parts, strict=True):
+            its.append(one.of(weights))
+    nothing = np.zeros((0, draws.units))
+    return [np.concatenate(its) if its else one.of(nothing) for one, its in zip(wanted, parts, strict=True)]
 
 
 def confusion_by_unit(labels: Floats, decided: Floats, unit: Ints, units: int) -> Floats:
@@ -60,42 +96,41 @@ def accuracy_of(counts: Floats, lone: Bools | None = None) -> Floats:
     return np.asarray(np.where(lone, np.where(positives > 0, up, down), both))
 
 
-def accuracy_draws(counts: Sequence[Floats], weights: Weights, lone: Sequence[bool] | None = None) -> Floats:
-    """Return draws x cells balanced accuracies; ``counts`` has units x 4 a cell (`confusion_by_unit`)."""
-    table = np.stack(list(counts), axis=1)
-    units, cells, _ = table.shape
-    flat, marks = table.reshape(units, -1), None if lone is None else np.asarray(lone, dtype=np.bool_)
-    found = np.full((len(weights), cells), np.nan)
-    for rows in _blocks(len(weights), units + cells * 4):
-        found[rows] = accuracy_of((weights[rows].astype(np.float64) @ flat).reshape(-1, cells, 4), marks)
-    return found
+class Accuracies:
+    """Balanced accuracies, draws x cells; ``counts`` has units x 4 a cell (`confusion_by_unit`)."""
+
+    def __init__(self, counts: Sequence[Floats], lone: Sequence[bool] | None = None) -> None:
+        self._table = np.concatenate(list(counts), axis=1)
+        self._lone = None if lone is None else np.asarray(lone, dtype=np.bool_)
+        self.width = self._table.shape[1]
+
+    def of(self, weights: Floats) -> Floats:
+        """See `Drawn`."""
+        return accuracy_of((weights @ self._table).reshape(len(weights), self.width // 4, 4), self._lone)
 
 
-def auroc_draws(labels: Floats, scores: Floats, unit: Ints, weights: Weights) -> Floats:
-    """Return the AUROC of each draw, NaN where a class was not drawn; rows with NaN count nowhere.
+class Area:
+    """The AUROC, NaN where a class was not drawn; rows with NaN count nowhere.
 
     With weights w (how often a row's unit was drawn): the sum over positives of w times the weight of the negatives
     below plus half of those level, over the product of both classes' weights.
     """
-    kept = ~(np.isnan(labels) | np.isnan(scores))
-    gold, column, where = labels[kept], scores[kept], unit[kept]
-    order = np.argsort(column, kind="stable")
-    gold, where = gold[order], where[order]
-    values = np.full(len(weights), np.nan)
-    if not len(order):
-        return values
-    starts = np.flatnonzero(np.append(True, np.diff(column[order]) != 0))
-    for rows in _blocks(len(weights), len(order)):
-        drawn = weights[rows][:, where].astype(np.float64)
-        up = np.add.reduceat(drawn * gold, starts, axis=1)
-        down = np.add.reduceat(drawn * (1 - gold), starts, axis=1)
+
+    def __init__(self, labels: Floats, scores: Floats, unit: Ints) -> None:
+        kept = ~(np.isnan(labels) | np.isnan(scores))
+        gold, column, where = labels[kept], scores[kept], unit[kept]
+        order = np.argsort(column, kind="stable")
+        self._gold, self._unit = gold[order], where[order]
+        self._starts = np.flatnonzero(np.append(True, np.diff(column[order]) != 0))
+        self.width = len(order)
+
+    def of(self, weights: Floats) -> Floats:
+        """See `Drawn`."""
+        if not self.width:
+            return np.full(len(weights), np.nan)
+        times = weights[:, self._unit]
+        up = np.add.reduceat(times * self._gold, self._starts, axis=1)
+        down = np.add.reduceat(times * (1 - self._gold), self._starts, axis=1)
         below = np.cumsum(down, axis=1) - down / 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            values[rows] = (up * below).sum(axis=1) / (up.sum(axis=1) * down.sum(axis=1))
-    return values
-
-
-def _blocks(rows: int, width: int) -> Iterator[slice]:
-    size = max(1, _CELLS // max(1, width))
-    for start in range(0, rows, size):
-        yield slice(start, start + size)
+            return np.asarray((up * below).sum(axis=1) / (up.sum(axis=1) * down.sum(axis=1)))

@@ -285,11 +285,15 @@ def _mean_draws(sums: Floats, counts: Floats, resamples: int, rng: np.random.Gen
     units = len(sums)
     new = _distinct(sums, counts)
     times = np.diff(np.append(np.flatnonzero(new), units))
-    if len(times) * _REPEATS <= units:
-        weights = rng.multinomial(units, times / units, size=resamples).astype(np.float64)
-        return np.asarray((weights @ sums[new]) / (weights @ counts[new]))
-    equal = bool((counts == counts[0]).all())
     drawn = np.empty(resamples)
+    if len(times) * _REPEATS <= units:
+        block = max(1, _CELLS // len(times))
+        for start in range(0, resamples, block):
+            size = min(block, resamples - start)
+            weights = rng.multinomial(units, times / units, size=size).astype(np.float64)
+            drawn[start : start + size] = (weights @ sums[new]) / (weights @ counts[new])
+        return drawn
+    equal = bool((counts == counts[0]).all())
     block = max(1, _CELLS // units)
     for start in range(0, resamples, block):
         picks = rng.integers(0, units, (min(block, resamples - start), units), dtype=np.uint32)
