@@ -150,6 +150,20 @@ def test_of_one_whose_id_never_came_ours_is_cancelled_and_no_guess(vendor: str, 
         assert found.words == "the vendor lists no such batch: it may never have arrived"
 
 
+def test_two_whose_ids_never_came_are_not_the_same_batch(vendor: str, tmp_path: Path) -> None:
+    with BatchServer(echo) as server:
+        hand_in(server, vendor, tmp_path)
+        (batch,) = server.batches
+        without_an_answer(tmp_path)
+        log = tmp_path / "batches.jsonl"
+        # A session before it asked the same, and what it handed in never arrived.
+        line = json.loads(log.read_bytes())
+        log.write_text("".join(json.dumps(one) + "\n" for one in (line | {"nonce": "n", "at": line["at"] - 60}, line)))
+        first, second = look(server, vendor, tmp_path)
+        assert (first.batch, first.words) == ("?", "the vendor lists no such batch: it may never have arrived")
+        assert second.batch == batch
+
+
 def test_one_that_was_found_by_likeness_is_cancelled_by_its_id_alone(tmp_path: Path) -> None:
     with BatchServer(echo) as server:
         hand_in(server, "anthropic", tmp_path)

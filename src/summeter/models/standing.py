@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from summeter.models.batch import BatchAPI, Batching, Tag
@@ -51,17 +51,27 @@ async def standing(
                 raise UsageError(f"{model} has no batch API that summeter speaks")
             # The key goes to no address that only the folder names.
             same_address(log, model, getattr(llm, "address", llm.id))
-            for made in log.of(model):
-                if not made.ended and (not only or made.id in only):
-                    yield await _one(api, made, log, named=made.id in only, cancel=cancel)
+            wanted = [made for made in log.of(model) if not made.ended and (not only or made.id in only)]
+            found = await _found(api, wanted, log.ids)
+            for made in wanted:
+                yield await _one(api, made, found[made.nonce], named=made.id in only, cancel=cancel)
         finally:
             await llm.close()
 
 
-async def _one(api: BatchAPI, made: Submission, log: BatchLog, *, named: bool, cancel: bool) -> Standing:
-    found = made.id
-    if found is None:
-        found = await api.find(Tag(made.nonce, made.at, frozenset(made.keys)), log.ids)
+async def _found(api: BatchAPI, wanted: Sequence[Submission], known: frozenset[str]) -> dict[str, str | None]:
+    """The id of each, by its word; the vendor is asked for those of which none came, and no batch is two of them.
+
+    The latest first: where several are alike, a batch is that of the last one handed in before it was made.
+    """
+    found = {made.nonce: made.id for made in wanted}
+    for made in sorted((made for made in wanted if made.id is None), key=lambda made: made.at, reverse=True):
+        got = await api.find(Tag(made.nonce, made.at, frozenset(made.keys)), known)
+        found[made.nonce], known = got, known if got is None else known | {got}
+    return found
+
+
+async def _one(api: BatchAPI, made: Submission, found: str | None, *, named: bool, cancel: bool) -> Standing:
     told = Standing(found or "?", made.model, len(made.keys), made.since, "")
     if found is None:
         return told._replace(words="the vendor lists no such batch: it may never have arrived")
