@@ -30,7 +30,8 @@ from torch import Tensor
 from train_support import auroc
 
 SEED = 13
-LONGEST = 112
+LONGEST = 112  # tokens of a pair; longer rows are left out
+LONGER = 192  # the same from the part WRITTEN on, and of development pairs
 TOKENS = 2048  # of a batch, padding included
 SAMPLED = {"nli": 1.5, "fact": 1.0, "synthetic": 0.6, "reasoning": 0.04}
 MADE = 20_000  # rows of our own, made anew for each pass from PREMISES
@@ -38,7 +39,7 @@ PARTS = 3  # of a pass over all rows
 PLAIN = 2  # parts without rows of fused_rows.py, which come in later
 FUSED = 16_000  # rows of fused_rows.py in each later part
 WRITTEN = 4  # the part from which claims of written_rows.py are trained on
-TIMES = 8  # how often in each part
+TIMES = 3  # how often in each part
 PREMISES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
 TARGETS = {"entail": (0,), "neutral": (1,), "contradict": (2,), "not": (1, 2)}
 
@@ -64,8 +65,7 @@ def mixture(data: Path, part: int, fused: Path | None = None) -> list[tuple[str,
     size = -(-len(found) // PARTS)
     found = found[third * size : (third + 1) * size]
     if part >= WRITTEN:
-        found += list(written_rows.pairs()) * TIMES
-        rng.shuffle(found)
+        found = found[: size // 2] + list(written_rows.pairs()) * TIMES
     if part >= PLAIN and fused is not None:
         with fused.open(encoding="utf-8") as lines:
             more = [(row["premise"], row["claim"], row["label"]) for row in map(json.loads, lines)]
@@ -74,12 +74,14 @@ def mixture(data: Path, part: int, fused: Path | None = None) -> list[tuple[str,
     return found
 
 
-def batches(tokenizer: Any, rows: list[tuple[str, str, str]], rng: random.Random) -> Iterator[tuple[Batch, Tensor]]:
+def batches(
+    tokenizer: Any, rows: list[tuple[str, str, str]], rng: random.Random, longest: int = LONGER
+) -> Iterator[tuple[Batch, Tensor]]:
     """Pools of shuffled rows, sorted by length and cut into batches of at most TOKENS, the batches shuffled."""
     for start in range(0, len(rows), 4096):
         pool = rows[start : start + 4096]
-        made = encode(tokenizer, [(text, claim) for text, claim, _ in pool], LONGEST + 1)
-        order = sorted((i for i in range(len(pool)) if len(made[i][0]) <= LONGEST), key=lambda i: len(made[i][0]))
+        made = encode(tokenizer, [(text, claim) for text, claim, _ in pool], longest + 1)
+        order = sorted((i for i in range(len(pool)) if len(made[i][0]) <= longest), key=lambda i: len(made[i][0]))
         groups: list[list[int]] = [[]]
         for i in order:
             if groups[-1] and (len(groups[-1]) + 1) * len(made[i][0]) > TOKENS:
@@ -182,10 +184,11 @@ def main() -> None:
         state = kept["state"]
         print(f"goes on at {state['pairs']} pairs", flush=True)
     dev = random.Random(SEED).sample(rows_of(arguments.data, "dev"), arguments.dev)
-    train(model, optimiser, tokenizer, state, arguments, dev)
+    ours = written_rows.development()
+    train(model, optimiser, tokenizer, state, arguments, dev, random.Random(SEED).sample(ours, min(len(ours), 300)))
     about = {
         "settings": {name: str(value) for name, value in vars(arguments).items() if name not in {"work", "data", "encoder"}},
-        "seed": SEED, "longest": LONGEST, "tokens": TOKENS, "sampled": SAMPLED, "made": MADE, **state,
+        "seed": SEED, "longest": [LONGEST, LONGER], "tokens": TOKENS, "sampled": SAMPLED, "made": MADE, **state,
         "data": {name: hashlib.sha256((arguments.data / f"{name}.jsonl.gz").read_bytes()).hexdigest() for name in (*SAMPLED, "dev")},
         "encoder": hashlib.sha256((arguments.encoder / "model.safetensors").read_bytes()).hexdigest(),
     }  # fmt: skip
@@ -195,14 +198,15 @@ def main() -> None:
 
 def train(
     model: SupportNetwork, optimiser: torch.optim.AdamW, tokenizer: Any, state: dict[str, Any],
-    arguments: argparse.Namespace, dev: list[dict[str, str]],
+    arguments: argparse.Namespace, dev: list[dict[str, str]], ours: list[dict[str, str]],
 ) -> None:  # fmt: skip
     model.train()
     since, losses = time.monotonic(), []
     while state["pairs"] < arguments.pairs:
         rows = mixture(arguments.data, state["epoch"], arguments.fused)
         rng = random.Random(SEED * 1000 + state["epoch"])
-        for place, (batch, wanted) in enumerate(batches(tokenizer, rows, rng)):
+        longest = LONGER if state["epoch"] >= WRITTEN else LONGEST
+        for place, (batch, wanted) in enumerate(batches(tokenizer, rows, rng, longest)):
             if place < state["in_epoch"]:
                 continue
             factor = slope(state["pairs"], arguments.pairs)
@@ -222,6 +226,7 @@ def train(
                     "pairs": state["pairs"],
                     "loss": sum(losses) / len(losses),
                     **accuracy(model, tokenizer, dev, half=arguments.half),
+                    "written": accuracy(model, tokenizer, ours, half=arguments.half)["auroc"] if ours else None,
                     "seconds": round(state["seconds"]),
                 }
                 state["curve"].append(point)

@@ -1,7 +1,9 @@
 """Texts and claims written for this network, in `written/`: sources of many kinds, claims as summarizers make them.
 
 Every text, claim and label was written by a language-model assistant while summeter was built; nothing was copied or
-adapted. Half of the texts (by the hash of their id) are trained on, the other half are development data.
+adapted. Files whose name starts with `twins` hold short texts with pairs of a true claim and a false one that differs
+in one point: all of them are trained on. The others hold longer texts, with claims and with key facts of a summary:
+half of these texts (by the hash of their id) are trained on, the other half are development data.
 """
 
 import hashlib
@@ -36,10 +38,15 @@ def kept(name: str) -> bool:
 
 
 def written(folder: Path = FOLDER) -> Iterator[Written]:
+    for text in _lines(folder, twins=False):
+        yield from _of(text)
+
+
+def _lines(folder: Path, *, twins: bool) -> Iterator[dict[str, Any]]:
     for file in sorted(folder.glob("*.jsonl")):
-        with file.open(encoding="utf-8") as lines:
-            for text in map(json.loads, lines):
-                yield from _of(text)
+        if file.name.startswith("twins") == twins:
+            with file.open(encoding="utf-8") as lines:
+                yield from map(json.loads, lines)
 
 
 def _of(text: dict[str, Any]) -> Iterator[Written]:
@@ -56,10 +63,24 @@ def evidence_of(text: str) -> Evidence:
 
 
 def pairs(folder: Path = FOLDER) -> Iterator[tuple[str, str, str]]:
-    """(premise, claim, label) of the texts that are trained on, the premise as the evaluator picks it."""
+    """(premise, claim, label) of what is trained on; of longer texts the premise as the evaluator picks it."""
+    yield from _picked(folder, development=False)
+    for text in _lines(folder, twins=True):
+        for true, false, _ in text["twins"]:
+            yield text["text"], true, "entail"
+            yield text["text"], false, "not"
+
+
+def development(folder: Path = FOLDER) -> list[dict[str, str]]:
+    """The claims that are not trained on, as rows."""
+    names = ("premise", "hypothesis", "label")
+    return [dict(zip(names, pair, strict=True)) for pair in _picked(folder, development=True)]
+
+
+def _picked(folder: Path, *, development: bool) -> Iterator[tuple[str, str, str]]:
     scorer = LexicalScorer()
     for one in written(folder):
-        if not kept(one.id):
+        if kept(one.id) == development:
             evidence = evidence_of(one.text)
             look = scorer.look(one.claim, evidence)
             if isinstance(look, Look):
