@@ -15,6 +15,8 @@ from summeter.cli.spending import dry_lines, run_lines
 from summeter.engine.api import evaluate
 from summeter.engine.estimate import estimate
 from summeter.engine.runs import Run
+from summeter.records import UsageError
+from summeter.store.journal import Journal
 
 # About 4,600 tokens, of which a judge that reads 2,000 is shown windows.
 BOOK = " ".join(f"On day {day} the council of the valley met in the old hall and spoke." for day in range(300))
@@ -96,6 +98,38 @@ def test_a_server_that_says_nothing_is_a_note_and_no_error(tmp_path: Path) -> No
         assert len(server.calls) == 1
         (note,) = [line for line in run_lines(made) if line.startswith("note:")]
         assert note.startswith(f"note: how much {MODEL} reads is unknown ({server.url} answered 404 to /v1/models)")
+
+
+def test_a_model_of_which_nobody_can_tell_is_one_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k" * 12)
+    with StubServer(judge) as server:
+        named: dict[str, Any] = {"models": "openai/of-tomorrow", "base_url": server.url}
+        made = evaluate(ROWS, ["finesure"], out=tmp_path / "run", **named)
+        dry = list(dry_lines(estimate(ROWS, ["finesure"], **named)))
+        assert not server.got
+    known = "it is in no table of summeter's, and openai cannot be asked"
+    told = f"how much openai/of-tomorrow reads is unknown ({known}); --context TOKENS says it"
+    assert [line.startswith(f"note: {told}") for line in run_lines(made) if "reads" in line] == [True]
+    assert [line.startswith(f"  {told}") for line in dry if "reads" in line] == [True]
+
+
+def test_a_wrong_output_folder_is_refused_before_a_server_loads_its_model(tmp_path: Path) -> None:
+    with StubServer(judge) as server:
+        says(server, 2000)
+        run(server, tmp_path / "run")
+        server.got.clear()
+        asked = len(server.calls)
+        other = [{**ROWS[0], "summary": "It rained."}]
+        with pytest.raises(UsageError, match="holds a run over other data"):
+            evaluate(other, ["finesure.fact_check"], models=MODEL, out=tmp_path / "run", base_url=server.url)
+        with Journal(tmp_path / "run"), pytest.raises(UsageError, match="another process"):
+            run(server, tmp_path / "run")
+        (tmp_path / "notes").mkdir()
+        (tmp_path / "notes" / "mine.txt").write_text("")
+        with pytest.raises(UsageError, match="holds no run"):
+            run(server, tmp_path / "notes")
+        assert not server.got
+        assert len(server.calls) == asked
 
 
 def test_a_dry_run_asks_and_shows_it(tmp_path: Path) -> None:

@@ -139,9 +139,19 @@ def test_an_older_ollama_tells_what_the_modelfile_sets(parameters: str, tokens: 
 
 def test_hosted_models_stand_in_the_table_and_nobody_is_asked() -> None:
     with StubServer(lambda _: ok()) as server:
-        found = asyncio.run(reads(["openai/gpt-4o", "google/strange"], Asking(server.url, environ={})))
-        assert found == {"openai/gpt-4o": Reads(128_000, "its vendor")}  # of the other nobody can be asked
+        found = asyncio.run(reads(["openai/gpt-4o"], Asking(server.url, environ={})))
+        assert found["openai/gpt-4o"] == Reads(128_000, "its vendor")
         assert not server.got
+
+
+def test_a_model_that_nobody_can_be_asked_about_is_told_once() -> None:
+    keys = {"GOOGLE_API_KEY": "k" * 12, "OPENAI_API_KEY": "k" * 12}
+    strange = ["google/strange", "openai/strange", "google/strange"]
+    found = asyncio.run(reads([*strange, "scripted/replies.jsonl"], Asking(environ=keys)))  # it reads all it is shown
+    assert found == {
+        "google/strange": Reads(None, "it is in no table of summeter's, and google cannot be asked"),
+        "openai/strange": Reads(None, "it is in no table of summeter's, and openai cannot be asked"),
+    }
 
 
 def test_openrouter_that_does_not_answer_leaves_the_table() -> None:

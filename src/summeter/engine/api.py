@@ -95,9 +95,11 @@ async def evaluate_async(
         await _bind(plan, None, money, replay=False).close()  # a missing key is told of before anything is written
     _check_folders(folder, replay)
     source = None if replay is None else Path(replay)
-    plan = plan._replace(contexts=await contexts(plan.models, plan.options, folder, replay=source))
     with Journal(folder) as journal:
-        started = _open(folder, plan, replay)
+        before = _before(folder, plan.data)
+        # Only now: a server may load its model to answer, and then all for a folder that is refused.
+        plan = plan._replace(contexts=await contexts(plan.models, plan.options, folder, replay=source))
+        started = _open(folder, plan, replay, before)
         journal.recover(started.judges)
         journal.manifest(started)
         if replay is not None:
@@ -186,19 +188,25 @@ def _check_folders(folder: Path, replay: str | Path | None) -> None:
             raise UsageError(f"{folder} is not empty and holds no run (it holds {strange[0]!r}); choose another -o")
 
 
-def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
+def _before(folder: Path, data: Dataset) -> Manifest | None:
+    """The manifest of the run that is carried on, if there is one. UsageError where it is over other data."""
+    if not (folder / MANIFEST).exists():
+        return None
+    old, entry = read_manifest(folder), data_entry(data)
+    if old.data.hash != entry.hash:
+        raise UsageError(
+            f"{folder} holds a run over other data ({old.data.source}, {old.data.summaries} summaries, "
+            f"hash {old.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}); choose another -o"
+        )
+    return old
+
+
+def _open(folder: Path, plan: Planned, replay: str | Path | None, old: Manifest | None) -> Manifest:
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
-    entry = data_entry(plan.data)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     chosen, read = plan.options.model_dump(mode="json"), dict(plan.contexts)
     entries = {job.signature: job.entry for job in plan.jobs}
-    if (folder / MANIFEST).exists():
-        old = read_manifest(folder)
-        if old.data.hash != entry.hash:
-            raise UsageError(
-                f"{folder} holds a run over other data ({old.data.source}, {old.data.summaries} summaries, "
-                f"hash {old.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}); choose another -o"
-            )
+    if old is not None:
         entries = {judge.signature: judge for judge in old.judges} | entries
         update = {"judges": tuple(entries.values()), "options": chosen, "status": "running", "updated": now,
                   "summeter": __version__, "stopped": None, "contexts": dict(old.contexts) | read}  # fmt: skip
@@ -208,8 +216,8 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None) -> Manifest:
     save(plan.data, folder / "data", force=True)
     return Manifest(
         schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
-        data=entry, judges=tuple(entries.values()), options=chosen, replayed_from=str(replay) if replay else None,
-        contexts=read,
+        data=data_entry(plan.data), judges=tuple(entries.values()), options=chosen,
+        replayed_from=str(replay) if replay else None, contexts=read,
     )  # fmt: skip
 
 

@@ -49,15 +49,16 @@ class Telling(Protocol):
 async def reads(models: Iterable[str], how: Asking | None = None) -> dict[str, Reads]:
     """How much each model reads: hosted ones by the table, others as their servers say. Nothing of the data is sent.
 
-    What went wrong (a server that is down, a missing key) is told in `said` and raises nothing. Models that neither the
-    table knows nor anybody can be asked about are left out.
+    What went wrong (a server that is down, a missing key) is told in `said` and raises nothing; so is it told of a
+    model that the table does not know and nobody can be asked about. Only scripted ones, which read whatever they are
+    shown, are left out.
     """
-    wanted = list(dict.fromkeys(models))
+    wanted = [model for model in dict.fromkeys(models) if not model.startswith("scripted/")]
     found = await asyncio.gather(*(_one(model, how or Asking()) for model in wanted))
-    return {model: one for model, one in zip(wanted, found, strict=True) if one is not None}
+    return dict(zip(wanted, found, strict=True))
 
 
-async def _one(model: str, how: Asking) -> Reads | None:
+async def _one(model: str, how: Asking) -> Reads:
     known = known_context(model)
     if known is not None and not model.startswith("openrouter/"):
         return Reads(known, "its vendor")
@@ -65,14 +66,15 @@ async def _one(model: str, how: Asking) -> Reads | None:
         asked = await _asked(model, how)
     except (ModelError, UsageError) as error:
         asked = Reads(None, str(error))
-    return Reads(known, "its vendor") if known is not None and (asked is None or asked.tokens is None) else asked
+    return Reads(known, "its vendor") if known is not None and asked.tokens is None else asked
 
 
-async def _asked(model: str, how: Asking) -> Reads | None:
+async def _asked(model: str, how: Asking) -> Reads:
     llm = resolve(model, base_url=how.base_url, timeout=how.timeout, environ=how.environ)
     way = llm.asks() if isinstance(llm, Telling) else None
     if way is None or not isinstance(llm, Telling):
-        return None
+        await llm.close()
+        return Reads(None, f"it is in no table of summeter's, and {model.partition('/')[0]} cannot be asked")
     try:
         async with asyncio.timeout(how.timeout if how.load and way == "ollama" else min(PATIENCE, how.timeout)):
             tokens = await llm.reads(load=how.load)
