@@ -159,14 +159,21 @@ def summac(given: Given) -> Result:
 
 
 def bertscore(given: Given) -> Result:
-    """BERTScorer.score, each summary against its document's reference."""
+    """BERTScorer.score, each summary against its document, or against `several`: all of them."""
     from bert_score import BERTScorer
 
     options = given.get("options", {})
-    if "references" in given:
-        options["idf_sents"] = given["references"]
-    scorer = BERTScorer(model_type=given["folder"], device="cpu", nthreads=0, **options)
-    references = [given["documents"][one["document"]]["text"] for one in given["summaries"]]
+    if "counted" in given:
+        options["idf_sents"] = given["counted"]
+    with tempfile.TemporaryDirectory() as place:
+        if "baseline" in given:
+            options |= {"lang": "en", "baseline_path": str(Path(place) / "baseline.csv")}
+            (Path(place) / "baseline.csv").write_text(given["baseline"])
+        scorer = BERTScorer(model_type=given["folder"], device="cpu", nthreads=0, **options)
+        if "baseline" in given:
+            scorer.baseline_vals  # noqa: B018 - read before the file is gone
+    every = [one["text"] for one in given["documents"]]
+    references = [every if "several" in given else every[one["document"]] for one in given["summaries"]]
     texts = [one["text"] for one in given["summaries"]]
     found, spent = timed(lambda: [one.tolist() for one in scorer.score(texts, references)])
     return {"version": version("bert-score"), "scores": [list(one) for one in zip(*found, strict=True)], **spent}

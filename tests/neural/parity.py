@@ -98,11 +98,13 @@ def _weights(words: int) -> dict[str, Any]:
     return found
 
 
-def items(task: dict[str, Any]) -> list[Item]:
-    """The task's summaries beside their documents, sentences as they are stored there."""
+def items(task: dict[str, Any], *, several: bool = False) -> list[Item]:
+    """The task's summaries beside their documents, sentences as they are stored there. The reference is the document,
+    or with `several` each document of the task is one."""
+    every = tuple(one["text"] for one in task["documents"])
     documents = [
         Document(
-            id=f"d{place}", text=one["text"], references=(one["text"],),
+            id=f"d{place}", text=one["text"], references=every if several else (one["text"],),
             sentences=tuple(Span(of="document", start=start, end=end) for start, end in one["sentences"]),
         )
         for place, one in enumerate(task["documents"])
@@ -141,12 +143,14 @@ class Clusters:
         """Nothing to let go of."""
 
 
-def judged(evaluator: Evaluator, task: dict[str, Any], bound: dict[str, Any]) -> list[list[Judgment]]:
+def judged(
+    evaluator: Evaluator, task: dict[str, Any], bound: dict[str, Any], *, several: bool = False
+) -> list[list[Judgment]]:
     """The judgments of each summary, with the models of `bound` in their roles."""
 
     async def run() -> list[list[Judgment]]:
         found, scratch = [], {}
-        for item in items(task):
+        for item in items(task, several=several):
             tools = Tools("s", scratch=scratch.setdefault(item.document.id, {}), **bound)
             prepared = await evaluator.prepare(item.document, tools)
             found.append(list(await evaluator.judge(item, prepared, tools)))
@@ -187,7 +191,10 @@ def _bertscore(case: dict[str, Any], task: dict[str, Any], folder: Path, place: 
         counted = Frequencies.of(asyncio.run(encoder.states(references, settings["layer"])))
         counted.save(place / "idf.json", {})
         settings["idf"] = place / "idf.json"
-    every = judged(BertScore(**settings), task, {"encoder": encoder})
+    if "baseline" in case:
+        (place / "baseline.csv").write_text(case["baseline"])
+        settings |= {"rescale": True, "baseline": place / "baseline.csv"}
+    every = judged(BertScore(**settings), task, {"encoder": encoder}, several="several" in case)
     return [[one.value for one in some if one.target.unit == "summary"] for some in every]
 
 
