@@ -112,7 +112,8 @@ async def evaluate_async(
                 CallStore(folder / CALLS) if plan.models else nullcontext() as store,
                 ResultStore(folder / RESULTS) if plan.networks else nullcontext() as results,
             ):
-                await session.judge(Known(folder, plan.jobs), store, results)
+                known = await asyncio.to_thread(Known, folder, plan.jobs)
+                await session.judge(known, store, results)
             status = "complete"
         except (KeyboardInterrupt, asyncio.CancelledError, BudgetError):
             status = "interrupted"

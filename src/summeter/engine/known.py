@@ -13,7 +13,10 @@ Key = tuple[str, str]
 
 
 class Known(Mapping[Key, Prepared]):
-    """Prepared data by signature and document. Of two rows the later one counts."""
+    """Prepared data by signature and document. Of two rows the later one counts.
+
+    Making one and asking it read files: neither is for the thread of an event loop.
+    """
 
     def __init__(self, folder: Path, work: Sequence[Job]) -> None:
         self._places: dict[Key, tuple[Path, int]] = {}
@@ -33,6 +36,9 @@ class Known(Mapping[Key, Prepared]):
             row = json.loads(lines.readline())
         del row["id"], row["signature"]
         return Prepared.model_validate(row)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
 
     def __iter__(self) -> Iterator[Key]:
         return iter(self._places)

@@ -110,9 +110,9 @@ class Worker:
             return None
 
     async def _prepare(self, job: Job, document: Document, tools: Tools) -> Prepared:
-        known = self.known.get((job.signature, document.id))
-        if known is not None:
-            return known
+        key = (job.signature, document.id)
+        if key in self.known:
+            return await asyncio.to_thread(self.known.__getitem__, key)  # it is read from a file
         prepared = await job.evaluator.prepare(document, tools)
         if prepared.data or prepared.status != "ok":
             row = {"id": prepared.id, "signature": job.signature, **prepared.model_dump(mode="json")}

@@ -1,0 +1,54 @@
+"""What earlier sessions prepared is read when it is asked for, and not by the thread of the event loop."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import Lengths, calls, rows
+
+from summeter.engine.api import evaluate
+from summeter.engine.known import Known
+from summeter.engine.plan import jobs
+
+
+def test_of_two_rows_the_later_one_counts_and_asking_whether_reads_nothing(tmp_path: Path) -> None:
+    run = evaluate(rows(2), [Lengths()], out=tmp_path / "run")
+    (file,) = (run.folder / "prepared").iterdir()
+    first, second = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join([first, second, first.replace('"words": 13', '"words": 99')]) + "\n", encoding="utf-8")
+    work = jobs([Lengths()], {}, "rules-1", {})
+    known = Known(run.folder, work)
+    assert known[work[0].signature, "d0"].data == {"words": 99}
+    assert known[work[0].signature, "d1"].data == {"words": 13}
+    file.unlink()
+    assert (work[0].signature, "d0") in known
+    assert (work[0].signature, "d7") not in known
+
+
+def test_the_loop_does_not_wait_for_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate(rows(3), [Lengths()], out=tmp_path / "run")
+    for name in ("judgments", "progress.jsonl"):  # as if the run had been stopped before anything was judged
+        place = tmp_path / "run" / name
+        for file in place.iterdir() if place.is_dir() else [place]:
+            file.unlink()
+    where: list[tuple[str, threading.Thread]] = []
+
+    def noted(name: str) -> Any:
+        own = getattr(Known, name)
+
+        def call(*given: Any) -> Any:
+            where.append((name, threading.current_thread()))
+            return own(*given)
+
+        return call
+
+    for name in ("__init__", "__getitem__"):
+        monkeypatch.setattr(Known, name, noted(name))
+    calls.clear()
+    evaluate(rows(3), [Lengths()], out=tmp_path / "run")
+    assert calls == {"judge": 6}
+    assert [name for name, _ in where] == ["__init__", *["__getitem__"] * 3]
+    assert threading.main_thread() not in {thread for _, thread in where}
