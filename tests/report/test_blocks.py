@@ -204,8 +204,9 @@ def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
            "data": {"key_facts": list(derived.texts), "origin": "document"}}  # fmt: skip
     (run.folder / "prepared" / "mock.align.jsonl").write_text(json.dumps(row) + "\n" + '{"torn', encoding="utf-8")
     deck = page([run]).deck
-    assert deck.facts == (("document", ("It rained.",)),)
-    assert [(verdict.facts, verdict.foreign) for verdict in deck.cards[0].verdicts] == [(0, False), (None, True)]
+    card = deck.cards[0]
+    assert card.facts == (("document", ("It rained.",)),)
+    assert [(verdict.facts, verdict.foreign) for verdict in card.verdicts] == [(0, False), (None, True)]
 
 
 def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
 def test_nothing_judged_yet(tmp_path: Path) -> None:
     empty = page([fake.make(tmp_path / "r", status="failed", documents=0)])
     assert empty.heads[0].verdict == "Nothing has been judged yet."
-    assert (empty.tables, empty.panels, empty.heats, empty.deck.cards) == ((), (), (), ())
+    assert (empty.tables, empty.panels, empty.heats, list(empty.deck.cards)) == ((), (), (), [])
 
 
 def test_no_run_is_an_error() -> None:

@@ -32,7 +32,7 @@ VOID = frozenset({"meta", "link", "br", "input"})
 
 
 class Reader(HTMLParser):
-    """Tags, attributes and the text of scripts and styles; checks that every tag is closed in its turn."""
+    """Tags, attributes, the text of scripts and styles, and data by id; checks that every tag is closed in its turn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,13 +40,16 @@ class Reader(HTMLParser):
         self.attributes: list[tuple[str, str, str]] = []
         self.raw: dict[str, list[str]] = {"script": [], "style": []}
         self.open: list[str] = []
+        self.data: dict[str, str] = {}
+        self.holds: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
         self.attributes += [(tag, name, value or "") for name, value in attrs]
         if tag not in VOID:
             self.open.append(tag)
-        if tag in self.raw:
+        self.holds = dict(attrs).get("id") if tag == "script" else None
+        if tag in self.raw and self.holds is None:
             self.raw[tag].append("")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -59,7 +62,10 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] in self.raw:
-            self.raw[self.open[-1]][-1] += data
+            if self.holds is None:
+                self.raw[self.open[-1]][-1] += data
+            else:
+                self.data[self.holds] = self.data.get(self.holds, "") + data
 
 
 def read(text: str) -> Reader:
@@ -87,9 +93,9 @@ def test_hostile_texts_stay_texts(plain: str, hostile: str) -> None:
     found = read(hostile)
     assert found.tags <= TAGS
     assert {name for _, name, _ in found.attributes} <= ATTRIBUTES
-    assert len(found.raw["script"]) == len(read(plain).raw["script"]) == 2
-    assert found.raw["style"] == read(plain).raw["style"]
-    assert found.raw["script"][1] == read(plain).raw["script"][1]
+    assert len(found.raw["script"]) == 1
+    assert found.raw == read(plain).raw
+    assert len(found.data) == 2 * len(xss.CORPUS) + 1
     links = [value for _, name, value in found.attributes if name == "href"]
     assert all(value.startswith(("#", "data:image/svg+xml;base64,")) for value in links)
 
@@ -101,10 +107,34 @@ def test_hostile_names_stand_in_the_matrix_of_pairs(plain: str, hostile: str) ->
 
 
 def test_the_deck_holds_hostile_texts_unchanged(hostile: str) -> None:
-    island = read(hostile).raw["script"][0]
-    assert not set(island) & set("<>&\u2028\u2029")
-    deck = json.loads(island)
-    assert {one["references"][0] for one in deck["documents"]} == set(xss.CORPUS)
+    pieces = read(hostile).data
+    assert not set("".join(pieces.values())) & set("<>&\u2028\u2029")
+    documents = [json.loads(text) for name, text in pieces.items() if name.startswith("doc-")]
+    assert {one["references"][0] for one in documents} == set(xss.CORPUS)
+    assert {json.loads(text)["t"] for name, text in pieces.items() if name.startswith("card-")} == {
+        f"{text} was said." for text in xss.CORPUS
+    }
+
+
+def test_every_summary_is_a_piece_that_can_be_read_alone(plain: str) -> None:
+    """What the script chooses and orders by stands apart, and says the same."""
+    pieces = {name: json.loads(text) for name, text in read(plain).data.items()}
+    deck = pieces["deck"]
+    assert list(pieces) == ["card-0", "card-1", "card-2", "card-3", "doc-0", "doc-1", "deck"]
+    named = [(deck["systems"][system], pieces[f"doc-{document}"]["id"]) for system, document in
+             zip(deck["system"], deck["document"], strict=True)]  # fmt: skip
+    assert named == [("cedar", "bridge"), ("aster", "bridge"), ("cedar", "talk"), ("aster", "talk")]
+    assert [deck["domains"][at] for at in deck["domain"]] == ["news", "booking"]
+    for column, values in enumerate(deck["values"]):
+        told = [{score[0]: score[1] for score in pieces[f"card-{at}"]["c"]}.get(column) for at in range(4)]
+        assert told == values
+    lead = [title for title, _, _ in deck["columns"]].index("composite")
+    assert deck["values"][lead] == [0.3333, 1.0, 1.0, None]
+    assert "w" in deck["flags"][0]
+    assert "w" not in deck["flags"][1]
+    # Key facts stand once, with their document.
+    assert [pieces[name]["k"] for name in ("card-0", "card-1", "card-2")] == [[0], [0], [0]]
+    assert pieces["doc-0"]["facts"] == [["given", fake.ROWS[0]["key_facts"]]]
 
 
 @pytest.mark.parametrize("which", ["plain", "hostile"])
@@ -114,8 +144,8 @@ def test_nothing_is_asked_of_any_server(which: str, request: pytest.FixtureReque
         if name in {"src", "href", "srcset", "action", "data", "poster", "style", "content", "xlink:href"}:
             assert not re.search(r"https?:|//\w", value), (tag, name, value)
     assert not any(re.search(r"url\(|@import|https?:", style) for style in found.raw["style"])
-    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|sendBeacon|import)\s*\(", found.raw["script"][1])
-    assert "innerHTML" not in found.raw["script"][1]
+    assert not re.search(r"\b(fetch|XMLHttpRequest|WebSocket|sendBeacon|import)\s*\(", found.raw["script"][0])
+    assert "innerHTML" not in found.raw["script"][0]
 
 
 def test_the_policy_names_this_script_and_this_style_and_nothing_else(plain: str) -> None:
@@ -128,7 +158,7 @@ def test_the_policy_names_this_script_and_this_style_and_nothing_else(plain: str
 
     parts = dict(part.split(" ", 1) for part in policy.split("; "))
     assert parts["default-src"] == "'none'"
-    assert parts["script-src"] == named(found.raw["script"][1])
+    assert parts["script-src"] == named(found.raw["script"][0])
     assert parts["style-src"] == named(found.raw["style"][0])
     assert parts["img-src"] == "data:"
     # A policy by hash also forbids these, so the page must not need them.

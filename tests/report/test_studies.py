@@ -155,7 +155,7 @@ def test_hostile_texts_in_every_field(tmp_path: Path) -> None:
     assert found.tags <= TAGS
     assert {name for _, name, _ in found.attributes} <= ATTRIBUTES
     assert found.raw["style"] == read(plain).raw["style"]
-    assert [len(found.raw["script"]), found.raw["script"][1]] == [2, read(plain).raw["script"][1]]
+    assert found.raw["script"] == read(plain).raw["script"]
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt;") > 20
 
 

@@ -66,6 +66,18 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return html([made.hostile(), made.correlation()], folder / "page.html", title=xss.CORPUS[0])
 
 
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """45 summaries: those of d0 to d4 say 41, which is wrong, and come first; only the source of d7 tells of a kiln."""
+    folder = tmp_path_factory.mktemp("many")
+    rows = [
+        {"doc_id": f"d{n}", "system": f"s{system}", "document": f"{fake.BRIDGE} {'A kiln.' if n == 7 else ''}".strip(),
+         "summary": f"The bridge closes for {'41' if n < 5 else '14'} months."}
+        for n in range(9) for system in range(5)
+    ]  # fmt: skip
+    return html([fake.make(folder / "run", rows, ((fake.FACT_CHECK, fake.fact_check),))], folder / "page.html")
+
+
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Any]:
     """Opens a file; afterwards nothing may have been asked for, said in a dialog, or complained of."""
@@ -191,6 +203,40 @@ def test_filters_search_and_order(visit: Any, one: Path) -> None:
     page.locator(".jump").first.click()
     expect(page.locator("[id^=item-]:focus")).to_be_visible()
     expect(page.locator("[name=text]")).to_have_value("")
+
+
+def test_many_summaries_are_laid_out_a_page_at_a_time(visit: Any, many: Path) -> None:
+    page = visit(many)
+    told = page.locator(".pager span").first
+    names = page.locator(".card h3")
+    expect(told).to_have_text("1–20 of 45")
+    expect(names).to_have_count(20)
+    page.get_by_role("button", name="Next").first.click()
+    expect(told).to_have_text("21–40 of 45")
+    expect(names.nth(4)).to_have_text("s4 on d4")
+    expect(names.nth(5)).to_have_text("s0 on d5")
+    card = page.locator("#item-24")
+    card.locator(".hit").click()
+    marks(card, "for 14 months")
+    expect(card.locator(".why")).to_contain_text("41 is not in the source")
+    page.get_by_role("button", name="Next").first.click()
+    expect(names).to_have_count(5)
+    page.locator("[name=order]").select_option("data")
+    expect(names.first).to_have_text("s0 on d0")
+
+
+def test_what_is_searched_may_stand_on_any_page(visit: Any, many: Path) -> None:
+    page = visit(many)
+    names = page.locator(".card h3")
+    page.locator("[name=text]").fill("KILN s3")
+    expect(names).to_have_text(["s3 on d7"])
+    page.locator("[name=text]").fill("")
+    page.locator("[name=show]").select_option("w")
+    expect(page.locator(".pager span").first).to_have_text("1–20 of 25 (45 in all)")
+    # The address of one summary leads to it, whatever is chosen and wherever it stands.
+    page.evaluate("location.hash = '#item-44'")
+    expect(page.locator("#item-44:focus h3")).to_have_text("s4 on d8")
+    expect(page.locator(".pager span").first).to_have_text("41–45 of 45")
 
 
 def test_the_ranking_sorts(visit: Any, one: Path) -> None:
@@ -336,7 +382,9 @@ def test_hostile_texts_do_nothing(visit: Any, hostile: Path) -> None:
     for ref in page.locator(".ref").all()[:5]:
         ref.dispatch_event("click")
     expect(page.locator("#cards :is(img, iframe, base, math, script, style, link, meta)")).to_have_count(0)
-    expect(page.locator("script")).to_have_count(2)
+    # A piece of data for each summary and each document, one for what they share, and the script.
+    expect(page.locator("script")).to_have_count(2 * len(xss.CORPUS) + 2)
+    expect(page.locator('script:not([type="application/json"])')).to_have_count(1)
 
 
 def test_without_a_script_the_numbers_stand(visit: Any, one: Path) -> None:

@@ -134,6 +134,7 @@ def score(
     show = progress(quiet=quiet or as_json)
     with _batches_go_on(folder):
         run = evaluate(loaded, names, out=folder, replay=replay, progress=show, **arguments)
+    del loaded  # the run has a copy of its own, which the page reads: one of them is enough in memory
     tell(run, as_json=as_json, quiet=quiet)
     if not (quiet or as_json):
         from summeter.cli.spending import run_lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from summeter.report.study_blocks import Reliability, StudyBlock
@@ -279,8 +280,8 @@ class Evidence(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One judgment as a card shows it: of the unit number `at`. `source` and `facts` count in the deck's lists;
-    `foreign` says that the unit is none of those on the card."""
+    """One judgment as a card shows it: of the unit number `at`. `source` counts in the deck's list, `facts` in the
+    card's; `foreign` says that the unit is none of those on the card."""
 
     source: int
     aspect: str
@@ -317,8 +318,15 @@ class CardScore(NamedTuple):
     reason: str | None
 
 
+class FactList(NamedTuple):
+    """A list of key facts (or of claims) and where it came from."""
+
+    origin: str
+    texts: tuple[str, ...]
+
+
 class Card(NamedTuple):
-    """One summary beside its source."""
+    """One summary beside its source, with the lists that verdicts on it count in."""
 
     document: int
     system: str
@@ -326,6 +334,7 @@ class Card(NamedTuple):
     sentences: tuple[tuple[int, int], ...]
     verdicts: tuple[Verdict, ...]
     votes: tuple[Vote, ...]
+    facts: tuple[FactList, ...]
     scores: tuple[CardScore, ...]
     order: float | None
     wrong: bool
@@ -341,13 +350,6 @@ class DocumentCard(NamedTuple):
     text: str
     domain: str | None
     references: tuple[str, ...]
-
-
-class FactList(NamedTuple):
-    """A list of key facts and where it came from."""
-
-    origin: str
-    texts: tuple[str, ...]
 
 
 class DeckColumn(NamedTuple):
@@ -366,14 +368,13 @@ class Switch(NamedTuple):
 
 
 class Deck(NamedTuple):
-    """Every item, worst first, with what the cards share."""
+    """Every item, worst first, with what the cards share. The cards are made when they are asked for."""
 
     documents: tuple[DocumentCard, ...]
     sources: tuple[str, ...]
     signatures: tuple[str, ...]
     columns: tuple[DeckColumn, ...]
-    facts: tuple[FactList, ...]
-    cards: tuple[Card, ...]
+    cards: Sequence[Card]
     systems: tuple[str, ...]
     domains: tuple[str, ...]
     switches: tuple[Switch, ...]

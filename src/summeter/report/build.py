@@ -11,15 +11,15 @@ from summeter._version import __version__
 from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.report.blocks import Count, Deck, Page, Provenance, RunHead, Signed
-from summeter.report.cards import DeckBuilder
+from summeter.report.cards import DeckBuilder, Switching
 from summeter.report.compare import comparisons
-from summeter.report.failures import failures
+from summeter.report.failures import Failing
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
 from summeter.report.names import Named, judge_names
 from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.standing import rank_tables, verdict
-from summeter.report.strengths import heats, panels
+from summeter.report.strengths import Errors, heats, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import ALARM, gloss
@@ -49,18 +49,23 @@ def page(
     found = sources(seen)
     tables = rank_tables(seen, found)
     builder = DeckBuilder(seen, found)
-    deck = builder.deck()
-    position = builder.position
-    on_page = {key: position[item] for key, item in builder.where.items()}
+    failing, errors, switching = Failing(found, builder.where), Errors(), Switching(found)
+    for view in seen:
+        for one in view.folder.iter_judgments():
+            failing.add(view.place, one)
+            switching.add(view.place, one)
+            if view is seen[0]:
+                errors.add(one)
+    deck = builder.deck(switching.switches())
     order = [row.system for row in tables[0].rows] if tables else []
     return Page(
         title=title or _title(seen, given), summeter=__version__,
         heads=tuple(_head(view) for view in seen), tables=tables,
-        panels=panels(seen[0], found, tables[0]) if tables else (),
+        panels=panels(seen[0], found, tables[0], errors) if tables else (),
         heats=heats(seen[0], found, order) if seen else (),
         duels=head_to_head(seen, found), reliabilities=reliabilities(runs, tolerance=tolerance),
-        studies=studies(given), failures=failures(seen, found, on_page), deck=deck,
-        comparisons=comparisons(seen, found, builder.where, position),
+        studies=studies(given), failures=failing.groups(), deck=deck,
+        comparisons=comparisons(seen, found, builder.where),
         signed=tuple(_signed(seen[source.run], source) for source in found),
         provenance=tuple(_provenance(view) for view in seen), glossary=_glossary(deck),
     )  # fmt: skip

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 from summeter.report.blocks import Changed, Comparison, Contrast, Difference, ItemLink
-from summeter.report.cards import unit_key
+from summeter.report.cards import UnitKey, Where, unit_key
 from summeter.report.standing import Key, Place, label_of
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
@@ -14,25 +14,20 @@ from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
 from summeter.stats.resample import paired_bootstrap
 
 LISTED = 25
-Where = Mapping[tuple[int, str, str], int]
 Pair = tuple[Key, Key]
 
 
-def comparisons(
-    views: Sequence[RunView], sources: Sequence[Source], where: Where, position: Mapping[int, int]
-) -> tuple[Comparison, ...]:
-    """The first run against each later one. `where` gives an item's number, `position` its place on the page."""
-    return tuple(_compare(views[0], view, sources, where, position) for view in views[1:])
+def comparisons(views: Sequence[RunView], sources: Sequence[Source], where: Where) -> tuple[Comparison, ...]:
+    """The first run against each later one. `where` gives an item's number on the page."""
+    return tuple(_compare(views[0], view, sources, where) for view in views[1:])
 
 
-def _compare(
-    first: RunView, second: RunView, sources: Sequence[Source], where: Where, position: Mapping[int, int]
-) -> Comparison:
+def _compare(first: RunView, second: RunView, sources: Sequence[Source], where: Where) -> Comparison:
     mine, theirs = ({item for key, item in where.items() if key[0] == view.place} for view in (first, second))
     common = mine & theirs
     pairs = _pairs(first, second)
     contrasts = tuple(_contrast(pair, first, second, sources, where) for pair in pairs)
-    changed = _changed(pairs, first, second, where, position)
+    changed = _changed(pairs, first, second, where)
     return Comparison(
         first=first.letter, second=second.letter, common=len(common),
         alone=(len(mine - common), len(theirs - common)), contrasts=contrasts, changed=tuple(changed[:LISTED]),
@@ -124,22 +119,26 @@ def _words(difference: float | None, low: float | None, high: float | None) -> s
     return "not settled"
 
 
-def _changed(
-    pairs: Sequence[Pair], first: RunView, second: RunView, where: Where, position: Mapping[int, int]
-) -> list[Changed]:
+def _changed(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) -> list[Changed]:
     """Items with a changed verdict or score, most flipped verdicts first, then the largest change of a score."""
+    if not pairs:
+        return []
     gaps = _gaps(pairs, first, second, where)
     joined = {(key[0], key[2]): (other[0], other[2]) for key, other in pairs}
-    before, after = _labels(first, set(joined), where), _labels(second, set(joined.values()), where)
-    names = {item: (doc_id, system) for (place, doc_id, system), item in where.items() if place == first.place}
     found = []
-    for item, labels in before.items():
-        shared = {unit: label for unit, label in labels.items() if unit in after.get(item, {})}
-        flips = sum(after[item][unit] != label for unit, label in shared.items())
+    for (place, doc_id, system), item in where.items():
+        if place != first.place:
+            continue
+        before = _labels(first, set(joined), doc_id, system)
+        if before is None:
+            continue
+        both = where.get((second.place, doc_id, system)) == item
+        after = (_labels(second, set(joined.values()), doc_id, system) if both else None) or {}
+        shared = {unit: label for unit, label in before.items() if unit in after}
+        flips = sum(after[unit] != label for unit, label in shared.items())
         gap, aspect = gaps.get(item, (None, None))
         if flips or gap:
-            link = ItemLink(position[item], *names[item])
-            found.append(Changed(link, flips, len(shared), gap, aspect))
+            found.append(Changed(ItemLink(item, doc_id, system), flips, len(shared), gap, aspect))
     return sorted(found, key=lambda one: (-one.flips, -abs(one.largest or 0.0), one.link.item))
 
 
@@ -154,15 +153,10 @@ def _gaps(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) 
     return largest
 
 
-def _labels(
-    view: RunView, wanted: set[tuple[str, str]], where: Where
-) -> dict[int, dict[tuple[str, str, int | None, str | None], int | str]]:
-    """Item -> unit -> label, of the judges that are compared."""
-    found: dict[int, dict[tuple[str, str, int | None, str | None], int | str]] = {}
-    for one in view.judgments:
-        item = where.get((view.place, one.target.document_id, one.target.system))
-        if item is not None and one.target.unit != "summary" and (one.judge, one.aspect) in wanted:
-            units = found.setdefault(item, {})
-            if one.label is not None:
-                units[unit_key(one)] = one.label
-    return found
+def _labels(view: RunView, wanted: set[tuple[str, str]], doc_id: str, system: str) -> dict[UnitKey, int | str] | None:
+    """Unit -> label on one summary, of the judges that are compared; None where they judged none of its units."""
+    own = [
+        one for one in view.items.read(doc_id, system)
+        if one.target.system == system and one.target.unit != "summary" and (one.judge, one.aspect) in wanted
+    ]  # fmt: skip
+    return {unit_key(one): one.label for one in own if one.label is not None} if own else None

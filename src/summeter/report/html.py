@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,15 @@ from summeter.report.build import page
 from summeter.report.island import island
 from summeter.report.reliability import TOLERANCE
 from summeter.report.words import STATUS, count, interval, number, ordinal
-from summeter.store.atomic import write_text
+from summeter.store.atomic import write_lines
 from summeter.store.run import RunFolder
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
+# Pieces of text that are written together: those of some ten summaries.
+AT_A_TIME = 50
 # Width of the little interval drawings, in their own units.
 DRAWN = 100.0
 # Control characters have no place in HTML, escaped or not.
@@ -49,17 +51,23 @@ def html(
         html([run, sm.meta.correlate(run, gold)], "page.html")
     """
     target = Path(out)
-    write_text(target, render(page(parts, title=title, tolerance=tolerance)))
+    write_lines(target, render(page(parts, title=title, tolerance=tolerance)))
     return target
 
 
-def render(blocks: Page) -> str:
-    """The HTML of a page's blocks."""
+def render(blocks: Page) -> Iterator[str]:
+    """The HTML of a page's blocks, some lines at a time: the summaries are read while they are written."""
     style, script = _asset("report.css"), _asset("report.js")
-    text = _environment().get_template("report.html.j2").render(
+    pieces = _environment().get_template("report.html.j2").generate(
         page=blocks, style=style, script=script, policy=policy(style, script), island=island(blocks.deck)
     )  # fmt: skip
-    return _CONTROL.sub("\ufffd", text)
+    held: list[str] = []
+    for piece in pieces:
+        held.append(piece)
+        if piece.endswith("\n") and len(held) >= AT_A_TIME:
+            yield _CONTROL.sub("\ufffd", "".join(held).removesuffix("\n"))
+            held.clear()
+    yield _CONTROL.sub("\ufffd", "".join(held))
 
 
 def policy(style: str, script: str) -> str:

@@ -16,11 +16,13 @@ _Unit = tuple[str, str, int, str | None]
 class Votes:
     """Votes on the sentences and key facts of one summary."""
 
-    def __init__(self) -> None:
+    def __init__(self, votes: Iterable[Judgment]) -> None:
         self._labels: dict[_Unit, dict[str, int | str]] = {}
         self._types: dict[_Unit, Counter[str]] = {}
+        for one in votes:
+            self._add(one)
 
-    def add(self, one: Judgment) -> None:
+    def _add(self, one: Judgment) -> None:
         """Take a vote. Where one person answered twice (a label and an alignment), the first answer counts."""
         target = one.target
         if one.status != "ok" or one.label is None or target.index is None:

@@ -16,17 +16,17 @@ from summeter.scoring import COMPOSITE, SystemScore
 SHADES = 7
 
 
-def panels(view: RunView, sources: Sequence[Source], table: RankTable) -> tuple[Panel, ...]:
-    """One panel a system, in the order of `table`, from one run."""
+def panels(view: RunView, sources: Sequence[Source], table: RankTable, errors: Errors) -> tuple[Panel, ...]:
+    """One panel a system, in the order of `table`, from one run with these errors."""
     lead = _lead(view)
     if lead is None:
         return ()
     standings = _standings(view, sources)
     by_domain = _domain_means(view, lead)
-    errors = _errors(view)
+    counted = errors.telling()
     present = {row.system for row in view.table.rows}
     return tuple(
-        _panel(row.system, standings.get(row.system, ()), by_domain.get(row.system, []), errors, gloss(lead[2]).title)
+        _panel(row.system, standings.get(row.system, ()), by_domain.get(row.system, []), counted, gloss(lead[2]).title)
         for row in table.rows
         if row.system in present
     )
@@ -76,8 +76,29 @@ def _domain_means(view: RunView, key: Key) -> dict[str, list[DomainMean]]:
     return found
 
 
+class Errors:
+    """Verdicts on the faithfulness of sentences, while a run's judgments are read."""
+
+    def __init__(self) -> None:
+        self._sources: dict[tuple[str, str], _Errors] = {}
+        self._naming: _Errors | None = None
+
+    def add(self, one: Judgment) -> None:
+        """Take a judgment."""
+        if one.status != "ok" or one.aspect != "faithfulness" or one.target.unit != "sentence":
+            return
+        counted = self._sources.setdefault((one.judge, one.signature), _Errors(one.judge))
+        counted.add(one)
+        if self._naming is None and one.label == 0 and one.error_type:
+            self._naming = counted
+
+    def telling(self) -> _Errors:
+        """Of the source that names types of errors; where none does, of the first that judges sentences."""
+        return self._naming or next(iter(self._sources.values()), _Errors(""))
+
+
 class _Errors:
-    """Sentence verdicts of one source on faithfulness, counted by system."""
+    """Verdicts of one source, counted by system."""
 
     def __init__(self, judge: str) -> None:
         self.judge = judge
@@ -94,22 +115,6 @@ class _Errors:
             name = said_of("faithfulness", 0, judgment.error_type) or ""
             if judgment.error_type:
                 self.types.setdefault(system, Counter())[name] += 1
-
-
-def _errors(view: RunView) -> _Errors:
-    """From the source that names types of errors; where none does, from the first that judges sentences."""
-    wanted = [
-        one for one in view.judgments
-        if one.status == "ok" and one.aspect == "faithfulness" and one.target.unit == "sentence"
-    ]  # fmt: skip
-    named = next((one for one in wanted if one.label == 0 and one.error_type), wanted[0] if wanted else None)
-    if named is None:
-        return _Errors("")
-    errors = _Errors(named.judge)
-    for one in wanted:
-        if (one.judge, one.signature) == (named.judge, named.signature):
-            errors.add(one)
-    return errors
 
 
 def heats(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[Heat, ...]:

@@ -1,4 +1,4 @@
-"""What a report reads of each run, read once: data, judgments, scores, table, sources."""
+"""What a report reads of each run: data, scores, table, sources, and judgments one summary at a time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
-from summeter.records import InputError, Judgment, KeyFacts
+from summeter.records import InputError, KeyFacts
 from summeter.report.names import Named, judge_names
 from summeter.scoring import HeldScores, PairScore, SystemTable
 from summeter.store.dataset import Dataset
 from summeter.store.manifest import JudgeEntry, Manifest
+from summeter.store.places import ItemReader, PeopleReader
 from summeter.store.run import RunFolder
 
 
@@ -56,9 +57,9 @@ class RunView:
         return self.folder.data
 
     @cached_property
-    def judgments(self) -> list[Judgment]:
-        """One judgment a question."""
-        return self.folder.judgments()
+    def items(self) -> ItemReader:
+        """The judgments of any summary, read when they are asked for."""
+        return ItemReader(self.folder)
 
     @cached_property
     def scores(self) -> HeldScores:
@@ -83,13 +84,12 @@ class RunView:
     @cached_property
     def judged(self) -> set[tuple[str, str]]:
         """(document, system) of every summary that was judged, alone or in a pair."""
-        targets = (one.target for one in self.judgments)
-        return {(one.document_id, name) for one in targets for name in (one.system, one.rival) if name is not None}
+        return set(self.items.items())
 
     @cached_property
-    def people(self) -> list[Judgment]:
-        """What people said of the same summaries, where the data hold it."""
-        return list(self.data.judgments("human.raw")) if "human.raw" in self.data.judgment_sets else []
+    def people(self) -> PeopleReader:
+        """What people said of the same summaries, where the data hold it, read when it is asked for."""
+        return PeopleReader(self.folder)
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:

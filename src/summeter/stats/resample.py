@@ -30,7 +30,7 @@ from .base import (
     split_rows,
 )
 
-_CELLS = 4_000_000  # drawn at a time: keeps the memory of one block near 64 MB
+_CELLS = 500_000  # drawn at a time: keeps the memory of one block near 8 MB
 _REPEATS = 8  # with each cluster repeated so often, drawing counts is faster than drawing clusters
 _MANY = 50_000
 

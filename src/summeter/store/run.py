@@ -121,7 +121,7 @@ class RunFolder:
             if failure.status == "error" and key not in done:
                 last[key] = failure
         models = {judge.signature: judge.model for judge in self.manifest.judges}
-        return [error for failure in last.values() for error in _as_judgments(failure, models)]
+        return [error for failure in last.values() for error in as_judgments(failure, models)]
 
     def progress(self) -> Iterator[Done]:
         """What is finished."""
@@ -235,7 +235,8 @@ def read_lines(file: Path, record: type[R]) -> Iterator[R]:
                 raise InputError.at(file, number, field, f"damaged: {first['msg']}") from error
 
 
-def _as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:
+def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:
+    """An item that failed for good, as one judgment an aspect; `models` are those of the judges by signature."""
     target = {"document_id": failure.document_id, "system": failure.system, "rival": failure.rival}
     for aspect in failure.aspects:
         yield Judgment.model_validate(

@@ -83,18 +83,27 @@ if (pick) {
 // ---- the deck
 // A page of studies alone has no summaries to lay out.
 if (!byId("cards")) return;
-const deck = JSON.parse(byId("deck").textContent);
-const string = (at) => (at < 0 ? null : deck.strings[at]);
-const cards = deck.cards.map((raw, id) => ({
-  id, raw, doc: deck.documents[raw.d], system: deck.systems[raw.y],
-  verdicts: raw.v.map(([source, aspect, unit, index, facts, kind, said, reasons, evidence, foreign]) => ({
-    source, aspect: string(aspect), unit: string(unit), index, facts, kind, said: string(said),
-    reasons: reasons.map(string), reason: reasons.map(string).join("; "), evidence, foreign: foreign === 1,
-  })),
-  votes: raw.p.map(([unit, aspect, index, facts, kind, said]) => ({
-    unit: string(unit), aspect: string(aspect), index, facts, kind, said: string(said),
-  })),
-}));
+// Each summary and each document is a piece of JSON of its own, which is parsed when it is needed and not kept.
+const held = (id) => JSON.parse(byId(id).textContent);
+const deck = held("deck");
+const cards = deck.system.map((system, id) => ({ id, system, doc: deck.document[id], flags: deck.flags[id] }));
+const word = (one) => (typeof one === "number" ? deck.words[one] : one);
+// What is laid out now, with all that was said of it.
+let laid = new Map();
+function read({ id, system, doc: at }) {
+  const raw = held(`card-${id}`), doc = held(`doc-${at}`);
+  return {
+    id, raw, doc, system: deck.systems[system],
+    facts: raw.k.map((one) => (typeof one === "number" ? doc.facts[one] : one)),
+    verdicts: raw.v.map(([source, aspect, unit, index, facts, kind, said, reasons, evidence, foreign]) => ({
+      source, aspect: word(aspect), unit: word(unit), index, facts, kind, said: word(said),
+      reasons: reasons.map(word), reason: reasons.map(word).join("; "), evidence, foreign: foreign === 1,
+    })),
+    votes: raw.p.map(([unit, aspect, index, facts, kind, said]) => ({
+      unit: word(unit), aspect: word(aspect), index, facts, kind, said: word(said),
+    })),
+  };
+}
 const form = byId("filters");
 const list = byId("cards");
 const pagers = [...document.querySelectorAll("[data-pager]")];
@@ -215,7 +224,7 @@ function factBoxes(card) {
     }
   }
   return [...lists.values()].map(({ facts, source, found }) => {
-    const [origin, texts] = deck.facts[facts];
+    const [origin, texts] = card.facts[facts];
     const covered = found.filter((one) => one.kind === "good").length;
     const origins = { given: "given with the data", reference: "drawn from the reference", document: "drawn from the source", summary: "drawn from the summary" };
     const box = el("ul", { class: "keyfacts" });
@@ -300,8 +309,8 @@ function scoreLine(card) {
     for (const [column, value, n, missing, status, reason] of scores) {
       const [, source, signature] = deck.columns[column];
       const name = names.length === 1 ? "" : ` ${short ? source.split(" · ")[0] : source}`;
-      const tail = value === null ? ` ${string(status)}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
-      entry.append(el("span", { title: `${signature}${reason >= 0 ? ` — ${string(reason)}` : ""}` },
+      const tail = value === null ? ` ${word(status)}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
+      entry.append(el("span", { title: `${signature}${reason === null ? "" : ` — ${word(reason)}`}` },
         el("span", { class: "small", text: `${name} ` }), el("strong", { text: show(value) }), tail));
     }
     line.append(entry);
@@ -355,7 +364,7 @@ function select(node, card, item, force) {
   const carried = card.verdicts.filter((one) => one.unit === "key_fact" && one.kind === "good" && one.facts >= 0 && shown(card, one)
     && sentenceNumbers(card, one.evidence).includes(at));
   if (carried.length) box.append(el("div", {}, el("p", { class: "muted", text: "Carries:" }),
-    ...carried.map((one) => el("p", { dir: "auto", text: deck.facts[one.facts][1][one.index] ?? "" }))));
+    ...carried.map((one) => el("p", { dir: "auto", text: card.facts[one.facts][1][one.index] ?? "" }))));
   if (!box.childNodes.length) box.append(el("p", { class: "muted", text: "No reason and no evidence was given." }));
   item.classList.add("on");
   item.querySelector(".hit").setAttribute("aria-expanded", "true");
@@ -367,7 +376,7 @@ function select(node, card, item, force) {
 list.addEventListener("click", (event) => {
   const node = event.target.closest(".card");
   if (!node) return;
-  const card = cards[Number(node.dataset.card)];
+  const card = laid.get(Number(node.dataset.card));
   const quote = event.target.closest(".quote");
   if (quote) return highlight(node, card, [["d", Number(quote.dataset.from), Number(quote.dataset.to)]], true);
   const ref = event.target.closest(".ref");
@@ -387,7 +396,7 @@ list.addEventListener("keydown", (event) => {
   if (!event.target.classList.contains("hit") || (event.key !== "Enter" && event.key !== " ")) return;
   event.preventDefault();
   const node = event.target.closest(".card");
-  select(node, cards[Number(node.dataset.card)], event.target.parentElement, false);
+  select(node, laid.get(Number(node.dataset.card)), event.target.parentElement, false);
 });
 
 // ---- filter, order, pages
@@ -401,23 +410,30 @@ deck.columns.forEach(([title, source], at) => form.elements.order.append(
   el("option", { value: at, text: `lowest ${title}${many ? ` (${source})` : ""}` })));
 form.elements.order.append(el("option", { value: "data", text: "by source text" }));
 
+// What is searched is parsed once, when somebody first searches, and kept as plain text.
+const texts = { card: new Map(), doc: new Map() };
+function searched(kind, id, text) {
+  if (!texts[kind].has(id)) texts[kind].set(id, text(held(`${kind}-${id}`)).toLowerCase());
+  return texts[kind].get(id);
+}
+function holds(card, part) {
+  return deck.systems[card.system].toLowerCase().includes(part)
+    || searched("doc", card.doc, (doc) => `${doc.id} ${doc.text}`).includes(part)
+    || searched("card", card.id, (raw) => raw.t).includes(part);
+}
+
 function apply() {
   const { system, domain, show: kind, order, text } = form.elements;
   const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
-  view = cards.filter((card) => {
-    if (system.value !== "" && card.raw.y !== Number(system.value)) return false;
-    if (domain.value !== "" && card.doc.domain !== deck.domains[Number(domain.value)]) return false;
-    if (kind.value !== "" && !card.raw.f.includes(kind.value)) return false;
-    if (!words.length) return true;
-    card.words ??= `${card.system} ${card.doc.id} ${card.raw.t}`.toLowerCase();
-    card.doc.words ??= card.doc.text.toLowerCase();
-    return words.every((word) => card.words.includes(word) || card.doc.words.includes(word));
-  });
-  if (order.value === "data") view.sort((a, b) => a.raw.d - b.raw.d || a.raw.y - b.raw.y);
+  view = cards.filter((card) => (system.value === "" || card.system === Number(system.value))
+    && (domain.value === "" || deck.domain[card.doc] === Number(domain.value))
+    && (kind.value === "" || card.flags.includes(kind.value))
+    && words.every((part) => holds(card, part)));
+  if (order.value === "data") view.sort((a, b) => a.doc - b.doc || a.system - b.system);
   else if (order.value !== "") {
-    const value = (card) => (card.raw.c.find(([column]) => column === Number(order.value)) || [0, null])[1];
+    const value = deck.values[Number(order.value)];
     view.sort((a, b) => {
-      const left = value(a), right = value(b);
+      const left = value[a.id], right = value[b.id];
       if (left === null || right === null) return (left === null) - (right === null);
       return left - right || a.id - b.id;
     });
@@ -427,7 +443,8 @@ function apply() {
 }
 
 function draw() {
-  list.replaceChildren(...view.slice(start, start + PAGE).map(build));
+  laid = new Map(view.slice(start, start + PAGE).map((card) => [card.id, read(card)]));
+  list.replaceChildren(...[...laid.values()].map(build));
   if (!view.length) list.append(el("p", { class: "empty", text: "No summary fits these choices." }));
   const last = Math.min(start + PAGE, view.length);
   pagers.forEach((pager, place) => {
