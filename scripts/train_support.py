@@ -35,11 +35,11 @@ from summeter.text.ngrams import matched, ngrams, words
 HERE = Path(__file__).resolve().parent.parent / "src/summeter/evaluators/support"
 USED = [name for name in FEATURES if name != "length"]
 RIDGE, BOUND, ROUNDS, STEP = 0.05, 1.5, 6, 4.0
-SITUATIONS = {"extract": 1.0, "abstract": 1.0, "facts": 1.0, "pairs": 0.5}
+SITUATIONS = {"extract": 1.0, "fused": 1.0, "abstract": 1.0, "facts": 1.0, "pairs": 0.5}
 FOLDS = 5
 # The share of supported claims that decisions are made for. Where claims are reworded, words in common decide little,
 # and the doubt is given to the summary: most sentences of today's systems are supported.
-PRIOR = {"extract": 0.5, "abstract": 2 / 3, "pairs": 2 / 3, "facts": 0.5}
+PRIOR = {"extract": 0.5, "fused": 0.5, "abstract": 2 / 3, "pairs": 2 / 3, "facts": 0.5}
 
 
 def rouge_precision(claim: str, text: str, n: int) -> float:

@@ -1,11 +1,14 @@
 """Fit how much the embedded network is heard beside the words, and what the joint score means; write combination.json.
 
-    python scripts/network/combine.py --data ../shared/nli_train --log WORK/log.json [--write]
+    python scripts/network/combine.py --data ../shared/nli_train --fused WORK/kept.jsonl --log WORK/log.json [--write]
 
-Reads rows of held-out premises only (made_rows.held_out), made into the proxies of support_proxies.py. Fitted are:
-one weight for all uses, by logistic regression with an intercept of its own for each proxy (as in train_support.py);
-calibration and decision of each use, by the same rules as for the words alone. One group of documents in five is kept
-for the figures. No human-annotated evaluation set is read here, nor may it be.
+Reads nothing the network was trained on: rows of held-out premises, made into the proxies of support_proxies.py;
+claims that copy and fuse in ways never trained on (`fused_rows.py --kept`), hidden among other sentences; texts and
+claims written for it, the development half (written_rows.py). Proxies whose false claims are spliced as training rows
+are (LIKE_TRAINING) are shown but not fitted on. Fitted are: one weight for all uses, by logistic regression with an
+intercept of its own for each proxy (as in train_support.py); calibration and decision of each use, by the same rules as
+for the words alone. One group of documents in five is kept for the figures. No human-annotated evaluation set is read
+here, nor may it be.
 """
 
 import argparse
@@ -13,6 +16,7 @@ import json
 import random
 import sys
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +25,9 @@ from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import support_proxies
+from fused_rows import SOURCES
 from made_rows import held_out
-from support_proxies import Example, examples, load
+from support_proxies import Example, examples, hidden, load, sentences_of
 from train_support import (
     PRIOR,
     accuracies,
@@ -34,6 +39,7 @@ from train_support import (
     knots_for,
     rouge_precision,
 )
+from written_rows import kept, written
 
 from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.network import BOUND, MODEL, log_odds
@@ -42,10 +48,36 @@ from summeter.evaluators.support.scorer import LexicalScorer, Look
 from summeter.evaluators.support.weights import Calibration, shipped
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
+from summeter.text.split import split
 
 HERE = Path(__file__).resolve().parent.parent.parent / "src/summeter/evaluators/support"
 EXAMPLES = 250  # of a proxy
+SEED = 3
+WRITTEN = {
+    "copy": "fused.written copy", "fuse": "fused.written fuse", "reword": "abstract.written reword",
+    "abstract": "abstract.written condensed", "fact": "facts.written",
+}  # fmt: skip
+LIKE_TRAINING = ("extract.stories", "extract.science", "facts.stories", "facts.science")
 RIDGE = 0.001
+
+
+def development(data: Path, fused: Path) -> list[Example]:
+    """Everything that is fitted on or shown."""
+    rows = [row for row in load(data) if held_out(row.premise)]
+    support_proxies.PER_PROXY = EXAMPLES
+    made = examples(rows, dict(shipped().common))
+    rng = random.Random(SEED)
+    others = [row.premise for row in rows if row.source.startswith(SOURCES)]
+    with fused.open(encoding="utf-8") as lines:
+        for row in islice(map(json.loads, lines), 4 * EXAMPLES):
+            text = hidden(sentences_of(row["premise"]), others, rng, rng.randint(100, 400))
+            claim = row["claim"].lower() if rng.random() < 0.5 else row["claim"]
+            made.append(Example("fused.parsed", text, claim, row["label"] == "entail", row["premise"]))
+    for one in written():
+        if kept(one.id):
+            text = tuple(one.text[start:end] for start, end in split(one.text))
+            made.append(Example(WRITTEN[one.style], text, one.claim, one.supported, one.id))
+    return made
 
 
 def looked_at(made: list[Example]) -> list[tuple[int, Look, tuple[str, ...]]]:
@@ -106,12 +138,11 @@ def report(proxies: np.ndarray, labels: np.ndarray, columns: dict[str, np.ndarra
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the training rows")
+    parser.add_argument("--fused", type=Path, required=True, help="rows of fused_rows.py --kept")
     parser.add_argument("--log", type=Path, help="log.json of the network's training, for the card")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    rows = [row for row in load(options.data) if held_out(row.premise)]
-    support_proxies.PER_PROXY = EXAMPLES
-    made = examples(rows, dict(shipped().common))
+    made = development(options.data, options.fused)
     looks = looked_at(made)
     made = [made[place] for place, _, _ in looks]
     network, named = answers(looks)
@@ -122,13 +153,15 @@ def main() -> None:
     folds = np.array([fold_of(example.group) for example in made])
     kind = np.array([name.split(".")[0] for name in proxies])
     top = float(words.max())
-    weight = round(weight_of(*(one[folds > 0] for one in (words, network, labels, proxies))), 3)
+    used = ~np.isin(proxies, LIKE_TRAINING)
+    here = used & (folds > 0)
+    weight = round(weight_of(words[here], network[here], labels[here], proxies[here]), 3)
     scores = words + weight * network
     short = kind == "facts"
     model: dict[str, Any] = {"network": named, "weight": weight, "calibration": {}}
     figures: dict[str, Any] = {}
     for use, here in (("source", ~short), ("summary", short)):
-        fitted, held = here & (folds > 0), here & (folds == 0)
+        fitted, held = here & used & (folds > 0), here & used & (folds == 0)
         knots = knots_for(scores[fitted], labels[fitted], balance(proxies[fitted]), top + weight * BOUND)
         curve = Calibration(tuple((z, p) for z, p in knots), ())
         decision = decision_for(

@@ -26,18 +26,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import written_rows
 from made_rows import held_out, made
 from network_model import LABELS, Batch, SupportNetwork, batch_of, encode, from_package
+from support_proxies import sentences_of
 from torch import Tensor
 from train_support import auroc
 
 SEED = 13
 LONGEST = 112  # tokens of a pair; longer rows are left out
-LONGER = 192  # the same from the part WRITTEN on, and of development pairs
+LONGER = 192  # the same from the part HIDDEN on, and of development pairs
 TOKENS = 2048  # of a batch, padding included
 SAMPLED = {"nli": 1.5, "fact": 1.0, "synthetic": 0.6, "reasoning": 0.04}
 MADE = 20_000  # rows of our own, made anew for each pass from PREMISES
 PARTS = 3  # of a pass over all rows
 PLAIN = 2  # parts without rows of fused_rows.py, which come in later
 FUSED = 16_000  # rows of fused_rows.py in each later part
+FEWER = 8_000  # the same from the part HIDDEN on
+HIDDEN = (
+    3  # the part from which there are half as many rows, some of them with sentences of elsewhere around the premise
+)
 WRITTEN = 4  # the part from which claims of written_rows.py are trained on
 TIMES = 3  # how often in each part
 PREMISES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
@@ -64,14 +69,27 @@ def mixture(data: Path, part: int, fused: Path | None = None) -> list[tuple[str,
     rng.shuffle(found)
     size = -(-len(found) // PARTS)
     found = found[third * size : (third + 1) * size]
+    if part >= HIDDEN:
+        found = [hidden(row, found, rng) for row in found[: size // 2]]
     if part >= WRITTEN:
-        found = found[: size // 2] + list(written_rows.pairs()) * TIMES
+        found += list(written_rows.pairs()) * TIMES
     if part >= PLAIN and fused is not None:
         with fused.open(encoding="utf-8") as lines:
             more = [(row["premise"], row["claim"], row["label"]) for row in map(json.loads, lines)]
-        found += random.Random(SEED + part).sample(more, FUSED)
+        found += random.Random(SEED + part).sample(more, FUSED if part < HIDDEN else FEWER)
         rng.shuffle(found)
     return found
+
+
+def hidden(row: tuple[str, str, str], others: list[tuple[str, str, str]], rng: random.Random) -> tuple[str, str, str]:
+    """The row, at times with a few sentences of another premise around its own, as the evaluator's premises have."""
+    if rng.random() < 0.6:
+        return row
+    strange = sentences_of(rng.choice(others)[0])[: rng.randint(1, 3)]
+    if sum(len(sentence.split()) for sentence in strange) > 45:
+        strange = strange[:1]
+    at = rng.randint(0, len(strange))
+    return " ".join([*strange[:at], row[0], *strange[at:]]), row[1], row[2]
 
 
 def batches(
@@ -205,7 +223,7 @@ def train(
     while state["pairs"] < arguments.pairs:
         rows = mixture(arguments.data, state["epoch"], arguments.fused)
         rng = random.Random(SEED * 1000 + state["epoch"])
-        longest = LONGER if state["epoch"] >= WRITTEN else LONGEST
+        longest = LONGER if state["epoch"] >= HIDDEN else LONGEST
         for place, (batch, wanted) in enumerate(batches(tokenizer, rows, rng, longest)):
             if place < state["in_epoch"]:
                 continue
