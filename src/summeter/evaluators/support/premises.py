@@ -4,35 +4,62 @@ from collections.abc import Collection, Set
 
 from summeter.evaluators.support.evidence import Evidence
 
-ROOM = 85
+ROOM = 100
 """Words of a premise; one sentence may have more."""
-MOST = 4
+MOST = 5
 """Sentences of a premise."""
+LEAST = 3
+"""Where the claim's words stand in fewer, the sentences beside the best one make up this many."""
+_POINTING = frozenset(
+    ["he", "she", "it", "they", "his", "her", "its", "their", "him", "them", "this", "that", "these", "those"]
+)
 
 
 def premises(evidence: Evidence, keys: Set[str]) -> tuple[str, ...]:
-    """The sentence that has most of the claim's content words (`keys`: their stems), and the few that have most.
+    """The sentence that has most of the claim's content words (`keys`: their stems), and a few that together have most.
 
-    One text where both are the same; the first sentence where none has any of the words. The evidence must have a
-    sentence with words.
+    The few are found one by one: next comes the sentence that has most words of the claim not yet found, and with one
+    that opens with a pronoun the sentence before it; then, where these are very few, the neighbours of the best. One
+    text where both are the same; the first sentences where none has any of the words. The evidence must have a sentence
+    with words.
 
     >>> from summeter.evaluators.support.evidence import prepare
     >>> text = "Profits rose in May. It rained. Staff fell in May."
-    >>> premises(prepare(text, [(0, 20), (21, 31), (32, 50)]), {"profit", "ris", "may"})
-    ('Profits rose in May.', 'Profits rose in May. Staff fell in May.')
+    >>> premises(prepare(text, [(0, 20), (21, 31), (32, 50)]), {"profit", "staff", "may"})
+    ('Profits rose in May.', 'Profits rose in May. It rained. Staff fell in May.')
     """
-    held = [len({word.key for word in evidence.words_of(i, i + 1)} & keys) for i in range(len(evidence.sentences))]
-    order = sorted(range(len(held)), key=lambda i: (-held[i], i))
-    few, size = order[:1], _size(evidence, order[0])
-    for i in order[1:MOST]:
-        if held[i] and size + _size(evidence, i) <= ROOM:
+    found = [{word.key for word in evidence.words_of(i, i + 1)} & keys for i in range(len(evidence.sentences))]
+    best = max(range(len(found)), key=lambda i: (len(found[i]), -i))
+    few: list[int] = []
+    missing = set(keys)
+    left = {i for i, held in enumerate(found) if held} or {best}
+
+    def add(i: int, most: int = MOST) -> None:
+        if i not in few and len(few) < most and (not few or _size(evidence, [*few, i]) <= ROOM):
             few.append(i)
-            size += _size(evidence, i)
-    return tuple(dict.fromkeys((_text(evidence, order[:1]), _text(evidence, sorted(few)))))
+            missing.difference_update(found[i])
+
+    while left and len(few) < MOST:
+        at = max(left, key=lambda i: (len(found[i] & missing), len(found[i]), -i))
+        left.discard(at)
+        add(at)
+        if at and _points_back(evidence, at):
+            add(at - 1)
+    for i in (best + 1, best - 1, best + 2):
+        if 0 <= i < len(found):
+            add(i, LEAST)
+    return tuple(dict.fromkeys((_text(evidence, [best]), _text(evidence, sorted(few)))))
 
 
-def _size(evidence: Evidence, sentence: int) -> int:
-    return evidence.bounds[sentence + 1] - evidence.bounds[sentence]
+def _points_back(evidence: Evidence, sentence: int) -> bool:
+    """Whether the sentence opens with a word that stands for something said before."""
+    start, end = evidence.sentences[sentence]
+    first = evidence.text[start:end].split(maxsplit=1)[:1]
+    return bool(first) and first[0].strip("\"'“‘(").lower() in _POINTING
+
+
+def _size(evidence: Evidence, sentences: Collection[int]) -> int:
+    return sum(evidence.bounds[i + 1] - evidence.bounds[i] for i in sentences)
 
 
 def _text(evidence: Evidence, sentences: Collection[int]) -> str:
