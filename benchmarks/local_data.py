@@ -164,4 +164,7 @@ def _to_onnx(folder: Path, target: Path) -> None:
     from summeter.models.local.export import write_onnx
 
     plain = write_onnx(folder, target)
-    quantize_dynamic(str(plain), str(target / "model_int8.onnx"), weight_type=QuantType.QInt8)
+    # Of what ONNX Runtime's own nodes give the quantiser cannot tell the type.
+    quantize_dynamic(
+        str(plain), str(target / "model_int8.onnx"), weight_type=QuantType.QInt8, extra_options={"DefaultTensorType": 1}
+    )

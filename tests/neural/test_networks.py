@@ -96,6 +96,11 @@ def test_only_a_bert_classifier_is_written_as_model_onnx(folders: Path, tmp_path
     for kind in ("roberta", "encoder", "t5"):
         with pytest.raises(UsageError, match="only BertForSequenceClassification"):
             write_onnx(folders / kind, tmp_path / "out")
+    shutil.copytree(folders / "bert", tmp_path / "relu")
+    config = json.loads((tmp_path / "relu" / "config.json").read_text())
+    (tmp_path / "relu" / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}))
+    with pytest.raises(UsageError, match=r"\(absolute positions, relu\)"):
+        write_onnx(tmp_path / "relu", tmp_path / "out")
     assert not (tmp_path / "out").exists(), "nothing is left behind"
     with pytest.raises(UsageError, match="the checkpoint itself"):
         write_onnx(folders / "bert", folders / "bert")
@@ -252,7 +257,8 @@ def test_a_target_scores_its_mean_log_likelihood(folders: Path, kind: str) -> No
         wanted.append(-made.loss.item())  # the mean of cross entropies over the labels
     for settings in ("", "[batch_tokens=8]", "[batch_tokens=100000]"):
         scores = asyncio.run(LocalSeq2Seq("m", opened(folders / kind, settings, "seq2seq")).score(pairs()))
-        assert np.abs(np.array(scores) - np.array(wanted)).max() < 1e-5
+        # The last bits of sums in single precision depend on what else is in a batch: 2e-5 of 15 is seen.
+        np.testing.assert_allclose(scores, wanted, rtol=5e-6)
     assert max(scores) < 0
 
 

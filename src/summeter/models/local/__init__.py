@@ -2,6 +2,7 @@
 
 names      "hf/ORG/NAME@REVISION", "local/FOLDER", a path -> what is meant
 files      ... -> a folder on this disk, its revision and the hash of what it holds
+graph      a BERT classifier as an ONNX graph, written out by `export`
 labels     which output of a classifier is which class
 batches    token-budget batches over length-sorted texts; halving where memory ends
 batcher    concurrent calls, stored results and batches brought together

@@ -29,7 +29,7 @@ class Runtime(NamedTuple):
     @property
     def budget(self) -> int:
         """Tokens at a time, where the user does not say: what fills a card, or stays in a processor's cache."""
-        return 32_768 if self.device == "cuda" else 4096
+        return 32_768 if self.device == "cuda" else 1024
 
 
 def decide(model: Located, settings: LocalSettings, *, torch_only: bool = False) -> Runtime:
