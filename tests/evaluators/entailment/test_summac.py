@@ -79,6 +79,16 @@ class TestZeroShot:
         (none,) = run(SummaC(least=10), "So be it.")
         assert (none.status, none.reason) == ("skipped", "the summary has no passage of more than 10 characters")
 
+    def test_the_nearest_passages_alone_where_that_is_asked_for(self) -> None:
+        nli = TableNLI(TABLE)
+        whole, first, second = run(SummaC(labels="ec", nearest=1), nli=nli)
+        # The first sentence shares "Ada", "sold" and "mill" with the first passage, the second "boat" with the third.
+        assert nli.asked == [(ONE, FIRST), (THREE, SECOND)]
+        # .9 - .02; .1 - .8; their mean.
+        assert [first.value, second.value, whole.value] == pytest.approx([0.88, -0.7, 0.09])
+        with pytest.raises(ValueError, match="nearest is for variant zs"):
+            SummaC(variant="conv", weights=Path("w.json"), nearest=1)
+
     def test_summaries_share_the_document(self) -> None:
         nli = TableNLI(TABLE)
         judge(SummaC(), SOURCE, SUMMARY, SECOND, FIRST, tools=Tools("sig", nli=nli))

@@ -39,8 +39,10 @@ class SummaC(Evaluator):
     where that differs, what is judged of the summary (sentence, paragraph or document): `paragraph-sentence`. `labels`
     (zs): `e` counts entailment, as the paper does; `ec` takes off the highest probability of contradiction, as the
     released class does unless told otherwise. `least`: passages of so many characters or fewer are left out, and
-    `most`: passages beyond so many (released: 10 and 100; here nothing is left out unless asked for). `threshold`: a
-    sentence is called supported from this value on; the score does not depend on it.
+    `most`: passages beyond so many (released: 10 and 100; here nothing is left out unless asked for). `nearest` (zs):
+    ask the network about only so many passages a sentence, those that share most words with it (for long stories; it
+    is no longer SummaC then). `threshold`: a sentence is called supported from this value on; the score does not depend
+    on it.
 
     Passages longer than the network reads are cut into stretches of whole sentences.
 
@@ -63,6 +65,7 @@ class SummaC(Evaluator):
     weights: Path | None = None
     least: int = Field(default=0, ge=0)
     most: int | None = Field(default=None, ge=1)
+    nearest: int | None = Field(default=None, ge=1)
     threshold: float = Field(default=0.5, ge=-1, le=1)
 
     @model_validator(mode="after")
@@ -82,6 +85,8 @@ class SummaC(Evaluator):
             raise ValueError("weights are for variant conv; leave them out, or set variant=conv")
         if self.variant == "conv" and self.labels != "e":
             raise ValueError("labels are for variant zs; the weights of conv say what they count")
+        if self.variant == "conv" and self.nearest is not None:
+            raise ValueError("nearest is for variant zs; conv weighs the probabilities of all passages")
         return self
 
     @property
@@ -116,7 +121,7 @@ class SummaC(Evaluator):
             side = "the document" if not passages else "the summary"
             return [pen.failed(FAITHFULNESS, "skipped", f"{side} has no passage of more than {self.least} characters")]
         if "premises" not in tools.scratch:
-            tools.scratch["premises"] = Premises(nli, [one.text for one in passages])
+            tools.scratch["premises"] = Premises(nli, [one.text for one in passages], self.nearest)
         premises: Premises = tools.scratch["premises"]
         tables = await premises.against([one.text for one in judged])
         convolution = load(self.weights) if self.weights else None
@@ -144,11 +149,11 @@ class SummaC(Evaluator):
         """A sentence's value: for conv what the summary's would be if it were this sentence alone."""
         if convolution is not None:
             return convolution.probability([convolution.score(table)])
-        best = float(table[:, ENTAIL].max())
-        return best - float(table[:, CONTRADICT].max()) if self.labels == "ec" else best
+        best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
+        return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
     def _part(self, pen: Pen, said: _Said, passages: Sequence[Passage], tools: Tools) -> Judgment:
-        at = int(np.argmax(said.table[:, ENTAIL]))
+        at = int(np.nanargmax(said.table[:, ENTAIL]))
         supported = said.value >= self.threshold
         document = pen.item.document
         found = (
