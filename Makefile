@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check web neural shared lowest local-judge test-local format clean
+.PHONY: demo test check web neural shared lowest lowest-neural local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -77,7 +77,15 @@ lowest:
 	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
 	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
 	@$(VENV)-lowest/bin/python -m pip install --quiet --editable '.[local]' --group test --constraint constraints/lowest.txt
-	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural" tests/cli tests/engine tests/models tests/store tests/text tests/annotate
+	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural"
+
+# The same for the local models. The oldest torch comes with CUDA: about three gigabytes.
+lowest-neural:
+	@test -d $(VENV)-lowest-neural || $(PYTHON) -m venv $(VENV)-lowest-neural
+	@$(VENV)-lowest-neural/bin/python -m pip install --quiet 'pip>=25.1'
+	@$(VENV)-lowest-neural/bin/python -m pip install --quiet --editable '.[local,torch,parse]' 'onnx>=1.17' --group test \
+		--constraint constraints/lowest-neural.txt
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)-lowest-neural/bin/python -m pytest -m neural -rs tests/neural
 
 check: $(VENV)/.check
 	@$(BIN)/ruff check .
