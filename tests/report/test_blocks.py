@@ -108,6 +108,13 @@ def test_cards_worst_first_and_unknown_last(one: Page) -> None:
     assert not cards[3].failed  # skipped: there was nothing to judge
 
 
+def test_systems_and_documents_are_named_in_the_order_of_the_data(tmp_path: Path) -> None:
+    deck = page([fake.make(tmp_path / "r", fake.ROWS[::-1])]).deck
+    assert deck.cards[0].system == "cedar"
+    assert deck.systems == ("aster", "cedar")
+    assert [one.id for one in deck.documents] == ["talk", "bridge"]
+
+
 def test_people_beside_the_judge(one: Page) -> None:
     votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.deck.cards[0].votes}
     assert votes["sentence", "faithfulness", 0].said == "circumstantial error"

@@ -65,6 +65,7 @@ class DeckBuilder:
         self._scores = [view.scores.by_item() for view in views]
         gathered = _Gathered(views)
         self.documents = list(gathered.documents)
+        self.systems = tuple(dict.fromkeys(summary.system for _, summary in gathered.items))
         values = self._values(gathered)
         order = sorted(range(len(values)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
         self.items = [gathered.items[item] for item in order]
@@ -99,7 +100,7 @@ class DeckBuilder:
             signatures=tuple(source.signature for source in self.sources),
             columns=tuple(self._column(place) for place in self.columns),
             cards=Cards(self.card, len(self.items)),
-            systems=tuple(dict.fromkeys(summary.system for _, summary in self.items)),
+            systems=self.systems,
             domains=tuple(dict.fromkeys(one.domain for one in documents if one.domain is not None)),
             switches=tuple(switches),
             aspects=tuple(dict.fromkeys(place.aspect for place in self.columns)),
