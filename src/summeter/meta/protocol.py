@@ -72,11 +72,13 @@ def protocol(
             notes.append(f"{table.title}: no test row belongs to it")
             continue
         worths = [measured(judge, data, cells, table, how) for judge in judges]
+        made: list[Row] = []
         for judge, one in zip(judges, worths, strict=True):
-            rows.extend(_cell_rows(judge, one, data, cells, table, plan))
-            rows.extend(_mean_rows(judge, one, cells, table, plan))
-        rows.extend(_differences(judges, worths, data, cells, table, how, plan))
-        notes.extend(_notes(cells, data, table, how))
+            made.extend(_cell_rows(judge, one, data, cells, table, plan))
+            made.extend(_mean_rows(judge, one, cells, table, plan))
+        made.extend(_differences(judges, worths, data, cells, table, how, plan))
+        rows.extend(made)
+        notes.extend([*_notes(cells, data, table, how), *_lost(made, table, plan)])
     return Study(STUDY, rows, notes)
 
 
@@ -331,6 +333,16 @@ def _contributions(first: Floats, second: Floats) -> Floats:
     gaps = [(first[:, hit] - second[:, hit], first[:, size].sum()) for hit, size in ((0, 1), (2, 3))]
     present = [gap / size for gap, size in gaps if size]
     return np.asarray(sum(present[1:], present[0]) / len(present))
+
+
+def _lost(rows: Sequence[Row], table: Table, plan: Settings) -> Iterator[str]:
+    worst = max(rows, key=lambda row: row.details["draws_undefined"])
+    if lost := worst.details["draws_undefined"]:
+        where = "/".join(worst.details["cell"].values()) or "the mean"
+        yield (
+            f"{table.title}: draws that give no value are left out of the intervals, at most {lost} of "
+            f"{plan.resamples} ({worst.statistic} of {where}); draws_undefined counts them"
+        )
 
 
 def _notes(cells: Sequence[Cell], data: Data, table: Table, how: Protocol) -> Iterator[str]:
