@@ -148,7 +148,7 @@ def test_more_draws_take_no_more_room() -> None:
         tracemalloc.stop()
         return peak
 
-    # A block is 1,000 draws; in two bytes each, 9,000 more draws of 2,000 documents would be 36 MB.
+    # A block is 250 draws; in two bytes each, 9,000 more draws of 2,000 documents would be 36 MB.
     assert most(12_000) - most(3_000) < 5e6
 
 
