@@ -39,12 +39,12 @@ MADE = 20_000  # rows of our own, made anew for each pass from PREMISES
 PARTS = 3  # of a pass over all rows
 PLAIN = 2  # parts without rows of fused_rows.py, which come in later
 FUSED = 16_000  # rows of fused_rows.py in each later part
-FEWER = 8_000  # the same from the part HIDDEN on
+FEWER = 5_000  # the same from the part HIDDEN on
 HIDDEN = (
-    3  # the part from which there are half as many rows, some of them with sentences of elsewhere around the premise
+    3  # the part from which there are a quarter as many rows, some of them with sentences of elsewhere around the premise
 )
 WRITTEN = 4  # the part from which claims of written_rows.py are trained on
-TIMES = 3  # how often in each part
+TIMES = 2  # how often in each part
 PREMISES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
 TARGETS = {"entail": (0,), "neutral": (1,), "contradict": (2,), "not": (1, 2)}
 
@@ -70,7 +70,7 @@ def mixture(data: Path, part: int, fused: Path | None = None) -> list[tuple[str,
     size = -(-len(found) // PARTS)
     found = found[third * size : (third + 1) * size]
     if part >= HIDDEN:
-        found = [hidden(row, found, rng) for row in found[: size // 2]]
+        found = [hidden(row, found, rng) for row in found[: size // 4]]
     if part >= WRITTEN:
         found += list(written_rows.pairs()) * TIMES
     if part >= PLAIN and fused is not None:
