@@ -111,17 +111,18 @@ class RunFolder:
                 yield from (dedupe(group) for _, group in groupby(rows, lambda row: (row.signature, row.target.item)))
             elif found := dedupe(rows):
                 yield found
-        if errors := self._errors(done):
-            yield from (list(group) for _, group in groupby(errors, lambda row: (row.signature, row.target.item)))
+        errors = groupby(self._errors(done), lambda row: (row.signature, row.target.item))
+        yield from (list(group) for _, group in errors)
 
-    def _errors(self, done: Container[tuple[str, str, str, str | None]]) -> list[Judgment]:
+    def _errors(self, done: Container[tuple[str, str, str, str | None]]) -> Iterator[Judgment]:
         last: dict[tuple[str, str, str, str | None], Failure] = {}
         for failure in self.failures():
             key = (failure.signature, failure.document_id, failure.system, failure.rival)
             if failure.status == "error" and key not in done:
                 last[key] = failure
         models = {judge.signature: judge.model for judge in self.manifest.judges}
-        return [error for failure in last.values() for error in as_judgments(failure, models)]
+        for failure in last.values():
+            yield from as_judgments(failure, models)
 
     def progress(self) -> Iterator[Done]:
         """What is finished."""
