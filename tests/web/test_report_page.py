@@ -68,12 +68,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """45 summaries: those of d0 to d4 say 41, which is wrong, and come first; only the source of d7 tells of a kiln."""
+    """105 summaries: those of d0 to d4 say 41, which is wrong, and come first; only the source of d7 has a kiln."""
     folder = tmp_path_factory.mktemp("many")
     rows = [
         {"doc_id": f"d{n}", "system": f"s{system}", "document": f"{fake.BRIDGE} {'A kiln.' if n == 7 else ''}".strip(),
          "summary": f"The bridge closes for {'41' if n < 5 else '14'} months."}
-        for n in range(9) for system in range(5)
+        for n in range(21) for system in range(5)
     ]  # fmt: skip
     return html([fake.make(folder / "run", rows, ((fake.FACT_CHECK, fake.fact_check),))], folder / "page.html")
 
@@ -209,18 +209,22 @@ def test_many_summaries_are_laid_out_a_page_at_a_time(visit: Any, many: Path) ->
     page = visit(many)
     told = page.locator(".pager span").first
     names = page.locator(".card h3")
-    expect(told).to_have_text("1–20 of 45")
+    expect(told).to_have_text("1–20 of 105")
     expect(names).to_have_count(20)
     page.get_by_role("button", name="Next").first.click()
-    expect(told).to_have_text("21–40 of 45")
+    expect(told).to_have_text("21–40 of 105")
     expect(names.nth(4)).to_have_text("s4 on d4")
     expect(names.nth(5)).to_have_text("s0 on d5")
     card = page.locator("#item-24")
     card.locator(".hit").click()
     marks(card, "for 14 months")
     expect(card.locator(".why")).to_contain_text("41 is not in the source")
-    page.get_by_role("button", name="Next").first.click()
+    page.get_by_role("button", name="Last").first.click()
+    expect(told).to_have_text("101–105 of 105")
     expect(names).to_have_count(5)
+    expect(page.get_by_role("button", name="Next").first).to_be_disabled()
+    page.get_by_role("button", name="First").last.click()
+    expect(told).to_have_text("1–20 of 105")
     page.locator("[name=order]").select_option("data")
     expect(names.first).to_have_text("s0 on d0")
 
@@ -232,11 +236,11 @@ def test_what_is_searched_may_stand_on_any_page(visit: Any, many: Path) -> None:
     expect(names).to_have_text(["s3 on d7"])
     page.locator("[name=text]").fill("")
     page.locator("[name=show]").select_option("w")
-    expect(page.locator(".pager span").first).to_have_text("1–20 of 25 (45 in all)")
+    expect(page.locator(".pager span").first).to_have_text("1–20 of 25 (105 in all)")
     # The address of one summary leads to it, whatever is chosen and wherever it stands.
-    page.evaluate("location.hash = '#item-44'")
-    expect(page.locator("#item-44:focus h3")).to_have_text("s4 on d8")
-    expect(page.locator(".pager span").first).to_have_text("41–45 of 45")
+    page.evaluate("location.hash = '#item-104'")
+    expect(page.locator("#item-104:focus h3")).to_have_text("s4 on d20")
+    expect(page.locator(".pager span").first).to_have_text("101–105 of 105")
 
 
 def test_the_ranking_sorts(visit: Any, one: Path) -> None:

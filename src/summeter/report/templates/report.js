@@ -2,6 +2,8 @@
 (() => {
 "use strict";
 const PAGE = 20;
+// With more pages than these there are also ways to the first and the last.
+const FEW = 5;
 const byId = (id) => document.getElementById(id);
 
 // Text goes into the page as text nodes only: nothing judged can become markup.
@@ -17,6 +19,7 @@ function el(tag, options, ...children) {
   return node;
 }
 const bdi = (text) => el("bdi", { text });
+const grouped = (count) => count.toLocaleString("en-US");
 const show = (value) => (value === null ? "–" : value.toFixed(2).replace("-", "−"));
 
 // ---- theme
@@ -449,19 +452,24 @@ function draw() {
   const last = Math.min(start + PAGE, view.length);
   pagers.forEach((pager, place) => {
     pager.hidden = false;
-    const count = el("span", { text: view.length ? `${start + 1}–${last} of ${view.length}${view.length === cards.length ? "" : ` (${cards.length} in all)`}` : `0 of ${cards.length}` });
+    const count = el("span", { text: view.length ? `${grouped(start + 1)}–${grouped(last)} of ${grouped(view.length)}${view.length === cards.length ? "" : ` (${grouped(cards.length)} in all)`}` : `0 of ${grouped(cards.length)}` });
     if (place === 0) count.setAttribute("aria-live", "polite");
-    const step = (label, by) => {
+    const step = (label, to) => {
       const button = el("button", { type: "button", text: label });
-      button.disabled = start + by < 0 || start + by >= view.length;
+      button.disabled = to === start || to < 0 || to >= view.length;
       button.addEventListener("click", () => {
-        start += by;
+        start = to;
         draw();
         byId("items").scrollIntoView();
       });
       return button;
     };
-    pager.replaceChildren(...(view.length > PAGE ? [step("Previous", -PAGE), count, step("Next", PAGE)] : [count]));
+    const steps = view.length > PAGE ? [step("Previous", start - PAGE), count, step("Next", start + PAGE)] : [count];
+    if (view.length > FEW * PAGE) {
+      steps.unshift(step("First", 0));
+      steps.push(step("Last", Math.floor((view.length - 1) / PAGE) * PAGE));
+    }
+    pager.replaceChildren(...steps);
   });
 }
 
