@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,9 +30,11 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from local_data import Task, encoder_folder, network, tasks  # noqa: E402
+from local_limit import needed, reached  # noqa: E402
 from local_sides import PACKAGES, interpreter, peer  # noqa: E402
 
-NEAREST = 16
+LONG = 100
+"""A document of more sentences is a story."""
 
 
 class Line(NamedTuple):
@@ -44,20 +46,22 @@ class Line(NamedTuple):
     model: str
 
 
-def lines(place: Path, task: Task) -> dict[str, list[Line]]:
+def lines(place: Path, task: Task, nearest: Sequence[int]) -> dict[str, list[Line]]:
     """summeter's ways, by the package they stand beside."""
-    onnx, torch = f"local/{place / 'onnx'}", f"local/{place / 'torch'}"
-    legacy = {"variant": "legacy"}
-    zs = {"labels": "ec", "least": 10, "most": 100 if len(task.documents[0]) <= 100 else None}
-    found = [
-        Line("fp32, ONNX Runtime", "fenice", legacy, f"{onnx}[max_tokens=4096]"),
-        Line("fp32, torch", "fenice", legacy, f"{torch}[max_tokens=4096]"),
-        Line("int8, ONNX Runtime", "fenice", legacy, f"{onnx}[max_tokens=4096,precision=int8]"),
-    ]
-    if len(task.documents[0]) > 100:
-        near = Line(f"fp32, nearest={NEAREST}", "fenice", {**legacy, "nearest": NEAREST}, f"{onnx}[max_tokens=4096]")
-        found.insert(0, near)
-    return {"fenice": found, "summac": [Line("fp32, ONNX Runtime", "summac", zs, f"{onnx}[max_tokens=500]")]}
+    folder = f"local/{place / 'onnx'}"
+    story = len(task.documents[0]) > LONG
+    judges = {
+        "fenice": ("max_tokens=4096", {"variant": "legacy"}),
+        "summac": ("max_tokens=500", {"labels": "ec", "least": 10, "most": None if story else 100}),
+    }
+    found = {}
+    for judge, (reads, settings) in judges.items():
+        plain, small = f"{folder}[{reads}]", f"{folder}[{reads},precision=int8]"
+        found[judge] = [Line("fp32", judge, settings, plain)]
+        for most in nearest if story else ():
+            found[judge].append(Line(f"fp32, nearest={most}", judge, {**settings, "nearest": most}, plain))
+        found[judge].append(Line("int8", judge, settings, small))
+    return found
 
 
 def rows(task: Task) -> list[dict[str, str]]:
@@ -78,7 +82,7 @@ def given(task: Task, place: Path, package: str) -> dict[str, Any]:
         text = " ".join(sentences)
         documents.append({"text": text, "sentences": split(text), "clusters": []})
     summaries = [{"document": document, "text": " ".join(some), "claims": some} for document, some in task.summaries]
-    long = {"max_doc_sents": 100_000} if len(task.documents[0]) > 100 else {}
+    long = {"max_doc_sents": 100_000} if len(task.documents[0]) > LONG else {}
     options = {"granularity": "sentence", **long} if package == "summac" else {}
     return {"folder": str(place / "torch"), "documents": documents, "summaries": summaries, "options": options}
 
@@ -106,34 +110,28 @@ def ours(task: Task, line: Line) -> dict[str, Any]:
                 found.setdefault(one.target.system, []).append((one.target.index or 0, one.value))
         (used,) = run.manifest.local.values()
     scores = [[value for _, value in sorted(found[f"s{one}"])] for one in range(len(task.summaries))]
-    lengths = [[int(one) for one in mask.sum(axis=1)] for _, mask, _ in seen]
-    padded = sum(mask.size for _, mask, _ in seen)
+    lengths = [int(one) for mask, _ in seen for one in mask.sum(axis=1)]
+    padded = sum(mask.size for mask, _ in seen)
     return {
-        **spent, "scores": scores, "computed": used.computed,
-        "padding": 1 - sum(map(sum, lengths)) / max(1, padded), "bare": bare(backend, seen),
+        **spent, "scores": scores, "computed": used.computed, "padding": 1 - sum(lengths) / max(1, padded),
+        "bare": sum(cpu for _, cpu in seen), "needed": needed(lengths, opened.model.config),
+        "reached": reached(int(os.environ["OMP_NUM_THREADS"])),
     }  # fmt: skip
 
 
-def recorded(backend: Any) -> list[tuple[Any, ...]]:
-    """The batches that go through the network from now on."""
-    seen: list[tuple[Any, ...]] = []
+def recorded(backend: Any) -> list[tuple[Any, float]]:
+    """From now on, of each batch that goes through the network: its mask, and seconds of the processor in there."""
+    seen: list[tuple[Any, float]] = []
     own = backend.logits
 
-    def logits(*batch: Any) -> Any:
-        seen.append(batch)
-        return own(*batch)
+    def logits(ids: Any, mask: Any, segments: Any) -> Any:
+        cpu = time.process_time()
+        found = own(ids, mask, segments)
+        seen.append((mask, time.process_time() - cpu))
+        return found
 
     backend.logits = logits
-    backend.plain = own
     return seen
-
-
-def bare(backend: Any, seen: list[tuple[Any, ...]]) -> dict[str, float]:
-    """The network alone on the same batches: seconds."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    for batch in seen:
-        backend.plain(*batch)
-    return {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
 
 
 def subprocess_of(task: Task, line: Line, threads: int) -> dict[str, Any]:
@@ -148,45 +146,58 @@ def subprocess_of(task: Task, line: Line, threads: int) -> dict[str, Any]:
     return found
 
 
-def measure(task: Task, place: Path, peers: dict[str, Path | None], threads: int, say: Callable[[str], None]) -> None:
+def measure(
+    task: Task, place: Path, peers: dict[str, Path | None], told: argparse.Namespace, say: Callable[[str], None]
+) -> None:
     """All lines of a task."""
+    threads = told.threads
     claims = [one for _, some in task.summaries for one in some]
     words = sum(len(one.split()) for one in task.documents[0])
     repeated = 1 - len(set(claims)) / len(claims)
-    told = f"{len(task.documents[0])} sentences, {words} words; {len(claims)} claims, {repeated:.0%} of them repeated"
-    say(f"\n{task.name}: {told}")
+    size = f"{len(task.documents[0])} sentences, {words} words; {len(claims)} claims, {repeated:.0%} of them repeated"
+    say(f"\n{task.name}: {size}\n")
+    say(
+        "| | pairs (computed) | seconds (wall) | pairs/s | times the package | largest difference | within 1e-4 "
+        "| padding | over the bare network | of the limit |\n" + "|---" * 10 + "|"
+    )
     for package, python in peers.items():
         theirs = None
         if python is None:
-            say(f"  {PACKAGES[package].name:22} not there: no line of its own, no ratio")
+            say(f"| {PACKAGES[package].name}: not there |" + " |" * 9)
         else:
             (theirs,) = peer(python, package, [given(task, place, package)], threads)
-            say(shown(PACKAGES[package].name, theirs, theirs["pairs"]))
-        for line in lines(place, task)[package]:
+            say(f"| {PACKAGES[package].name} | {theirs['pairs']:,} | {spent(theirs, theirs['pairs'])} |" + " |" * 6)
+        for line in lines(place, task, told.nearest)[package]:
             made = subprocess_of(task, line, threads)
             pairs = theirs["pairs"] if theirs else made["computed"]
-            say(shown(f"  {line.name}", made, pairs) + beside(made, theirs, package))
+            say(
+                f"| {package}, {line.name} | {pairs:,} ({made['computed']:,}) | {spent(made, pairs)} "
+                f"| {beside(made, theirs, package)} | {alone(made, line)} |"
+            )
 
 
-def shown(name: str, found: dict[str, Any], pairs: int) -> str:
-    """One line: pairs, seconds of processor and of wall, pairs a second."""
-    rate = pairs / found["cpu"]
-    return f"  {name:24} {pairs:6} pairs {found['cpu']:8.1f} s ({found['wall']:.1f} wall) {rate:8.0f} pairs/s"
+def spent(found: dict[str, Any], pairs: int) -> str:
+    """Seconds of the processor, of the wall, pairs a second of the processor."""
+    return f"{found['cpu']:.1f} ({found['wall']:.0f}) | {pairs / found['cpu']:,.0f}"
 
 
 def beside(made: dict[str, Any], theirs: dict[str, Any] | None, package: str) -> str:
-    """What there is to say of summeter's side: ratio, difference, padding, overhead."""
-    told = f"  {made['computed']} computed, padding {made['padding']:.1%}, "
-    told += f"{made['cpu'] / made['bare']['cpu'] - 1:.0%} over the bare network"
+    """summeter's side beside the package's: ratio, largest difference, how many scores are the same."""
     if theirs is None:
-        return told
+        return " | | "
     gaps = [
         abs(one - two) for mine, other in zip(made["scores"], theirs["scores"], strict=True)
         for one, two in zip(mine, other["claims"] if package == "fenice" else [other], strict=True)
     ]  # fmt: skip
-    ratio = theirs["cpu"] / made["cpu"]
     same = sum(gap < 1e-4 for gap in gaps)
-    return f"  {ratio:.1f} x, difference {max(gaps):.1e} ({same} of {len(gaps)} within 1e-4)" + told
+    return f"{theirs['cpu'] / made['cpu']:.1f} | {max(gaps):.1e} | {same} of {len(gaps)}"
+
+
+def alone(made: dict[str, Any], line: Line) -> str:
+    """Padding, the whole run over the network alone, and its share of what the processor multiplies at best."""
+    limit = f"{made['needed'] / made['cpu'] / made['reached']:.0%} of {made['reached'] / 1e9:.0f} GFLOP/s"
+    told = f"{made['padding']:.1%} | {made['cpu'] / made['bare'] - 1:.1%}"
+    return f"{told} | {limit if line.name.startswith('fp32') else ''}"
 
 
 def main() -> None:
@@ -204,19 +215,21 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=700)
     parser.add_argument("--summaries", type=int, default=12)
     parser.add_argument("--sentences", type=int, default=600)
-    parser.add_argument("--claims", type=int, default=4, help="of the story's summary")
+    parser.add_argument("--claims", type=int, default=2, help="of the story's summary; the work is so many times one's")
+    parser.add_argument("--nearest", type=int, nargs="*", default=[32, 64, 128], help="passages a claim, of the story")
     parser.add_argument("--only", help="a word of the task's name")
+    parser.add_argument("--judges", nargs="+", default=["fenice", "summac"], choices=("fenice", "summac"))
     told = parser.parse_args()
     if told.install and told.peers is None:
         parser.error("--install needs --peers FOLDER")
-    peers = {name: interpreter(told.peers, name, install=told.install) for name in ("fenice", "summac")}
+    peers = {name: interpreter(told.peers, name, install=told.install) for name in told.judges}
     with tempfile.TemporaryDirectory() as scratch:
         place = network(told.work or Path(scratch), told.encoder or encoder_folder())
         load = " ".join(f"{one:.1f}" for one in os.getloadavg())
         print(f"{told.threads} thread(s); load of the machine before: {load}")
         for task in tasks(told.words, told.summaries, told.sentences, told.claims):
             if not told.only or told.only in task.name:
-                measure(task, place.resolve(), peers, told.threads, lambda line: print(line, flush=True))
+                measure(task, place.resolve(), peers, told, lambda line: print(line, flush=True))
 
 
 if __name__ == "__main__":

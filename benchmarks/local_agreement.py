@@ -1,15 +1,16 @@
 """How far scores move when the network is asked about the nearest passages only (`nearest=`), on a trained network.
 
-    python benchmarks/local_agreement.py --model FOLDER [--sentences 60] [--claims 208] [--nearest 4 8 16 32]
+    python benchmarks/local_agreement.py --model FOLDER [--sentences 600] [--claims 32] [--nearest 16 32 64 128]
 
 FOLDER is an NLI classifier as summeter takes it (config.json, tokenizer.json, model.onnx or weights). On a network
 whose head is drawn by seed agreement would mean nothing: a supported claim has no higher score there than another.
 
 Texts are made by rule. Of the claims a quarter each: a sentence shortened; one with its verb, people and qualities
 exchanged for synonyms, which share fewer words with their passage; one with other things in it; one about nothing in
-the text. A claim's score is the largest p_entail - p_contradict of all sentences, or of the nearest; a summary's score
-is the mean of four claims. For each `nearest`: the share of claims whose best sentence was among those asked about,
-mean and largest difference of a claim's score, Kendall's tau-b between the summaries' scores.
+the text. A claim's score is fenice's (`--variant`), over sentences, windows of five and the document's stretches; a
+summary's score is the mean of four claims. For each `nearest`: the share of claims scored the same to 1e-4, mean and
+largest difference, Kendall's tau-b between the summaries' scores. `--keep FILE` keeps what the network said, for a
+later run with other settings.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -29,10 +31,13 @@ sys.path.insert(0, str(HERE))
 import numpy as np  # noqa: E402
 from local_data import PEOPLE, THINGS, length, sentence  # noqa: E402
 
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Premises  # noqa: E402
-from summeter.models.base import Entailment  # noqa: E402
+from summeter.evaluators.entailment.premises import stretches  # noqa: E402
+from summeter.evaluators.fenice.align import Aligner, Rules  # noqa: E402
+from summeter.models.local.batcher import LocalUsage  # noqa: E402
 from summeter.models.local.bind import build, identify  # noqa: E402
+from summeter.records import Document, Span  # noqa: E402
 from summeter.stats.correlation import kendall_b  # noqa: E402
+from summeter.store.results import ResultStore  # noqa: E402
 
 _SAID = (
     "engineer=technician mayor=burgomaster farmer=grower teacher=instructor clerk=official "
@@ -44,21 +49,8 @@ _SAID = (
 )
 SYNONYMS = dict(one.split("=") for one in _SAID.split())
 SUMMARY = 4
+SAME = 1e-4
 KINDS = ("shortened", "synonyms", "other things", "invented")
-
-
-class Kept:
-    """A network that answers what it was asked before from memory."""
-
-    def __init__(self, nli: object) -> None:
-        self.nli = nli
-        self.known: dict[tuple[str, str], Entailment] = {}
-
-    async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
-        if new:
-            self.known.update(zip(new, await self.nli.classify(new), strict=True))
-        return [self.known[pair] for pair in pairs]
 
 
 def claim(draw: random.Random, sentences: Sequence[str], kind: str) -> str:
@@ -86,29 +78,36 @@ def texts(sentences: int, claims: int) -> list[tuple[list[str], list[str]]]:
     return found
 
 
-async def score(nli: Kept, told: Sequence[tuple[list[str], list[str]]], nearest: int | None) -> np.ndarray:
-    """Of each claim (score, place of the best sentence)."""
+async def score(nli: Any, told: Sequence[tuple[list[str], list[str]]], rules: Rules) -> np.ndarray:
+    """The score of each claim."""
     found = []
-    for text, claims in told:
-        for table in await Premises(nli, text, nearest).against(claims):
-            margin = table[:, ENTAIL] - table[:, CONTRADICT]
-            best = int(np.nanargmax(margin))
-            found.append((margin[best], best))
+    for at, (text, claims) in enumerate(told):
+        document = _document(f"t{at}", text)
+        spans = [(one.start, one.end) for one in document.sentences]
+        aligner = Aligner(document, nli, rules, await stretches(document.text, spans, nli))
+        found += [one.best.score for one in await aligner.verdicts(claims)]
     return np.array(found)
+
+
+def _document(name: str, sentences: Sequence[str]) -> Document:
+    starts = np.cumsum([0, *(len(one) + 1 for one in sentences)]).tolist()
+    spans = tuple(
+        Span(of="document", start=start, end=start + len(one)) for start, one in zip(starts, sentences, strict=False)
+    )
+    return Document(id=name, text=" ".join(sentences), sentences=spans)
 
 
 def line(exact: np.ndarray, near: np.ndarray) -> str:
     """What there is to say of one setting."""
-    gap = np.abs(exact[:, 0] - near[:, 0])
-    summaries = [rows[:, 0].reshape(-1, SUMMARY).mean(1) for rows in (_mixed(exact), _mixed(near))]
+    gap = np.abs(exact - near)
+    summaries = [rows.reshape(-1, SUMMARY).mean(1) for rows in (_mixed(exact), _mixed(near))]
     tau = kendall_b(*summaries).value
     kinds = ", ".join(
-        f"{kind} {(exact[at::4, 1] == near[at::4, 1]).mean():.0%}/{gap[at::4].mean():.3f}"
-        for at, kind in enumerate(KINDS)
+        f"{kind} {(gap[at::4] < SAME).mean():.0%} (mean {gap[at::4].mean():.4f})" for at, kind in enumerate(KINDS)
     )
     return (
-        f"best sentence kept {(exact[:, 1] == near[:, 1]).mean():.1%}, difference mean {gap.mean():.4f} largest "
-        f"{gap.max():.3f}, within 1e-4 {(gap < 1e-4).mean():.1%}, tau of summaries {tau:.3f}\n      (kept/mean) {kinds}"
+        f"within 1e-4 {(gap < SAME).mean():.1%}, difference mean {gap.mean():.4f} largest {gap.max():.3f}, "
+        f"tau of summaries {'undefined' if tau is None else f'{tau:.3f}'}\n      {kinds}"
     )
 
 
@@ -119,32 +118,40 @@ def _mixed(rows: np.ndarray) -> np.ndarray:
     return rows[order]
 
 
-async def measure(model: str, sentences: int, claims: int, nearest: Sequence[int]) -> None:
+async def measure(model: str, told: argparse.Namespace) -> None:
     """All settings."""
     network = identify("nli", model, "nli")
-    nli = Kept(build([network])["nli"])
-    told = texts(sentences, claims)
-    spent = time.process_time()
-    exact = await score(nli, told, None)
-    spent = time.process_time() - spent
-    print(f"{network.id}: {len(told)} texts of {sentences} sentences, {len(exact)} claims, "
-          f"{len(nli.known)} pairs, {spent:.0f} s of the processor")  # fmt: skip
-    print("  mean score: " + ", ".join(f"{kind} {exact[at::4, 0].mean():.2f}" for at, kind in enumerate(KINDS)))
-    for most in nearest:
-        print(f"  nearest={most}: {line(exact, await score(nli, told, most))}", flush=True)
+    usage: dict[str, LocalUsage] = {}
+    with ResultStore(told.keep) as store:
+        nli = build([network], store, usage)["nli"]
+        given = texts(told.sentences, told.claims)
+        for variant in told.variant:
+            spent = time.process_time()
+            exact = await score(nli, given, Rules(variant))
+            spent = time.process_time() - spent
+            used = usage[network.id]
+            print(f"{network.id}, {variant}: {len(given)} texts of {told.sentences} sentences, {len(exact)} claims, "
+                  f"{used.computed} pairs computed, {spent:.0f} s of the processor")  # fmt: skip
+            means = ", ".join(f"{kind} {exact[at::4].mean():.2f}" for at, kind in enumerate(KINDS))
+            print(f"  mean score: {means}", flush=True)
+            for most in told.nearest:
+                near = await score(nli, given, Rules(variant, nearest=most))
+                print(f"  nearest={most}: {line(exact, near)}", flush=True)
 
 
 def main() -> None:
     """See the module's text."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True, help="a folder, or embedded/NAME")
-    parser.add_argument("--sentences", type=int, default=60)
-    parser.add_argument("--claims", type=int, default=208, help="rounded up to whole texts of 16")
-    parser.add_argument("--nearest", type=int, nargs="+", default=[4, 8, 16, 32])
+    parser.add_argument("--sentences", type=int, default=600)
+    parser.add_argument("--claims", type=int, default=32, help="rounded up to whole texts of 16")
+    parser.add_argument("--nearest", type=int, nargs="+", default=[16, 32, 64, 128])
+    parser.add_argument("--variant", nargs="+", default=["legacy", "paper"], choices=("legacy", "paper"))
+    parser.add_argument("--keep", type=Path, help="a file for what the network said")
     told = parser.parse_args()
     model = told.model if told.model.startswith(("embedded/", "hf/", "local/")) else f"local/{told.model}"
     print("load of the machine before: " + " ".join(f"{one:.1f}" for one in os.getloadavg()))
-    asyncio.run(measure(model, told.sentences, told.claims, told.nearest))
+    asyncio.run(measure(model, told))
 
 
 if __name__ == "__main__":
