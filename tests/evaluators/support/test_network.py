@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import pytest
@@ -112,6 +112,24 @@ def test_premises_stay_within_their_room() -> None:
 
 def test_premises_without_a_shared_word_are_the_first_sentences() -> None:
     assert premises(prepare(TEXT, SPANS), {"zebra"}) == ("Profits rose 14 percent in May.", TEXT)
+
+
+def test_a_word_that_many_sentences_have_takes_work_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(many: int) -> int:
+        evidence = prepare(*spans_of([f"Alpha {n} " + "beta " * 45 + "end." for n in range(many)]))
+        counted = 0
+
+        def counting(of: Sized) -> int:
+            nonlocal counted
+            counted += 1
+            return len(of)
+
+        monkeypatch.setattr(f"{premises.__module__}.len", counting, raising=False)
+        assert len(premises(evidence, {"alpha"})) == 2
+        return counted
+
+    # Two sentences fill the room; the 198 others are looked at, and each is found to be too long.
+    assert work(400) < 2.5 * work(200)
 
 
 def spans_of(sentences: list[str]) -> tuple[str, list[tuple[int, int]]]:

@@ -40,11 +40,15 @@ def premises(evidence: Evidence, keys: Set[str]) -> tuple[str, ...]:
             missing.difference_update(found[i])
 
     while left and len(few) < MOST:
-        at = max(left, key=lambda i: (len(found[i] & missing), len(found[i]), -i))
-        left.discard(at)
-        add(at)
-        if at and _points_back(evidence, at):
-            add(at - 1)
+        # Who comes next depends on what is missing: the order holds until a sentence is added.
+        many = len(few)
+        for at in sorted(left, key=lambda i: (-len(found[i] & missing), -len(found[i]), i)):
+            left.discard(at)
+            add(at)
+            if at and _points_back(evidence, at):
+                add(at - 1)
+            if len(few) > many:
+                break
     for i in (best + 1, best - 1, best + 2):
         if 0 <= i < len(found):
             add(i, LEAST)
