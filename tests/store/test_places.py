@@ -85,6 +85,16 @@ def test_a_file_that_has_changed_since_is_an_error(tmp_path: Path) -> None:
         _ = [reader.read(*name) for name in reader.items()]
 
 
+def test_a_file_that_has_been_cut_since_is_an_error_and_not_fewer_judgments(tmp_path: Path) -> None:
+    run = fake.make(tmp_path / "run")
+    reader = ItemReader(run)
+    file = run.folder / "judgments" / "novelty.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(InputError, match=r"novelty.*was changed while it was read"):
+        _ = [reader.read(*name) for name in reader.items()]
+
+
 def test_what_people_said(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
     said = list(run.data.judgments("human.raw"))

@@ -61,13 +61,18 @@ class Places:
         return iter(self._at)
 
     def lines(self, document_id: str, system: str) -> Iterator[tuple[Path, bytes]]:
-        """The lines about a summary, each with its file, in the order of files and lines."""
+        """The lines about a summary, each with its file, in the order of files and lines.
+
+        Raises InputError where a file has become shorter than it was.
+        """
         found = self._at.get((document_id, system), array("q"))
         for number, start, length in zip(found[::3], found[1::3], found[2::3], strict=True):
             file = self._files[number]
             with file.open("rb") as opened:
                 opened.seek(start)
                 held = opened.read(length)
+            if len(held) < length:
+                raise _changed(file)
             for line in held.splitlines():
                 yield file, line
 
