@@ -17,13 +17,10 @@ from summeter.records import InputError, Judgment, Record
 from summeter.scoring import dedupe
 from summeter.store.folder import JUDGMENTS
 from summeter.store.human import RAW
-from summeter.store.run import FAILURES, Failure, RunFolder, as_judgments
+from summeter.store.run import FAILURES, Failure, RunFolder, as_judgments, item_head
 
 ItemKey = tuple[str, str, str | None]
 R = TypeVar("R", bound=Record)
-
-# A line of ours begins with its target, and the target with the item.
-_OURS, _UNIT = b'{"target":{"document_id":', b',"unit":'
 
 
 class Places:
@@ -147,11 +144,11 @@ def _keyed(file: Path) -> Iterator[tuple[ItemKey, int, int]]:
         for line in lines:
             if not line.endswith(b"\n"):
                 return
-            ours, unit, _ = line.partition(_UNIT)
-            if not unit or ours != head:
+            found = item_head(line)
+            if not found or found != head:
                 target = json.loads(line)["target"]
                 item = _interned(target["document_id"], target["system"], target.get("rival"))
-                head = ours if ours.startswith(_OURS) else b""
+                head = found
             yield item, start, len(line)
             start += len(line)
 

@@ -172,18 +172,15 @@ class RunFolder:
 
 
 def stands_together(file: Path) -> bool:
-    """Whether the lines of each item stand together in a file of judgments, as those who write runs put them.
-
-    A line begins with its target, and the target with the item: what is before the unit is compared as it stands.
-    """
+    """Whether the lines of each item stand together in a file of judgments, as those who write runs put them."""
     if not file.exists():
         return True
     seen: set[int] = set()
     last = b""
     with file.open("rb") as lines:
         for line in lines:
-            item, unit, _ = line.partition(b',"unit":')
-            if not (unit and item.startswith(b'{"target":{"document_id":')):
+            item = item_head(line)
+            if not item:
                 return False
             if item != last:
                 last, mark = item, hash(item)
@@ -191,6 +188,19 @@ def stands_together(file: Path) -> bool:
                     return False
                 seen.add(mark)
     return True
+
+
+def item_head(line: bytes) -> bytes:
+    """The item of a judgment's line as it stands; empty where another hand wrote the line otherwise.
+
+    A line of ours begins with its target, and the target with the item: what is before the unit.
+
+    >>> item_head(b'{"target":{"document_id":"d","system":"s","rival":null,"unit":"summary"}}')
+    b'{"target":{"document_id":"d","system":"s","rival":null'
+    """
+    head, _, rest = line.partition(b',"unit":')
+    ours = rest and head.startswith(b'{"target":{"document_id":') and b'"rival":' not in rest
+    return head if ours else b""
 
 
 def interned(key: tuple[str, str, str, str | None]) -> tuple[str, str, str, str | None]:
