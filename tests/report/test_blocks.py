@@ -9,8 +9,9 @@ import pytest
 from report import fake_runs as fake
 
 from summeter.records import Document, Judgment, Summary, UsageError
-from summeter.report.blocks import Page
+from summeter.report.blocks import Card, Page
 from summeter.report.build import page
+from summeter.report.cards import Cards
 from summeter.store.manifest import JudgeEntry
 
 
@@ -253,3 +254,11 @@ def test_provenance_tells_how_to_run_again(one: Page) -> None:
     )
     assert found.options == (("temperature", "0.0"),)
     assert one.signed[0].signature == "mock.fact_check|judge:scripted/one|v:1"
+
+
+def test_what_goes_wrong_within_a_card_does_not_end_the_deck() -> None:
+    def make(at: int) -> Card:
+        raise IndexError(at)
+
+    with pytest.raises(IndexError):
+        list(Cards(make, 3))

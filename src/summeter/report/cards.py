@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from summeter.records import Document, Judgment, Status, Summary
@@ -30,6 +30,10 @@ class Cards(Sequence[Card]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+    def __iter__(self) -> Iterator[Card]:
+        # A sequence's own way would take an IndexError from within a card for the end of the deck.
+        return map(self._make, self._places)
 
     @overload
     def __getitem__(self, at: int) -> Card: ...
