@@ -12,6 +12,7 @@ from engine.judges import Lengths, calls, rows
 from summeter.engine.api import evaluate
 from summeter.engine.known import Known
 from summeter.engine.plan import jobs
+from summeter.records import InputError
 
 
 def test_of_two_rows_the_later_one_counts_and_asking_whether_reads_nothing(tmp_path: Path) -> None:
@@ -26,6 +27,15 @@ def test_of_two_rows_the_later_one_counts_and_asking_whether_reads_nothing(tmp_p
     file.unlink()
     assert (work[0].signature, "d0") in known
     assert (work[0].signature, "d7") not in known
+
+
+@pytest.mark.parametrize("line", ["{}", "[]", "nonsense"])
+def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
+    run = evaluate(rows(2), [Lengths()], out=tmp_path / "run")
+    (file,) = (run.folder / "prepared").iterdir()
+    file.write_text(f"{file.read_text(encoding='utf-8')}{line}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"{file.name}:3: damaged: not a row of prepared data"):
+        evaluate(rows(2), [Lengths()], out=tmp_path / "run")
 
 
 def test_the_loop_does_not_wait_for_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

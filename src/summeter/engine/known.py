@@ -8,6 +8,7 @@ from pathlib import Path
 
 from summeter.engine.plan import Job
 from summeter.evaluators.base import Prepared
+from summeter.records import InputError
 
 Key = tuple[str, str]
 
@@ -15,7 +16,7 @@ Key = tuple[str, str]
 class Known(Mapping[Key, Prepared]):
     """Prepared data by signature and document. Of two rows the later one counts.
 
-    Making one and asking it read files: neither is for the thread of an event loop.
+    Making one and asking it read files: neither is for the thread of an event loop. InputError where a line is damaged.
     """
 
     def __init__(self, folder: Path, work: Sequence[Job]) -> None:
@@ -25,8 +26,8 @@ class Known(Mapping[Key, Prepared]):
             if file.exists():
                 with file.open("rb") as lines:
                     start = 0
-                    for line in lines:
-                        self._places[job.signature, json.loads(line)["document_id"]] = file, start
+                    for number, line in enumerate(lines, 1):
+                        self._places[job.signature, _document(file, number, line)] = file, start
                         start += len(line)
 
     def __getitem__(self, key: Key) -> Prepared:
@@ -45,3 +46,10 @@ class Known(Mapping[Key, Prepared]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+def _document(file: Path, number: int, line: bytes) -> str:
+    try:
+        return str(json.loads(line)["document_id"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError.at(file, number, None, "damaged: not a row of prepared data") from error
