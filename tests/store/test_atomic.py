@@ -120,3 +120,15 @@ def test_a_failed_rename_puts_the_old_folder_back(tmp_path: Path, monkeypatch: p
         (fresh / "new").write_text("y")
     assert [one.name for one in target.iterdir()] == ["old"]
     assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="no /dev/fd here")
+def test_a_pipe_by_the_number_of_its_file_is_written_to() -> None:
+    """As /dev/stdout is: a link whose target has no path of its own."""
+    reading, writing = os.pipe()
+    try:
+        assert write_lines(f"/dev/fd/{writing}", ["one", "two"]) == 2
+        assert os.read(reading, 100) == b"one\ntwo\n"
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -68,11 +68,11 @@ def _swap(fresh: Path, target: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[BinaryIO]:
-    target = path.resolve()  # through a link, to the file it names
-    if target.exists() and not target.is_file():  # a pipe or a device has no content to protect
+    if path.exists() and not path.is_file():  # a pipe or a device has no content to protect
         with path.open("wb") as handle:
             yield handle
         return
+    target = path.resolve()  # through a link, to the file it names
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = _beside(target, "tmp")
     try:
