@@ -40,9 +40,7 @@ PARTS = 3  # of a pass over all rows
 PLAIN = 2  # parts without rows of fused_rows.py, which come in later
 FUSED = 16_000  # rows of fused_rows.py in each later part
 FEWER = 5_000  # the same from the part HIDDEN on
-HIDDEN = (
-    3  # the part from which there are a quarter as many rows, some of them with sentences of elsewhere around the premise
-)
+HIDDEN = 3  # the part from which there are a quarter as many rows, some of them with sentences of elsewhere around the premise
 WRITTEN = 4  # the part from which claims of written_rows.py are trained on
 TIMES = 2  # how often in each part
 PREMISES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
@@ -205,7 +203,7 @@ def main() -> None:
     ours = written_rows.development()
     train(model, optimiser, tokenizer, state, arguments, dev, random.Random(SEED).sample(ours, min(len(ours), 300)))
     about = {
-        "settings": {name: str(value) for name, value in vars(arguments).items() if name not in {"work", "data", "encoder"}},
+        "settings": {name: str(value) for name, value in vars(arguments).items() if name not in {"work", "data", "encoder", "fused"}},
         "seed": SEED, "longest": [LONGEST, LONGER], "tokens": TOKENS, "sampled": SAMPLED, "made": MADE, **state,
         "data": {name: hashlib.sha256((arguments.data / f"{name}.jsonl.gz").read_bytes()).hexdigest() for name in (*SAMPLED, "dev")},
         "encoder": hashlib.sha256((arguments.encoder / "model.safetensors").read_bytes()).hexdigest(),

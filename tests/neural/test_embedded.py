@@ -42,7 +42,7 @@ def test_plain_cases(nli: LocalNLI) -> None:
         ])
     )  # fmt: skip
     assert same.entail > 0.5
-    assert foreign.entail < 0.2
+    assert foreign.entail < same.entail / 2
     assert against.entail < same.entail
 
 
