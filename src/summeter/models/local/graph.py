@@ -21,7 +21,7 @@ Floats = NDArray[np.float32]
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 OPSET = 17
 _CONTRIB = "com.microsoft"
-_FORMAT = 9  # of the file: what ONNX Runtime 1.20 reads
+_FORMAT = 9  # of the file: what the oldest ONNX Runtime allowed reads
 
 
 class _Graph:
