@@ -8,7 +8,7 @@ import pytest
 
 from summeter.records import Judgment, Target
 from summeter.scoring import Score, coverage, preferences, summary_scores, system_scores
-from summeter.scoring.systems import SystemTable, show
+from summeter.scoring.systems import SystemScore, SystemTable, show
 
 
 def judgment(
@@ -251,3 +251,21 @@ class TestSystems:
     def test_it_turns_into_a_data_frame(self) -> None:
         frame = SystemTable(system_scores(self.scores())).to_pandas()
         assert list(frame["system"]) == ["A", "B"]
+
+
+def test_a_ranking_of_many_systems_takes_work_in_proportion() -> None:
+    hashed = 0
+
+    class Name(str):
+        def __hash__(self) -> int:
+            nonlocal hashed
+            hashed += 1
+            return super().__hash__()
+
+    def row(at: int) -> SystemScore:
+        common = {"judge": "j", "signature": "j|v:1", "model": None, "aspect": "faithfulness", "domain": None}
+        return SystemScore.model_construct(system=Name(at), value=at / 100, **common)
+
+    assert SystemTable([row(at) for at in range(100)]).ranking()[:2] == ["99", "98"]
+    # Each name is looked at a few times, however many others there are: 10,000 times where each looks at all.
+    assert hashed < 1000

@@ -84,6 +84,7 @@ class SystemTable:
     def __init__(self, rows: Sequence[SystemScore]) -> None:
         self.rows = tuple(row for row in rows if row.domain is None)
         self.by_domain = tuple(row for row in rows if row.domain is not None)
+        self._cells = {(row.system, row.judge, row.signature, row.aspect): row for row in self.rows}
 
     def __iter__(self) -> Any:
         return iter(self.rows)
@@ -99,7 +100,7 @@ class SystemTable:
 
     def cell(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
         """The mean of a system in a column, or None when there is none."""
-        return self._cells().get((system, *column))
+        return self._cells.get((system, *column))
 
     def ranking(self) -> list[str]:
         """Systems, best first: by the first composite column, else by the first column. No value comes last."""
@@ -122,9 +123,6 @@ class SystemTable:
     def to_pandas(self) -> Any:
         """A pandas data frame of `to_dicts()`."""
         return to_frame(self.to_dicts())
-
-    def _cells(self) -> dict[tuple[str, str, str, str], SystemScore]:
-        return {(row.system, row.judge, row.signature, row.aspect): row for row in self.rows}
 
     def __str__(self) -> str:
         columns = self.columns()
