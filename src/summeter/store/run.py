@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
@@ -102,17 +102,34 @@ class RunFolder:
 
     def by_item(self) -> Iterator[list[Judgment]]:
         """`judgments` in the same order, those of one item by one judge together; all of a judge's at once where its
-        file has been written by another hand, and the lines of an item do not stand together."""
-        done = {interned(entry.key) for entry in self.progress()}
+        file has been written by another hand, and the lines of an item do not stand together.
+
+        Raises InputError, behind the last of them, where judgments that are confirmed as written are gone."""
+        done = {interned(entry.key): entry.judgments for entry in self.progress()}
         for judge in self.manifest.judges:
             file = self.folder / "judgments" / f"{judge.file}.jsonl"
-            rows = (row for row in read_lines(file, Judgment) if (row.signature, *row.target.item) in done)
+            rows = _confirmed(file, done)
             if stands_together(file):
                 yield from (dedupe(group) for _, group in groupby(rows, lambda row: (row.signature, row.target.item)))
             elif found := dedupe(rows):
                 yield found
+        self._check_whole(done)
         errors = groupby(self._errors(done), lambda row: (row.signature, row.target.item))
         yield from (list(group) for _, group in errors)
+
+    def _check_whole(self, left: Mapping[tuple[str, str, str, str | None], int]) -> None:
+        """InputError where `left`, how many judgments of each finished item were not met, is above nothing."""
+        lost = {key: number for key, number in left.items() if number > 0}
+        if not lost:
+            return
+        (signature, document_id, system, _), number = next(iter(lost.items()))
+        file = next((judge.file for judge in self.manifest.judges if judge.signature == signature), signature)
+        more = f" and of {len(lost) - 1:,} more finished items" if len(lost) > 1 else ""
+        raise InputError.at(
+            self.folder / "judgments" / f"{file}.jsonl", None, None,
+            f"judgments that {PROGRESS} confirms are gone: {number} of document {document_id!r}, system {system!r}"
+            f"{more}. Bring the file back, or give the command that made the run again: what is gone is judged anew",
+        )  # fmt: skip
 
     def _errors(self, done: Container[tuple[str, str, str, str | None]]) -> Iterator[Judgment]:
         last: dict[tuple[str, str, str, str | None], Failure] = {}
@@ -169,6 +186,15 @@ class RunFolder:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
+
+
+def _confirmed(file: Path, left: dict[tuple[str, str, str, str | None], int]) -> Iterator[Judgment]:
+    """The judgments of finished items; each is taken from the count that is `left` of its item."""
+    for row in read_lines(file, Judgment):
+        key = (row.signature, *row.target.item)
+        if key in left:
+            left[key] -= 1
+            yield row
 
 
 def stands_together(file: Path) -> bool:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from summeter.records import InputError
 
@@ -20,9 +21,9 @@ def connect(target: str) -> sqlite3.Connection:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of what is done inside, or nothing."""
-    connection.execute("BEGIN IMMEDIATE")
+def transaction(connection: sqlite3.Connection, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[None]:
+    """All of what is done inside, or nothing; what only reads, and sees one state, may be DEFERRED."""
+    connection.execute(f"BEGIN {kind}")
     try:
         yield
         connection.execute("COMMIT")
@@ -39,10 +40,13 @@ def version_of(
     newest version it reads. InputError for a file of somebody else's, or of a newer version; where no `new` one may be
     made, for an empty file too."""
     mark, newest = wanted
-    made: int = connection.execute("PRAGMA application_id").fetchone()[0]
-    if made != mark and (made or not new or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):
+    # One look at all three: between two of them another process may lay the store out.
+    with transaction(connection, "DEFERRED"):
+        made: int = connection.execute("PRAGMA application_id").fetchone()[0]
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if made != mark and (made or not new or tables):
         raise InputError.at(path or "memory", None, None, f"is an SQLite file, but not one of {what}")
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > newest:
         raise InputError.at(
             path or "memory", None, None,

@@ -46,7 +46,8 @@ class Fenice(Evaluator):
 
     Writes one judgment a claim (a sentence for `nli_sent`), aspect faithfulness: value = p_entail - p_contradict of the
     passage that decides (`legacy`: p_entail - p_neutral), in [-1, 1]; label 1 from `threshold` on; evidence that
-    passage; reason in words. The summary's score is the mean of values. Where no claims could be had, one failed judgment of the summary.
+    passage; reason in words. The summary's score is the mean of values. Where no claims could be had, one failed
+    judgment of the summary.
     """
 
     name: ClassVar[str] = "fenice"
