@@ -1,27 +1,42 @@
-"""What the SQLite stores share: a transaction is whole or is not there, whatever ended it."""
+"""What the SQLite files of a run share."""
 
 from __future__ import annotations
 
 import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
-import pytest
+from summeter.store.sqlite import connect, lay_out, version_of
 
-from summeter.store.sqlite import connect, transaction
-
-
-def broken(connection: sqlite3.Connection, end: type[BaseException]) -> None:
-    with transaction(connection):
-        connection.execute("INSERT INTO t VALUES (1)")
-        raise end
+MARKS = (0x5355, 1)
 
 
-@pytest.mark.parametrize("end", [KeyboardInterrupt, TypeError])
-def test_a_transaction_that_anything_ends_leaves_nothing_open(end: type[BaseException]) -> None:
-    connection = connect(":memory:")
-    connection.execute("CREATE TABLE t (a)")
-    with pytest.raises(end):
-        broken(connection, end)
-    with transaction(connection):
-        connection.execute("INSERT INTO t VALUES (2)")
-    assert connection.execute("SELECT a FROM t").fetchall() == [(2,)]
-    connection.close()
+class Meanwhile:
+    """A connection; as soon as it has asked who made the file, another process tries to lay the store out."""
+
+    def __init__(self, path: Path) -> None:
+        self.own, self.other = connect(path.as_uri()), connect(path.as_uri())
+        self.other.execute("PRAGMA busy_timeout = 0")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.own, name)
+
+    def execute(self, sql: str) -> sqlite3.Cursor:
+        found = self.own.execute(sql)
+        if sql == "PRAGMA application_id":
+            row = found.fetchone()
+            with suppress(sqlite3.OperationalError):  # it may have to wait
+                lay_out(self.other, MARKS, ("CREATE TABLE calls (id INTEGER)",))
+            return self.own.execute("SELECT ?", row)
+        return found
+
+
+def test_a_new_file_that_another_process_lays_out_meanwhile_is_ours(tmp_path: Path) -> None:
+    path = tmp_path / "calls.sqlite"
+    both: Any = Meanwhile(path)
+    assert version_of(both, path, MARKS, "recorded calls", new=True) == 0
+    lay_out(both.other, MARKS, ("CREATE TABLE IF NOT EXISTS calls (id INTEGER)",))
+    assert version_of(both.own, path, MARKS, "recorded calls", new=True) == 1
+    both.own.close()
+    both.other.close()

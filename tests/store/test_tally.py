@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from summeter.engine.api import evaluate
 from summeter.engine.rescore import rescore
-from summeter.store.run import stands_together
+from summeter.records import InputError
+from summeter.store.run import RunFolder, stands_together
 
 ROWS = [
     {"doc_id": f"d{n}", "system": system, "document": f"It rained on day {n}. We stayed.", "summary": f"Rain, {n}. No."}
@@ -29,3 +32,19 @@ def test_lines_of_an_item_that_stand_apart_change_nothing(tmp_path: Path) -> Non
     assert sorted(map(str, again.summary().rows)) == sorted(map(str, run.summary().rows))
     file.write_text("".join(lines))
     assert {name: (rescore(run.folder).folder / name).read_bytes() for name in VIEWS} == before
+
+
+def test_confirmed_judgments_that_are_gone_are_an_error_and_are_judged_anew(tmp_path: Path) -> None:
+    run = evaluate(ROWS, ["abstractiveness"], out=tmp_path / "run")
+    (file,) = (run.folder / "judgments").glob("*.jsonl")
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[1:]))
+    with pytest.raises(InputError, match=r"confirms are gone: 1 of document 'd0', system 'aster'\. Bring") as told:
+        RunFolder(run.folder).scores()
+    assert str(file) in str(told.value)
+    file.unlink()
+    with pytest.raises(InputError, match=r"system 'aster' and of 5 more finished items\. Bring"):
+        RunFolder(run.folder).judgments()
+    again = evaluate(ROWS, ["abstractiveness"], out=run.folder)
+    assert sorted(file.read_text().splitlines(keepends=True)) == sorted(lines)
+    assert again.tally.counts == {"ok": len(lines)}
