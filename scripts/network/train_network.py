@@ -16,6 +16,7 @@ import random
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ FUSED = 16_000  # rows of fused_rows.py in each later part
 FEWER = 5_000  # the same from the part HIDDEN on
 HIDDEN = 3  # the part from which there are a quarter as many rows, some of them with sentences of elsewhere around the premise
 WRITTEN = 4  # the part from which claims of written_rows.py are trained on
+STRANGE = 6  # the part from which claims also stand beside texts they have nothing to do with
 TIMES = 2  # how often in each part
 PREMISES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
 TARGETS = {"entail": (0,), "neutral": (1,), "contradict": (2,), "not": (1, 2)}
@@ -70,11 +72,16 @@ def mixture(data: Path, part: int, fused: Path | None = None) -> list[tuple[str,
     if part >= HIDDEN:
         found = [hidden(row, found, rng) for row in found[: size // 4]]
     if part >= WRITTEN:
-        found += list(written_rows.pairs()) * TIMES
+        found += list(written_rows.pairs()) * (TIMES if part < STRANGE else 1)
     if part >= PLAIN and fused is not None:
         with fused.open(encoding="utf-8") as lines:
             more = [(row["premise"], row["claim"], row["label"]) for row in map(json.loads, lines)]
         found += random.Random(SEED + part).sample(more, FUSED if part < HIDDEN else FEWER)
+        rng.shuffle(found)
+    if part >= STRANGE:
+        # The others' false claims are all about their text: a claim about something else must be refused too.
+        others = rng.sample(found, len(found) // 4)
+        found += [(text, claim, "neutral") for (text, _, _), (_, claim, _) in pairwise(others)]
         rng.shuffle(found)
     return found
 
