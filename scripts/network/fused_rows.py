@@ -14,7 +14,7 @@ import json
 import random
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,7 +65,7 @@ def clause_of(sentence: Any) -> Clause | None:
     return Clause(verb, subjects[0], start, gap, end) if end - gap >= 2 else None
 
 
-def shown(doc: Any, start: int, end: int, without: set[int] = frozenset()) -> str:  # type: ignore[assignment]
+def shown(doc: Any, start: int, end: int, without: Set[int] = frozenset()) -> str:
     text = "".join(" " if token.i in without else token.text_with_ws for token in doc[start:end])
     return " ".join(re.sub(r"\s+([,.;:])", r"\1", text).split()).strip(" ,;:-")
 
