@@ -26,8 +26,7 @@ from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import support_proxies
-from fused_rows import SOURCES
-from made_rows import held_out
+from made_rows import SOURCES, held_out
 from support_proxies import Example, examples, hidden, load, sentences_of
 from train_support import (
     PRIOR,

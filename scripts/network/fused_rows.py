@@ -20,15 +20,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from made_rows import JOINS, dressed, held_out, window
+from made_rows import JOINS, SOURCES, dressed, held_out, window
 from support_proxies import load, sentences_of
 
-SOURCES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
 LOOSE = {"advcl", "prep", "npadvmod", "advmod", "agent"}  # what a clause can often lose and stay true
 ASIDE = {"relcl", "appos", "acl", "parataxis"}
 WEAKER = {"allegedly", "reportedly", "probably", "possibly", "perhaps", "nearly", "almost", "not", "n't", "never"}
 STRONG = WEAKER | {"if", "unless", "may", "might", "could", "would", "should", "no", "few", "only"}
-PRONOUNS = {"he": "PERSON", "she": "PERSON"}
+PRONOUNS = {"he", "she"}
 KEPT = frozenset({"swapped", "apposition elsewhere", "object elsewhere", "joined wrongly"})
 
 
@@ -132,7 +131,7 @@ def joined(doc: Any, clauses: list[Clause], rng: random.Random) -> str | None:
 def filled(doc: Any, clauses: list[Clause], rng: random.Random) -> str | None:
     """The pronoun's sentence with the only person named before it."""
     for before, clause in pairwise(clauses):
-        if PRONOUNS.get(clause.subject.lower_):
+        if clause.subject.lower_ in PRONOUNS:
             people = [e for e in doc.ents if e.label_ == "PERSON" and e.end <= clause.start]
             if len({e.text.split()[-1] for e in people}) == 1 and before.subject.ent_type_ == "PERSON":
                 return f"{people[0].text} {predicate(doc, clause, rng)}"
@@ -238,7 +237,7 @@ def misfilled(doc: Any, clauses: list[Clause], rng: random.Random) -> str | None
 
 def misrelated(doc: Any, clauses: list[Clause], rng: random.Random) -> str | None:
     """A relative clause said of a main subject it does not belong to."""
-    found = [(noun, tail) for noun, tail in relatives(doc)]
+    found = relatives(doc)
     if not found:
         return None
     noun, tail = rng.choice(found)

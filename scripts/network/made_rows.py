@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from support_proxies import clause, compressed, make_of, replaced, reworded, sentences_of, spliced
 
+SOURCES = ("syn_drop", "syn_scitldr", "syn_wikisplit")  # whose premises are texts of several sentences
 WORDS = 75  # of a text, so that text and claim fit into what the network is trained on
 JOINS = (" and ", ", and ", " while ", ", while ", "; ", ", ")
 

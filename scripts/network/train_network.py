@@ -25,7 +25,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import written_rows
-from made_rows import held_out, made
+from made_rows import SOURCES, held_out, made
 from network_model import LABELS, Batch, SupportNetwork, batch_of, encode, from_package
 from support_proxies import sentences_of
 from torch import Tensor
@@ -36,16 +36,15 @@ LONGEST = 112  # tokens of a pair; longer rows are left out
 LONGER = 192  # the same from the part HIDDEN on, and of development pairs
 TOKENS = 2048  # of a batch, padding included
 SAMPLED = {"nli": 1.5, "fact": 1.0, "synthetic": 0.6, "reasoning": 0.04}
-MADE = 20_000  # rows of our own, made anew for each pass from PREMISES
+MADE = 20_000  # rows of our own, made anew for each pass from premises of SOURCES
 PARTS = 3  # of a pass over all rows
 PLAIN = 2  # parts without rows of fused_rows.py, which come in later
 FUSED = 16_000  # rows of fused_rows.py in each later part
 FEWER = 5_000  # the same from the part HIDDEN on
 HIDDEN = 3  # the part from which there are a quarter as many rows, some of them with sentences of elsewhere around the premise
 WRITTEN = 4  # the part from which claims of written_rows.py are trained on
+TIMES = 2  # how often each of those in a part; once from the part STRANGE on
 STRANGE = 6  # the part from which claims also stand beside texts they have nothing to do with
-TIMES = 2  # how often in each part
-PREMISES = ("syn_drop", "syn_scitldr", "syn_wikisplit")
 TARGETS = {"entail": (0,), "neutral": (1,), "contradict": (2,), "not": (1, 2)}
 
 
@@ -62,7 +61,7 @@ def mixture(data: Path, part: int, fused: Path | None = None) -> list[tuple[str,
     premises: set[str] = set()
     for name, share in SAMPLED.items():
         rows = [row for row in rows_of(data, name) if not held_out(row["premise"])]
-        premises.update(row["premise"] for row in rows if row["source"].startswith(PREMISES))
+        premises.update(row["premise"] for row in rows if row["source"].startswith(SOURCES))
         kept = rows * int(share) + rng.sample(rows, int(share % 1 * len(rows)))
         found += [(row["premise"], row["hypothesis"], row["label"]) for row in kept]
     found += [tuple(pair) for pair in made(sorted(premises), MADE, rng)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from summeter.evaluators.support.evidence import Evidence, prepare
+from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.premises import premises
 from summeter.evaluators.support.scorer import LexicalScorer, Look
 from summeter.text.split import split
@@ -21,11 +21,9 @@ FOLDER = Path(__file__).resolve().parent / "written"
 
 
 class Written(NamedTuple):
-    """A claim against a text: `use` is 'source' (a claim of a summary) or 'summary' (a key fact against a summary)."""
+    """A claim of a summary against its source, or (style `fact`) a key fact against a summary."""
 
     id: str
-    kind: str
-    use: str
     style: str
     text: str
     claim: str
@@ -51,15 +49,9 @@ def _lines(folder: Path, *, twins: bool) -> Iterator[dict[str, Any]]:
 
 def _of(text: dict[str, Any]) -> Iterator[Written]:
     for claim in text["claims"]:
-        yield Written(
-            text["id"], text["kind"], "source", claim["style"], text["text"], claim["text"], claim["label"] == 1
-        )
+        yield Written(text["id"], claim["style"], text["text"], claim["text"], claim["label"] == 1)
     for fact in text["facts"]:
-        yield Written(text["id"], text["kind"], "summary", "fact", text["summary"], fact["text"], fact["label"] == 1)
-
-
-def evidence_of(text: str) -> Evidence:
-    return prepare(text, [(start, end) for start, end in split(text)])
+        yield Written(text["id"], "fact", text["summary"], fact["text"], fact["label"] == 1)
 
 
 def pairs(folder: Path = FOLDER) -> Iterator[tuple[str, str, str]]:
@@ -81,7 +73,7 @@ def _picked(folder: Path, *, development: bool) -> Iterator[tuple[str, str, str]
     scorer = LexicalScorer()
     for one in written(folder):
         if kept(one.id) == development:
-            evidence = evidence_of(one.text)
+            evidence = prepare(one.text, [(start, end) for start, end in split(one.text)])
             look = scorer.look(one.claim, evidence)
             if isinstance(look, Look):
                 yield premises(evidence, look.keys)[-1], one.claim, "entail" if one.supported else "not"

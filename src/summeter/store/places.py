@@ -17,7 +17,7 @@ from summeter.records import InputError, Judgment, Record
 from summeter.scoring import dedupe
 from summeter.store.folder import JUDGMENTS
 from summeter.store.human import RAW
-from summeter.store.run import FAILURES, Failure, RunFolder, as_judgments, item_head
+from summeter.store.run import FAILURES, Failure, RunFolder, as_judgments, interned_item, item_head
 
 ItemKey = tuple[str, str, str | None]
 R = TypeVar("R", bound=Record)
@@ -83,14 +83,14 @@ class ItemReader:
         self._failures = run.folder / FAILURES
         done: dict[str, set[ItemKey]] = {}
         for entry in run.progress():
-            done.setdefault(entry.signature, set()).add(_interned(entry.document_id, entry.system, entry.rival))
+            done.setdefault(entry.signature, set()).add(interned_item(entry.document_id, entry.system, entry.rival))
         for judge in run.manifest.judges:
             self._places.add(
                 run.folder / "judgments" / f"{judge.file}.jsonl", done.get(judge.signature, frozenset())
             )  # fmt: skip
         last: dict[tuple[str, ItemKey], tuple[int, int]] = {}
         for failure, place in zip(run.failures(), _spans(self._failures), strict=False):
-            item = _interned(failure.document_id, failure.system, failure.rival)
+            item = interned_item(failure.document_id, failure.system, failure.rival)
             if failure.status == "error" and item not in done.get(failure.signature, ()):
                 last[sys.intern(failure.signature), item] = place
         self._places.open(self._failures)
@@ -140,22 +140,17 @@ def _keyed(file: Path) -> Iterator[tuple[ItemKey, int, int]]:
     if not file.exists():
         return
     with file.open("rb") as lines:
-        start, head, item = 0, b"", _interned("", "", None)
+        start, head, item = 0, b"", interned_item("", "", None)
         for line in lines:
             if not line.endswith(b"\n"):
                 return
             found = item_head(line)
             if not found or found != head:
                 target = json.loads(line)["target"]
-                item = _interned(target["document_id"], target["system"], target.get("rival"))
+                item = interned_item(target["document_id"], target["system"], target.get("rival"))
                 head = found
             yield item, start, len(line)
             start += len(line)
-
-
-def _interned(document_id: str, system: str, rival: str | None) -> ItemKey:
-    """An item with each text held once, however many name it."""
-    return sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
 
 
 def _spans(file: Path) -> Iterator[tuple[int, int]]:

@@ -229,10 +229,15 @@ def item_head(line: bytes) -> bytes:
     return head if ours else b""
 
 
+def interned_item(document_id: str, system: str, rival: str | None) -> tuple[str, str, str | None]:
+    """An item with each text held once, however many name it."""
+    return sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
+
+
 def interned(key: tuple[str, str, str, str | None]) -> tuple[str, str, str, str | None]:
     """The key with each text held once, however many name it."""
     signature, document_id, system, rival = key
-    return sys.intern(signature), sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
+    return sys.intern(signature), *interned_item(document_id, system, rival)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
