@@ -128,7 +128,7 @@ async def ours(url: str, calls: int, connections: int, size: int) -> Round:
     from summeter.models.prompts import Prompt
     from summeter.models.resolve import CallSettings, bind
     from summeter.models.structured import Form
-    from summeter.store.calls import CallStore
+    from summeter.runs.calls import CallStore
 
     form = Form("n", SCHEMA, lambda text: json.loads(text)["n"])
     with tempfile.TemporaryDirectory() as folder, CallStore(Path(folder) / "calls.sqlite") as store:

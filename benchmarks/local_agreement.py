@@ -36,8 +36,8 @@ from summeter.evaluators.fenice.align import Aligner, Rules  # noqa: E402
 from summeter.models.local.batcher import LocalUsage  # noqa: E402
 from summeter.models.local.bind import build, identify  # noqa: E402
 from summeter.records import Document, Span  # noqa: E402
+from summeter.runs.results import ResultStore  # noqa: E402
 from summeter.stats.correlation import kendall_b  # noqa: E402
-from summeter.store.results import ResultStore  # noqa: E402
 
 _SAID = (
     "engineer=technician mayor=burgomaster farmer=grower teacher=instructor clerk=official "

@@ -87,13 +87,13 @@ def _sentence(rng: random.Random, vocabulary: Sequence[str]) -> str:
 
 
 def make(work: Path, count: int) -> None:
-    from summeter.store.dataset import load, save
+    from summeter.data.dataset import load, save
 
     save(load(list(rows(count, seed=count))), work / "data", force=True)
 
 
 def stage_load(work: Path) -> object:
-    from summeter.store.dataset import load
+    from summeter.data.dataset import load
 
     return load(work / "data")
 

@@ -30,9 +30,9 @@ from summeter.evaluators.support.scorer import LexicalScorer, Support
 from summeter.evaluators.support.weights import Use
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
+from summeter.runs.results import ResultStore
 from summeter.stats.base import Status
 from summeter.stats.classify import auroc, classify
-from summeter.store.results import ResultStore
 from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.split import split
 

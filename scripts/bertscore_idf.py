@@ -11,10 +11,10 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from summeter.data.dataset import Dataset, load
 from summeter.evaluators.overlap.greedy import Frequencies
 from summeter.models.base import TokenEmbedder
 from summeter.records import UsageError
-from summeter.store.dataset import Dataset, load
 
 
 async def count(data: Dataset, encoder: TokenEmbedder) -> Frequencies:

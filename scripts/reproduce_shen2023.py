@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from summeter import __version__
+from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
 from summeter.meta.consistency import self_consistency
@@ -33,8 +34,7 @@ from summeter.meta.prefer import Pairing, prefer
 from summeter.meta.reliability import Trust, reliability
 from summeter.meta.results import Study
 from summeter.meta.stability import stability
-from summeter.store.dataset import Dataset, load
-from summeter.store.run import RunFolder
+from summeter.runs.run import RunFolder
 
 Key = tuple[str, str, str]
 """(table, row, column), as in `shen2023.expected.json`."""

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.data.dataset import Dataset, load
 from summeter.evaluators.entailment.convolution import EVEN50, Convolution, fit, released
 from summeter.evaluators.entailment.grains import Grain, cut, fitted
 from summeter.evaluators.entailment.premises import Floats, Premises, sentences_of
 from summeter.models.base import NLI
 from summeter.records import UsageError
-from summeter.store.dataset import Dataset, load
 
 RIDGES = (0.1, 1.0, 10.0, 100.0)
 FOLDS = 5

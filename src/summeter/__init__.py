@@ -18,6 +18,9 @@ from summeter._version import __version__
 if TYPE_CHECKING:
     from summeter import meta as meta
     from summeter import report as report
+    from summeter.data.dataset import Dataset as Dataset
+    from summeter.data.dataset import load as load
+    from summeter.data.dataset import save as save
     from summeter.engine.api import evaluate as evaluate
     from summeter.engine.api import evaluate_async as evaluate_async
     from summeter.engine.estimate import estimate as estimate
@@ -31,12 +34,9 @@ if TYPE_CHECKING:
     from summeter.records import Span as Span
     from summeter.records import Summary as Summary
     from summeter.records import SummeterError as SummeterError
-    from summeter.store.dataset import Dataset as Dataset
-    from summeter.store.dataset import load as load
-    from summeter.store.dataset import save as save
 
 _PUBLIC: dict[str, str] = {
-    "Dataset": "summeter.store.dataset",
+    "Dataset": "summeter.data.dataset",
     "Document": "summeter.records",
     "Evaluator": "summeter.evaluators.base",
     "Item": "summeter.records",
@@ -49,9 +49,9 @@ _PUBLIC: dict[str, str] = {
     "evaluate": "summeter.engine.api",
     "evaluate_async": "summeter.engine.api",
     "import_outputs": "summeter.engine.outputs",
-    "load": "summeter.store.dataset",
+    "load": "summeter.data.dataset",
     "rescore": "summeter.engine.rescore",
-    "save": "summeter.store.dataset",
+    "save": "summeter.data.dataset",
 }
 _MODULES = frozenset({"meta", "report"})
 

@@ -8,7 +8,7 @@ from typing import Any
 from annotate import campaigns as made
 
 from summeter.annotate.folder import CampaignFolder
-from summeter.store.dataset import Dataset, load
+from summeter.data.dataset import Dataset, load
 
 Votes = dict[str, dict[str, dict[str, int]]]
 """Task key -> annotator -> aspect -> rating."""

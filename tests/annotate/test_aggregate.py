@@ -13,8 +13,8 @@ from annotate.test_cli import run
 from summeter.annotate.adjudicate import Decision, adjudicate
 from summeter.annotate.aggregate import merge, merged_of
 from summeter.annotate.folder import CampaignFolder
+from summeter.data.dataset import load
 from summeter.records import Judgment, Span, Target
-from summeter.store.dataset import load
 
 
 def label(who: str, value: int, *, index: int = 0, kind: str | None = None) -> Judgment:

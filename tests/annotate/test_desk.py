@@ -16,8 +16,8 @@ from summeter.annotate.people import PREVIEW, Visitor
 from summeter.annotate.refusal import Refusal
 from summeter.annotate.store.files import export_events, import_events
 from summeter.annotate.store.log import StoreError
+from summeter.data.dataset import load, save
 from summeter.records import InputError
-from summeter.store.dataset import load, save
 
 STEPS: dict[str, Any] = {
     "consent": "Do you agree?", "instructions": "Read.",

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from summeter.annotate.campaign import Campaign
 from summeter.cli.main import app
-from summeter.store.dataset import load
+from summeter.data.dataset import load
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 

@@ -16,10 +16,10 @@ from meta.makers import judgment
 from summeter.annotate.build import build
 from summeter.annotate.folder import CampaignFolder
 from summeter.annotate.plan import Asked, plan_calibration, plan_comparison
+from summeter.data.dataset import load
 from summeter.meta import Level, judged
 from summeter.meta.inputs import Judged
 from summeter.records import InputError, UsageError
-from summeter.store.dataset import load
 
 N = 120
 RNG = np.random.default_rng(5)

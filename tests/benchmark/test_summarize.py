@@ -12,8 +12,8 @@ from summeter.benchmark import Summarizing, summarize
 from summeter.benchmark.sources import cut, read_documents
 from summeter.benchmark.summarize import read_summary
 from summeter.cli.main import main
+from summeter.data.dataset import load
 from summeter.records import InputError, ReplyError, UsageError
-from summeter.store.dataset import load
 
 SORRY = '{"summary": "I\'m sorry, I cannot summarize this."}'
 DOCUMENTS = [

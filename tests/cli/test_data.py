@@ -14,8 +14,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from summeter.cli.data import app
+from summeter.data.dataset import load
 from summeter.records import InputError, UsageError
-from summeter.store.dataset import load
 from summeter.text.split import SPLITTER
 
 ROWS: list[dict[str, Any]] = [
@@ -205,7 +205,7 @@ class TestExport:
         assert rows == [first, ROWS[1] | shared]
 
     def test_stdout_and_what_is_left_out(self, flat: Path, tmp_path: Path) -> None:
-        from summeter.store.dataset import save
+        from summeter.data.dataset import save
 
         data = load(flat)
         save(data.with_judgments("human.adjudicated", data.judgments("human.raw")), tmp_path / "set")
@@ -215,7 +215,7 @@ class TestExport:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    code = "import sys, summeter.cli.data; print('summeter.store.dataset' in sys.modules, 'pyarrow' in sys.modules)"
+    code = "import sys, summeter.cli.data; print('summeter.data.dataset' in sys.modules, 'pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
 

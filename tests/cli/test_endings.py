@@ -37,7 +37,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def load(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr("summeter.store.dataset.load", load)
+    monkeypatch.setattr("summeter.data.dataset.load", load)
 
 
 class TestTheDisk:

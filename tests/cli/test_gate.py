@@ -17,7 +17,7 @@ from summeter.cli.meta_systems import pairs_of
 from summeter.meta.coverage import About
 from summeter.meta.results import CONTRACT
 from summeter.records import Document, Judgment, Summary, UsageError
-from summeter.store.manifest import JudgeEntry
+from summeter.runs.manifest import JudgeEntry
 
 LENIENT = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scripted/two|v:1"})
 

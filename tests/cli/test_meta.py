@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from summeter.cli.main import app
+from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
 from summeter.meta import system_table
 from summeter.meta.results import CONTRACT
 from summeter.records import UsageError
-from summeter.store.dataset import load
-from summeter.store.run import RunFolder
+from summeter.runs.run import RunFolder
 
 Call = Callable[..., Result]
 

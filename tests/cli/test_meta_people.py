@@ -13,10 +13,10 @@ from typer.testing import CliRunner, Result
 
 from summeter.cli.main import app
 from summeter.cli.meta_options import named_pairs, numbers, two_names
+from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
 from summeter.meta.results import CONTRACT
 from summeter.records import UsageError
-from summeter.store.dataset import load
 
 Call = Callable[..., Result]
 FAST = ("--resamples", "30")

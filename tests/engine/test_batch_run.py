@@ -24,8 +24,8 @@ from summeter.engine.estimate import estimate
 from summeter.engine.runs import Run
 from summeter.models.layers.batches import Pace
 from summeter.records import UsageError
-from summeter.store.batches import BatchLog
-from summeter.store.calls import CallStore
+from summeter.runs.batches import BatchLog
+from summeter.runs.calls import CallStore
 
 MODELS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-0"}
 

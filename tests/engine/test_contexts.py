@@ -16,7 +16,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.estimate import estimate
 from summeter.engine.runs import Run
 from summeter.records import UsageError
-from summeter.store.journal import Journal
+from summeter.runs.journal import Journal
 
 # About 4,600 tokens, of which a judge that reads 2,000 is shown windows.
 BOOK = " ".join(f"On day {day} the council of the valley met in the old hall and spoke." for day in range(300))

@@ -22,7 +22,7 @@ from models.server import HANG, RESET, Call, Reply, StubServer, fail, ok
 
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 MODEL = "openai-api/stub/judge-1"
 

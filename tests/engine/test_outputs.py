@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from engine.judges import rows
 
+from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
 from summeter.engine.runs import Run
 from summeter.records import InputError
-from summeter.store.dataset import load
 
 VALUE = {"doc_id": "d0", "system": "a", "evaluator": "mine", "aspect": "overall", "value": 1}
 REPLY = {"doc_id": "d0", "system": "a", "evaluator": "rts", "aspect": "coherence", "output": "Score: 4"}

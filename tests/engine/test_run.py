@@ -18,7 +18,7 @@ from summeter.engine.api import evaluate, evaluate_async
 from summeter.engine.rescore import rescore
 from summeter.engine.runs import Run
 from summeter.records import InputError, UsageError
-from summeter.store.journal import Journal
+from summeter.runs.journal import Journal
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from evaluators.networks import local_models
 
+from summeter.data.dataset import load
 from summeter.engine.dry import dry
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.plan import jobs, splitter, units
@@ -18,10 +19,9 @@ from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import CATALOG, build, find
 from summeter.records import Judgment, UsageError
-from summeter.store.dataset import load
-from summeter.store.journal import ItemKey
-from summeter.store.manifest import JudgeEntry
-from summeter.store.run import Failure
+from summeter.runs.journal import ItemKey
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import Failure
 
 NAMES = list(CATALOG)
 DOCUMENT = "The bridge opened in 1998. It is 14 metres wide. Ms. Ode, who built it, lives in the U.S. now."

@@ -7,9 +7,9 @@ import re
 import pytest
 from evaluators.test_catalog import judge, row
 
+from summeter.data.dataset import load
 from summeter.evaluators.catalog import CATALOG, build
 from summeter.records import Judgment, Side
-from summeter.store.dataset import load
 
 LOCAL = [name for name in CATALOG if not any(part.samples for part in build(name).parts())]
 DOCUMENT = (

@@ -24,7 +24,7 @@ from summeter.engine.runs import Run
 from summeter.evaluators.catalog import CATALOG, build
 from summeter.models.base import Completion
 from summeter.records.errors import fault_of
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 pytestmark = pytest.mark.local
 

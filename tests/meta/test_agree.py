@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
 
+from summeter.data.dataset import load
 from summeter.meta.agree import Panel, agree, export
 from summeter.meta.agreement_draws import alpha_draws, cohen_draws, gwet_draws
 from summeter.meta.coefficients import COEFFICIENTS, Measure, measure, scale_of, slots, usual
@@ -23,7 +24,6 @@ from summeter.meta.results import Study
 from summeter.meta.selection import Selection
 from summeter.records import Judgment, Span, Target, UsageError
 from summeter.stats import fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, mean_cohen_kappa
-from summeter.store.dataset import load
 
 PLAIN = Draws(resamples=0)
 NAN = float("nan")

@@ -10,11 +10,11 @@ from meta.duels import duel, duels, sound
 from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
+from summeter.data.dataset import Dataset, load
 from summeter.meta.bias import LENGTHS, Suspicion, bias, drawn_lengths, partial, sign_p
 from summeter.meta.grids import Draws
 from summeter.records import Judgment, UsageError
 from summeter.stats import OrderEffect
-from summeter.store.dataset import Dataset, load
 
 PLAIN = Draws(resamples=0)
 

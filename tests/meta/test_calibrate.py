@@ -10,6 +10,7 @@ import pytest
 from report.fake_runs import make
 from sklearn.metrics import cohen_kappa_score
 
+from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.meta.calibrate import (
     Calibration,
@@ -24,9 +25,8 @@ from summeter.meta.gate import gate
 from summeter.meta.results import CONTRACT
 from summeter.meta.selection import Selection
 from summeter.records import Document, InputError, Judgment, Span, Summary, Target, UsageError
-from summeter.store.dataset import Dataset, load
-from summeter.store.manifest import JudgeEntry
-from summeter.store.run import RunFolder
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
 
 ENTRY = JudgeEntry(
     name="mock", signature="mock|judge:scripted/one|prompt:c1a0|v:1", model="scripted/one", aspects=("faithfulness",),

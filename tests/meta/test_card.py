@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
 from summeter.meta.card import Plan, bucket, card, domain_stability, redaction_column
@@ -17,8 +18,7 @@ from summeter.meta.card_text import markdown
 from summeter.meta.context import Context
 from summeter.meta.results import CONTRACT, Study
 from summeter.records import UsageError
-from summeter.store.dataset import load
-from summeter.store.run import RunFolder
+from summeter.runs.run import RunFolder
 
 SCORES = {  # system -> a faithfulness score a document: two news, two talk, one story
     "a": [1.0, 0.8, 0.6, 0.6, 0.3],

@@ -170,9 +170,9 @@ def test_finesures_released_replies(shared: Path, tmp_path: Path) -> None:
     # 30 sentences of ten summaries: a plain count of the same labels must come out, gold as FineSurE merges it.
     import gzip
 
+    from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     source = shared / "data" / "finesure_samples.jsonl.gz"
     data = load(source)

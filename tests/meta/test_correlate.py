@@ -216,9 +216,9 @@ def _imported(shared: Path, folder: Path, dataset: str, names: Iterable[str]) ->
     """The data, and a run of the stored scores with these names, imported as `summeter outputs import` does."""
     import gzip
 
+    from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     data = load(shared / "data" / f"{dataset}.jsonl.gz")
     wanted = set(names)
@@ -279,7 +279,7 @@ def test_realsumms_taus(shared: Path, tmp_path: Path) -> None:
 @pytest.mark.shared
 def test_finesures_rouge_rows(shared: Path) -> None:
     # Table 3, completeness: ROUGE-1, -2, -L F1 of the plain reference, stemmed: .4814, .4677, .4367.
-    from summeter.store.dataset import load
+    from summeter.data.dataset import load
     from summeter.text.rouge import rouge_l, rouge_n
 
     data = load(shared / "data" / "realsumm.jsonl.gz")
@@ -303,9 +303,9 @@ def test_finesures_rouge_rows(shared: Path) -> None:
 @pytest.mark.shared
 def test_shens_correlations(shared: Path, tmp_path: Path) -> None:
     # Table 4 (pooled), Tables 23 and 24 (per system): RTS and MCQ by the released parsers, experts averaged.
+    from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     data = load(shared / "data" / "shen2023.jsonl.gz")
     import_outputs(data, shared / "data" / "shen2023.outputs.jsonl.gz", tmp_path / "run", "legacy")

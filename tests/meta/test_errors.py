@@ -121,9 +121,9 @@ def test_the_counts_add_up(cells: list[tuple[str, str]]) -> None:
 def test_finesures_samples(shared: Path, tmp_path: Path) -> None:
     # Read off the ten samples: five sentences with a majority for one type of error (three entity, one
     # circumstantial, one grammatical); the released GPT-4o replies name two of them rightly.
+    from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     data = load(shared / "data" / "finesure_samples.jsonl.gz")
     import_outputs(data, shared / "data" / "finesure_samples.outputs.jsonl.gz", tmp_path / "run", "legacy")

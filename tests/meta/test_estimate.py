@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meta.makers import people, ratings
 
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
 from summeter.meta.coverage import About, Drawing, coverage, simulate
@@ -18,9 +19,8 @@ from summeter.meta.estimate import Plan, estimate, sample_warnings
 from summeter.meta.results import CONTRACT, Study
 from summeter.meta.selection import Selection
 from summeter.records import Judgment, UsageError
+from summeter.runs.run import RunFolder
 from summeter.stats import labels_needed, ppi_mean
-from summeter.store.dataset import load
-from summeter.store.run import RunFolder
 
 Table = dict[str, list[float | None]]
 

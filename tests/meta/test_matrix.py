@@ -309,10 +309,10 @@ def test_the_order_of_judgments_does_not_matter(order: list[int]) -> None:
 
 
 def test_a_run_read_as_lines_holds_what_its_records_hold(tmp_path: Path) -> None:
+    from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
     from summeter.meta.inputs import run_columns
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     data = load([{"doc_id": f"d{i}", "system": s, "document": "It rained. We stayed.", "summary": "It rained."}
                  for i in range(3) for s in "AB"])  # fmt: skip

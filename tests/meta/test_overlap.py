@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+from summeter.data.dataset import load, save
 from summeter.engine.api import evaluate
 from summeter.meta.context import Context
 from summeter.meta.overlap import Lists, cached, easiness, easiness_of, lists_of, overlap, rouge_1
 from summeter.meta.results import CONTRACT
 from summeter.records import InputError, UsageError
-from summeter.store.dataset import load, save
 
 TEXTS = st.lists(st.text("abc ", min_size=1, max_size=8), max_size=4)
 

@@ -30,8 +30,8 @@ from summeter.records import (
     TransientError,
     UsageError,
 )
-from summeter.store.batches import BatchLog
-from summeter.store.calls import CallStore
+from summeter.runs.batches import BatchLog
+from summeter.runs.calls import CallStore
 
 MODELS = {"openai": "openai/m", "anthropic": "anthropic/m"}
 ENVIRON = {"OPENAI_API_KEY": "sk-secret-0123456789", "ANTHROPIC_API_KEY": "sk-secret-0123456789"}
@@ -480,7 +480,7 @@ class TestResume:
 
         with BatchServer(echo) as server:
             with monkeypatch.context() as patch:
-                patch.setattr("summeter.store.batches.os.fsync", full)
+                patch.setattr("summeter.runs.batches.os.fsync", full)
                 found, _ = run(server, vendor, tmp_path, [ask(1, vendor)])
             assert "No space left on device" in str(found[0])
             assert server.batches == {}

@@ -18,7 +18,7 @@ from summeter.models.layers.retry import Retry
 from summeter.models.providers.scripted import Scripted
 from summeter.models.resolve import PROVIDERS, providers, resolve, stack
 from summeter.records import ModelError
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 LAYERS: dict[str, Callable[[LLM], LLM]] = {
     "cache": lambda llm: Cache(llm, CallStore()),

@@ -51,7 +51,7 @@ def test_its_table_names_every_provider(page: str) -> None:
 
 
 def test_the_columns_of_the_scores_are_those_it_names(page: str) -> None:
-    from summeter.store.views import SCORE_COLUMNS
+    from summeter.runs.views import SCORE_COLUMNS
 
     (said,) = re.findall(r"ten columns, (.*?), plus `reason`", page, re.S)
     assert (*re.findall(r"`(\w+)`", said), "reason") == SCORE_COLUMNS

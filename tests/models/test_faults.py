@@ -22,7 +22,7 @@ from summeter.models.prompts import Prompt
 from summeter.models.resolve import Bound, CallSettings, bind, resolve, stack, stack_replay
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import CapabilityError, ModelError, ReplyError
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 FAST = RetryPolicy(max_retries=12, first=0.01, longest=0.05)
 

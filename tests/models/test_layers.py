@@ -22,7 +22,7 @@ from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import stack
 from summeter.records import CapabilityError, ModelError, ReplayMiss, SummeterError, TransientError, UsageError
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 
 def ask(text: str = "hello", **fields: Any) -> Request:

@@ -13,7 +13,7 @@ import pytest
 from summeter.models.local.batcher import Batcher, Codec
 from summeter.models.local.bind import identify
 from summeter.records import InputError, InstallError, ModelError, ReplayMiss, UsageError
-from summeter.store.results import ResultStore, result_key
+from summeter.runs.results import ResultStore, result_key
 
 LENGTHS: Codec[int] = Codec("length", lambda one: struct.pack("<q", one), lambda data: struct.unpack("<q", data)[0])
 

@@ -14,7 +14,7 @@ from summeter.models.layers.whole import was_cut
 from summeter.models.reads import Asking, Reads, reads
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ContextError
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 KEYS = {"OPENROUTER_API_KEY": "k" * 12, "MISTRAL_API_KEY": "k" * 12, "STUB_BASE_URL": ""}
 

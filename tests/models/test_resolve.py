@@ -15,7 +15,7 @@ from summeter.models.base import Completion, Message, Request
 from summeter.models.providers.scripted import Scripted
 from summeter.models.resolve import CallSettings, bind, parse_binding, parse_bindings, providers, resolve, stack
 from summeter.records import ReplayMiss, UsageError
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 
 @pytest.mark.parametrize("model", ["gpt-4o", "", "/", "openai/", "/gpt-4o", "openai/ "])

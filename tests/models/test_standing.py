@@ -12,7 +12,7 @@ from models.test_batches import ENVIRON, MODELS, ask, echo, run, sitting, texts,
 
 from summeter.models.standing import At, Standing, standing
 from summeter.records import ModelError, UsageError
-from summeter.store.batches import BatchLog
+from summeter.runs.batches import BatchLog
 
 
 @pytest.fixture(params=sorted(MODELS))

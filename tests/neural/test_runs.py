@@ -15,7 +15,7 @@ from summeter.engine.estimate import estimate
 from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
 from summeter.models.base import Kind
 from summeter.records import Item, Judgment, ReplayMiss, UsageError
-from summeter.store.results import RESULTS, ResultStore
+from summeter.runs.results import RESULTS, ResultStore
 
 ROWS = [
     {"doc_id": f"d{place}", "system": system, "document": f"ab cd {place} ef. gh ab.", "summary": f"{text} {place}."}

@@ -13,8 +13,8 @@ from pathlib import Path
 from report import fake_runs as fake
 
 from summeter.records import Document, Judgment, Summary
-from summeter.store.manifest import JudgeEntry
-from summeter.store.run import RunFolder
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
 
 SYSTEMS = ("aster", "birch", "cedar")
 DUEL = JudgeEntry(

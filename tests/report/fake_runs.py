@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from summeter.data.dataset import load, save
 from summeter.records import Document, Judgment, KeyFacts, Span, Status, Summary, Target
-from summeter.store.dataset import load, save
-from summeter.store.journal import Journal
-from summeter.store.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
-from summeter.store.run import Failure, RunFolder
+from summeter.runs.journal import Journal
+from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
+from summeter.runs.run import Failure, RunFolder
 
 Row = dict[str, Any]
 Judge = Callable[[Document, Summary, JudgeEntry], list[Judgment]]

@@ -12,7 +12,7 @@ from summeter.records import Document, Judgment, Summary, UsageError
 from summeter.report.blocks import Card, Page
 from summeter.report.build import page
 from summeter.report.cards import Cards
-from summeter.store.manifest import JudgeEntry
+from summeter.runs.manifest import JudgeEntry
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from report import fake_runs as fake
 
 from summeter.records import Claim, Document, Judgment, Summary
 from summeter.report import html, page
-from summeter.store.manifest import JudgeEntry
+from summeter.runs.manifest import JudgeEntry
 
 ROWS: list[fake.Row] = [
     {"doc_id": "d", "system": system, "document": "It rained.", "summary": f"Rain, says {system}. So it is."}

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from summeter.records import Document, Judgment, Summary
 from summeter.report import html, markdown, reliabilities, trust
-from summeter.store.manifest import JudgeEntry
-from summeter.store.run import RunFolder
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
 
 # Ratings on d0, d1, d2. Spearman of the two: aster 1; birch -1; cedar is constant in one, so there is none.
 RTS = {"aster": (1, 2, 3), "birch": (1, 2, 3), "cedar": (2, 2, 2)}

@@ -7,8 +7,8 @@ from pathlib import Path
 from report import fake_runs as fake
 
 from summeter.records import Document, Judgment, Span, Summary
-from summeter.store.manifest import JudgeEntry
-from summeter.store.run import RunFolder
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
 
 CORPUS = (
     "<script>alert(1)</script>",

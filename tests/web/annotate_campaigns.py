@@ -12,7 +12,7 @@ from report import fake_runs as fake
 from summeter.annotate.build import build
 from summeter.annotate.folder import CampaignFolder
 from summeter.records import Document, Judgment, KeyFacts, Summary
-from summeter.store.manifest import JudgeEntry
+from summeter.runs.manifest import JudgeEntry
 
 KINDS = (
     "fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise",

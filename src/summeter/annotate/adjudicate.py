@@ -15,9 +15,9 @@ from summeter.annotate.tasks import kind_named
 from summeter.annotate.tasks.base import Misfit, Task
 from summeter.annotate.tasks.key_fact_validation import valid
 from summeter.annotate.tasks.pairwise import TIE
+from summeter.data.faults import Faults
+from summeter.data.formats import read_rows
 from summeter.records import UsageError
-from summeter.store.faults import Faults
-from summeter.store.formats import read_rows
 
 if TYPE_CHECKING:
     from summeter.annotate.desk import Desk

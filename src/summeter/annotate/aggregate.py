@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from summeter.annotate.judgments import judgments_of
+from summeter.data.human import PEOPLE
+from summeter.data.judged import SIGNATURES
 from summeter.meta import of_judgments
 from summeter.meta.gold import Merge, Tie, merged
 from summeter.records import Judgment, Span
-from summeter.store.human import PEOPLE
-from summeter.store.judged import SIGNATURES
 
 if TYPE_CHECKING:
     from summeter.annotate.desk import Desk

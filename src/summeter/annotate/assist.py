@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from summeter.data.faults import Faults
+from summeter.data.formats import format_of, read_rows
 from summeter.records import Judgment, UsageError
-from summeter.store.faults import Faults
-from summeter.store.formats import format_of, read_rows
-from summeter.store.run import RunFolder
+from summeter.runs.run import RunFolder
 from summeter.text.ngrams import words
 
 Vector = dict[str, float]

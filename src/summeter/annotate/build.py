@@ -15,12 +15,12 @@ from summeter.annotate.assist import Similarity, Verdicts, read_scores, read_ver
 from summeter.annotate.campaign import OUTCOMES, Campaign, read_campaign
 from summeter.annotate.tasks import kind_named
 from summeter.annotate.tasks.base import Kind, Misfit, Others, Source, Task, key_of
+from summeter.data.atomic import building, write_lines, write_text
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.faults import Faults
+from summeter.data.formats import format_of, read_rows
+from summeter.data.judged import list_id_of
 from summeter.records import Document, InputError, Span, Summary, UsageError, canonical
-from summeter.store.atomic import building, write_lines, write_text
-from summeter.store.dataset import Dataset, load, save
-from summeter.store.faults import Faults
-from summeter.store.formats import format_of, read_rows
-from summeter.store.judged import list_id_of
 
 CAMPAIGN = "campaign.yaml"
 DATA = "data"

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, field_validator, model_validator
 
+from summeter.data.mapping import read_mapping
 from summeter.records import Fault, InputError, Record
-from summeter.store.mapping import read_mapping
 
 KindName = Literal[
     "fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise"

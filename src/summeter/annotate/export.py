@@ -10,7 +10,7 @@ from summeter.annotate.folder import JUDGMENTS
 from summeter.annotate.judgments import judgments_of
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.platforms.base import submissions, write_csv
-from summeter.store.atomic import write_lines, write_text
+from summeter.data.atomic import write_lines, write_text
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from summeter.annotate.state import Answer
 from summeter.annotate.tasks import kind_named
 from summeter.annotate.tasks.base import Source, Task
+from summeter.data.human import PEOPLE
+from summeter.data.judged import SIGNATURES
 from summeter.records import Judgment, Target
-from summeter.store.human import PEOPLE
-from summeter.store.judged import SIGNATURES
 
 if TYPE_CHECKING:
     from summeter.annotate.desk import Desk

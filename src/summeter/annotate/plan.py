@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from summeter.data.dataset import Dataset
 from summeter.meta import Level, Row, Study, Use, gold_series, people
 from summeter.meta.coverage import Drawing, coverage
 from summeter.meta.estimate import Plan
@@ -24,7 +25,6 @@ from summeter.meta.inputs import Judged, Question
 from summeter.meta.matrix import Series
 from summeter.records import UsageError
 from summeter.stats.base import Floats
-from summeter.store.dataset import Dataset
 
 LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 PILOT = 5

@@ -17,6 +17,8 @@ from summeter.annotate.judgments import judgments_of
 from summeter.annotate.state import Person
 from summeter.annotate.status import contradicted, waited
 from summeter.annotate.tasks.rating import BEST
+from summeter.data.dataset import Dataset
+from summeter.data.human import RAW
 from summeter.meta import Draws, Level, Selection, agree, of_judgments, votes
 from summeter.meta.agree import Panel
 from summeter.meta.ballots import merge
@@ -24,8 +26,6 @@ from summeter.meta.coefficients import Measure, measure, scale_of
 from summeter.meta.gold import aspects
 from summeter.meta.results import Row, Study
 from summeter.records import Judgment, Summary, UsageError
-from summeter.store.dataset import Dataset
-from summeter.store.human import RAW
 from summeter.text.ngrams import words
 
 if TYPE_CHECKING:

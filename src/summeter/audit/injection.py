@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, Unpack
 
 from summeter.audit.attacks import Attack, read_attacks
 from summeter.audit.variants import CLEAN, Subject, document_id, subjects, variants
+from summeter.data.atomic import write_text
+from summeter.data.dataset import Dataset, load
 from summeter.engine.api import Data, evaluate
 from summeter.engine.options import OptionArgs
 from summeter.engine.progress import Progress
@@ -24,8 +26,6 @@ from summeter.evaluators.catalog import build
 from summeter.meta.results import Row, Study, payload, status_of
 from summeter.records import Judgment, UsageError
 from summeter.stats import bootstrap_mean
-from summeter.store.atomic import write_text
-from summeter.store.dataset import Dataset, load
 
 STUDY = "injection"
 FILE = "injection.json"

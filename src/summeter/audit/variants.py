@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from summeter.audit.attacks import Attack
+from summeter.data.dataset import Dataset
 from summeter.records import Document, Span, Summary, UsageError
-from summeter.store.dataset import Dataset
 
 CLEAN = "clean"
 _JOINT = "\n\n"

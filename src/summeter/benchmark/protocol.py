@@ -17,6 +17,9 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, field_validator
 
+from summeter.data.atomic import write_text
+from summeter.data.factuality import Benchmark, Files, read_benchmark
+from summeter.data.mapping import read_mapping
 from summeter.engine.api import evaluate
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
@@ -26,11 +29,8 @@ from summeter.meta.protocol_text import FORMATS, laid_out
 from summeter.meta.protocols import OneClass, Protocol, protocol_named
 from summeter.meta.results import Study, payload
 from summeter.records import Fault, InputError, Record, UsageError, canonical
+from summeter.runs.run import RunFolder
 from summeter.stats.thresholds import Candidates
-from summeter.store.atomic import write_text
-from summeter.store.factuality import Benchmark, Files, read_benchmark
-from summeter.store.mapping import read_mapping
-from summeter.store.run import RunFolder
 
 RUN, STUDY = "run", "study.json"
 TABLES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from summeter.data.dataset import Dataset, load
+from summeter.data.faults import Faults
+from summeter.data.formats import file_name, format_of, read_rows
 from summeter.records import Document, InputError, UsageError
-from summeter.store.dataset import Dataset, load
-from summeter.store.faults import Faults
-from summeter.store.formats import file_name, format_of, read_rows
 
 _KEPT = ("doc_id", "document", "reference", "references", "key_facts", "domain", "split")
 

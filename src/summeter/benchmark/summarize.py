@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from summeter.benchmark.sources import cut, read_documents
+from summeter.data.atomic import write_lines, write_text
+from summeter.data.dataset import Dataset, load
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.progress import Progress, Silent
 from summeter.engine.sync import run_sync
@@ -25,9 +27,7 @@ from summeter.models.prompts import Template
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Document, ModelError, ReplyError, UsageError
-from summeter.store.atomic import write_lines, write_text
-from summeter.store.calls import CallStore
-from summeter.store.dataset import Dataset, load
+from summeter.runs.calls import CallStore
 from summeter.text.split import split
 
 PACKAGE = "summeter.benchmark"

@@ -140,8 +140,8 @@ def export(
     from summeter.annotate.export import study_of, write_bonuses_of, write_csv_of, write_judgments
     from summeter.annotate.folder import CampaignFolder
     from summeter.annotate.store.files import export_events
-    from summeter.store.atomic import write_text
-    from summeter.store.dataset import save
+    from summeter.data.atomic import write_text
+    from summeter.data.dataset import save
 
     folder = CampaignFolder(campaign)
     with folder.open(database, readonly=True) as desk:

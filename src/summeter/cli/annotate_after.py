@@ -42,7 +42,7 @@ def adjudicate(
     """List the tasks of CAMPAIGN on which annotators differ, with their answers side by side; or decide some."""
     from summeter.annotate import adjudicate as room
     from summeter.annotate.folder import CampaignFolder
-    from summeter.store.atomic import write_lines
+    from summeter.data.atomic import write_lines
 
     folder = CampaignFolder(campaign)
     if task is not None or file is not None:

@@ -54,11 +54,11 @@ def plan(
 ) -> None:  # fmt: skip
     """Say how wide an interval will be after k labels, and propose the items that people should judge."""
     from summeter.annotate.plan import Asked, plan_calibration, plan_comparison
+    from summeter.data.atomic import write_lines
+    from summeter.data.dataset import load
     from summeter.meta import judged
     from summeter.records import UsageError
-    from summeter.store.atomic import write_lines
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     last = 2 if question is Question.COMPARE else 1
     if len(words) <= last:
@@ -131,7 +131,7 @@ def simulate(
 def _truth(gold: str | None, seed: int) -> Truth:
     from summeter.annotate.aggregate import merge
     from summeter.annotate.simulate.truth import Truth
-    from summeter.store.dataset import load
+    from summeter.data.dataset import load
 
     return Truth(() if gold is None else merge(load(gold).judgments("human.raw")), seed=seed)
 

@@ -65,9 +65,9 @@ def injection(
     """Put texts that command the judge into summaries and documents of DATA; print how many verdicts they turn."""
     from summeter.audit import Design, read_attacks
     from summeter.audit import injection as audit
+    from summeter.data.dataset import load
     from summeter.engine.progress import progress
     from summeter.models.resolve import parse_bindings
-    from summeter.store.dataset import load
 
     bound = parse_bindings(models or [])
     options: dict[str, Any] = {

@@ -51,8 +51,8 @@ def _standing(
 
     from summeter.models.standing import At, standing
     from summeter.records import SummeterError
-    from summeter.store.batches import BATCHES, BatchLog
-    from summeter.store.run import read_manifest
+    from summeter.runs.batches import BATCHES, BatchLog
+    from summeter.runs.run import read_manifest
 
     read_manifest(run)  # a folder that holds no run is told of
 

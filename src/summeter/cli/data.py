@@ -10,8 +10,8 @@ import typer
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, warn
 
 if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
     from summeter.records import Document, Fault, Judgment, Summary
-    from summeter.store.dataset import Dataset
 
 BAD_INPUT = 2
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -38,7 +38,7 @@ def import_(
     force: Force = False,
 ) -> None:  # fmt: skip
     """Check DATA and write it as a dataset folder: whole, or not at all."""
-    from summeter.store.dataset import load, save
+    from summeter.data.dataset import load, save
 
     dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language, verify=False)
     said = {"name": name, "version": version, "licence": licence, "citation": citation}
@@ -54,8 +54,8 @@ def validate(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List every fault of DATA by file, line and field. Exit code 2 if there is one."""
+    from summeter.data.dataset import load
     from summeter.records import InputError
-    from summeter.store.dataset import load
 
     faults: tuple[Fault, ...] = ()
     warnings: tuple[Fault, ...] = ()
@@ -85,7 +85,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Say what is in DATA, or show one document with its summaries and what people said of them."""
-    from summeter.store.dataset import load
+    from summeter.data.dataset import load
 
     dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
     if doc is None and system is None:
@@ -114,8 +114,8 @@ def export(
     """Write DATA as flat rows: what was imported comes out again."""
     import json
 
-    from summeter.store.atomic import write_lines
-    from summeter.store.dataset import FLAT_SETS, flat_rows, load
+    from summeter.data.atomic import write_lines
+    from summeter.data.dataset import FLAT_SETS, flat_rows, load
 
     dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
     lines = (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset))
@@ -177,8 +177,8 @@ def _overview(dataset: Dataset) -> list[str]:
 
 
 def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple[Document, list[Summary]]]:
+    from summeter.data.rows import meant
     from summeter.records import UsageError
-    from summeter.store.rows import meant
 
     if doc is not None and doc not in dataset.documents:
         raise UsageError(f"there is no document {doc!r}{meant(doc, dataset.documents)}")

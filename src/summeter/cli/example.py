@@ -26,7 +26,7 @@ def fresh(folder: Path, name: str) -> None:
     if not folder.exists() or not any(folder.iterdir()):
         return
     from summeter.records import UsageError
-    from summeter.store.run import MANIFEST, read_manifest
+    from summeter.runs.run import MANIFEST, read_manifest
 
     if (folder / MANIFEST).is_file() and read_manifest(folder).data.source == name:
         shutil.rmtree(folder)

@@ -30,7 +30,7 @@ def gate(
     from summeter.meta.calibrate import load_calibration
     from summeter.meta.gate import check, sentences
     from summeter.meta.gate import gate as study
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     found = study(
         RunFolder(run), bounds(minimum), calibrations=[load_calibration(file) for file in calibration or []],

@@ -12,10 +12,10 @@ import typer
 from summeter.cli.common import mapping, print_json
 
 if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
     from summeter.meta.results import Study
     from summeter.meta.selection import Selection
-    from summeter.store.dataset import Dataset
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
 
 # Spelt out here as well, so that `--help` need not import numpy; a test holds them to the studies' own.
@@ -93,8 +93,8 @@ def read_runs(
     format_: str | None = None,
 ) -> Iterator[tuple[RunFolder, Dataset]]:  # fmt: skip
     """Each run with its gold: the data given, else the run's own copy of what it judged."""
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.data.dataset import load
+    from summeter.runs.run import RunFolder
 
     data = None if gold is None else load(gold, map=mapping(map_), preset=preset, format=format_)
     for folder in runs:

@@ -34,9 +34,9 @@ from summeter.cli.meta_options import (
 )
 
 if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
     from summeter.meta.inputs import Judging
     from summeter.meta.results import Study
-    from summeter.store.dataset import Dataset
 
 Coefficients = Annotated[
     list[str] | None,
@@ -249,7 +249,7 @@ def agree(
     from summeter.meta.agree import Panel
     from summeter.meta.agree import agree as study
     from summeter.meta.grids import Draws
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     judging = [RunFolder(folder) for folder in (*(runs or []), *(with_judge or []))]
     data = _people(gold, judging[0].data if judging else None, map_, preset, format_)
@@ -263,8 +263,8 @@ def agree(
         at = level or "sentence"
         found.append(overruled(_shown(shown, data), data, select=chosen, level=at, draws=draws))
     if export is not None:
+        from summeter.data.atomic import write_text
         from summeter.meta.agree import export as table
-        from summeter.store.atomic import write_text
 
         made = table(data, select=chosen, panel=panel)
         text = io.StringIO()
@@ -339,7 +339,7 @@ def reasons(
     from summeter.meta.reasons import read_words
     from summeter.meta.reasons import reasons as study
     from summeter.meta.selection import Selection
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     lists = None if words is None else read_words(words)
     chosen, draws = Selection(aspects=tuple(aspect or ()), judge=judge), Draws(resamples, seed=seed)
@@ -368,8 +368,8 @@ def show_parts(studies: Iterable[Study], *, as_json: bool) -> None:
 def _people(
     gold: str | None, own: Dataset | None, map_: list[str] | None, preset: str | None, format_: str | None
 ) -> Dataset:
+    from summeter.data.dataset import load
     from summeter.records import UsageError
-    from summeter.store.dataset import load
 
     if gold is not None:
         return load(gold, map=mapping(map_), preset=preset, format=format_)
@@ -380,6 +380,6 @@ def _people(
 
 def _shown(text: str, data: Dataset) -> Judging:
     """A judgment set of the data, else the folder of a run."""
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     return data.judgments(text) if text in data.judgment_sets else RunFolder(text)

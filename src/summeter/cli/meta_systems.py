@@ -281,9 +281,9 @@ def overlap(
 
 
 def _context(source: str) -> Context | None:
+    from summeter.data.dataset import load
     from summeter.meta.inputs import context_of
-    from summeter.store.dataset import load
-    from summeter.store.run import MANIFEST, RunFolder
+    from summeter.runs.run import MANIFEST, RunFolder
 
     path = Path(source)
     if not path.is_dir():
@@ -320,12 +320,12 @@ def card(
     as_json: AsJson = False,
 ) -> None:
     """Write a benchmark card: means, domain stability, types of error, abstractiveness, redaction, groups."""
+    from summeter.data.atomic import write_text
+    from summeter.data.dataset import load
     from summeter.meta.card import Plan
     from summeter.meta.card import card as study
     from summeter.meta.card_text import markdown
-    from summeter.store.atomic import write_text
-    from summeter.store.dataset import load
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
     found = RunFolder(run)
     data = load(gold, map=mapping(map_), preset=preset, format=format_) if gold is not None else None

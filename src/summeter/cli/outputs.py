@@ -39,10 +39,10 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a RUN of earlier replies and scores. Calls nothing."""
+    from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
     from summeter.engine.runs import Run
     from summeter.report import html
-    from summeter.store.dataset import load
 
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
     results = import_outputs(loaded, raw, out, parser.value)

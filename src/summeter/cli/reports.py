@@ -11,7 +11,7 @@ from summeter.cli.common import AsJson, tell
 
 if TYPE_CHECKING:
     from summeter.meta.results import Study
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]
 Folders = Annotated[list[Path] | None, typer.Argument(metavar="RUN", help="One run, or several to compare.")]

@@ -13,7 +13,7 @@ import typer
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, tell, warn
 
 if TYPE_CHECKING:
-    from summeter.store.run import RunFolder
+    from summeter.runs.run import RunFolder
 
 DEFAULT = ("support", "abstractiveness")
 
@@ -108,10 +108,10 @@ def score(
     as_json: AsJson = False,
 ) -> None:
     """Judge every summary in DATA; write RUN, its scores and its report. The same command carries on a broken run."""
+    from summeter.data.dataset import load
     from summeter.engine.api import evaluate
     from summeter.engine.progress import progress
     from summeter.models.resolve import parse_bindings
-    from summeter.store.dataset import load
 
     names, bound = evaluator_names(evaluators), parse_bindings(models or [])
     _check_roles(names, bound)
@@ -149,9 +149,9 @@ def demo(
 ) -> None:
     """Score the bundled example with the embedded evaluator: no key, no network; ends with a report."""
     from summeter.cli.example import NAME, bundled, fresh
+    from summeter.data.dataset import load
     from summeter.engine.api import evaluate
     from summeter.engine.progress import progress
-    from summeter.store.dataset import load
 
     loaded = load(bundled()).with_card(name=NAME)
     fresh(out, NAME)
@@ -242,7 +242,7 @@ def _batches_go_on(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from summeter.store.batches import BATCHES, BatchLog, waiting_words
+        from summeter.runs.batches import BATCHES, BatchLog, waiting_words
 
         lines = waiting_words(BatchLog(folder / BATCHES).open)
         for line in lines:

@@ -128,7 +128,7 @@ def _about(provider: str) -> str:
 
 
 def _presets() -> list[dict[str, Any]]:
-    from summeter.store.presets import PRESETS
+    from summeter.data.presets import PRESETS
 
     return [{"name": preset.name, "about": preset.about} for preset in PRESETS.values()]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from summeter.engine.estimate import Estimate
     from summeter.engine.runs import Run
-    from summeter.store.manifest import LocalTaken, Taken
+    from summeter.runs.manifest import LocalTaken, Taken
 
 
 def money(cost: float | None, reason: str | None) -> str:

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from summeter._version import __version__
+from summeter.data.dataset import Dataset, load, save
 from summeter.engine.contexts import contexts
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.known import Known
@@ -34,14 +35,13 @@ from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import BudgetError, UsageError, first_error
-from summeter.store.batches import BATCHES, BatchLog
-from summeter.store.calls import CallStore
-from summeter.store.dataset import Dataset, load, save
-from summeter.store.journal import Journal
-from summeter.store.manifest import DataEntry, Manifest, ModelContext, RunStatus
-from summeter.store.results import RESULTS, ResultStore
-from summeter.store.run import CALLS, MANIFEST, read_manifest
-from summeter.store.views import write_views
+from summeter.runs.batches import BATCHES, BatchLog
+from summeter.runs.calls import CallStore
+from summeter.runs.journal import Journal
+from summeter.runs.manifest import DataEntry, Manifest, ModelContext, RunStatus
+from summeter.runs.results import RESULTS, ResultStore
+from summeter.runs.run import CALLS, MANIFEST, read_manifest
+from summeter.runs.views import write_views
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from summeter.models.reads import Asking, Reads, reads
-from summeter.store.manifest import ModelContext
-from summeter.store.run import MANIFEST, read_manifest
+from summeter.runs.manifest import ModelContext
+from summeter.runs.run import MANIFEST, read_manifest
 
 if TYPE_CHECKING:
     from summeter.engine.options import Options

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Entailment, Generation, Kind, TokenStates
-from summeter.store.results import result_key
+from summeter.runs.results import result_key
 
 if TYPE_CHECKING:
     import numpy as np

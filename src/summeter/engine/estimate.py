@@ -22,11 +22,11 @@ from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
 from summeter.models.prices import Price, Prices, prices
 from summeter.records import Judgment
-from summeter.store.calls import CallStore
-from summeter.store.journal import DoneKey, ItemKey
-from summeter.store.manifest import JudgeEntry
-from summeter.store.results import RESULTS, ResultStore
-from summeter.store.run import CALLS, MANIFEST, Failure
+from summeter.runs.calls import CallStore
+from summeter.runs.journal import DoneKey, ItemKey
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.results import RESULTS, ResultStore
+from summeter.runs.run import CALLS, MANIFEST, Failure
 
 
 class Estimate(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from summeter.evaluators.base import Evaluator
 from summeter.models.base import Kind
 from summeter.records import UsageError
-from summeter.store.manifest import LocalTaken, Manifest
+from summeter.runs.manifest import LocalTaken, Manifest
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
@@ -65,7 +65,7 @@ def _identify(role: str, text: str, kind: Kind, looking: Looking) -> Network:
 def _recorded(replay: Path | None, role: str) -> list[str]:
     if replay is None:
         return []
-    from summeter.store.run import read_manifest
+    from summeter.runs.run import read_manifest
 
     judges = read_manifest(replay).judges
     return list(dict.fromkeys(judge.models[role] for judge in judges if role in judge.models))
@@ -86,7 +86,7 @@ def copy_results(replay: Path, folder: Path) -> None:
     """The new run holds the results it was replayed from, so that it can be replayed in turn."""
     import sqlite3
 
-    from summeter.store.results import RESULTS
+    from summeter.runs.results import RESULTS
 
     source, copy = replay / RESULTS, folder / RESULTS
     if not source.exists() or copy.exists():

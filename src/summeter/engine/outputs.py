@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from summeter._version import __version__
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.faults import Faults
+from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.engine.api import data_entry, finish
 from summeter.engine.plan import ItemOrder, item, item_key, splitter
 from summeter.engine.runs import Run
@@ -25,14 +28,11 @@ from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
 from summeter.records import Item, Judgment, Unit, UsageError, digest, signature
+from summeter.runs.calls import CallStore
+from summeter.runs.journal import Journal
+from summeter.runs.manifest import JudgeEntry, Manifest, stem
+from summeter.runs.run import CALLS
 from summeter.scoring import reply_counts
-from summeter.store.calls import CallStore
-from summeter.store.dataset import Dataset, load, save
-from summeter.store.faults import Faults
-from summeter.store.formats import Row, file_name, format_of, read_rows
-from summeter.store.journal import Journal
-from summeter.store.manifest import JudgeEntry, Manifest, stem
-from summeter.store.run import CALLS
 
 NO_OUTPUT = "no raw output was given for this summary"
 NAME = re.compile(r"(?!.*\.\.)[\w.\-+ ]{1,80}")  # of an evaluator: it names files and stands in signatures

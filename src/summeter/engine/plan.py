@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from summeter.data.dataset import Dataset
 from summeter.evaluators.base import Evaluator
 from summeter.records import Document, Item, Summary, UsageError
-from summeter.store.dataset import Dataset
-from summeter.store.journal import DoneKey, ItemKey
-from summeter.store.manifest import JudgeEntry, stem
+from summeter.runs.journal import DoneKey, ItemKey
+from summeter.runs.manifest import JudgeEntry, stem
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from summeter.engine.api import finish
 from summeter.engine.runs import Run
-from summeter.store.journal import Journal
+from summeter.runs.journal import Journal
 
 
 def rescore(folder: str | Path) -> Run:

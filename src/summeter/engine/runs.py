@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import rebuild
-from summeter.store.run import RunFolder
+from summeter.runs.run import RunFolder
 
 
 class Run(RunFolder):

@@ -13,10 +13,10 @@ from summeter.models.layers.budget import Budget, Spent
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
 from summeter.records import UsageError
-from summeter.store.calls import CallStore, CallTokens
-from summeter.store.manifest import JudgeEntry, JudgeUsage, Manifest, ModelUsage, Taken
-from summeter.store.run import CALLS
-from summeter.store.tally import Asked
+from summeter.runs.calls import CallStore, CallTokens
+from summeter.runs.manifest import JudgeEntry, JudgeUsage, Manifest, ModelUsage, Taken
+from summeter.runs.run import CALLS
+from summeter.runs.tally import Asked
 
 
 class Spending(NamedTuple):

@@ -25,9 +25,9 @@ from summeter.records import (
     UsageError,
 )
 from summeter.records import Unit as TargetUnit
-from summeter.store.journal import ItemKey
-from summeter.store.manifest import JudgeEntry
-from summeter.store.run import Failure
+from summeter.runs.journal import ItemKey
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import Failure
 
 T = TypeVar("T")
 

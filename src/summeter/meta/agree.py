@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.data.dataset import Dataset
 from summeter.meta.ballots import beside, lines, merge, score_votes, take, type_votes, unit_level
 from summeter.meta.coefficients import ON_SCALE, Measure, Measured, check_names, measure, scale_of, usual
 from summeter.meta.columns import Columns
@@ -32,7 +33,6 @@ from summeter.records import Judgment, UsageError
 from summeter.scoring import COMPOSITE
 from summeter.stats import Model, Weights
 from summeter.stats.base import Bools, Floats
-from summeter.store.dataset import Dataset
 
 SPAN_F1 = "span_f1"
 _FEWEST = 2

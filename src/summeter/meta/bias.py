@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from summeter.data.dataset import Dataset
 from summeter.meta.grids import Draws, Table, drawn_row, merged_details, tables
 from summeter.meta.inputs import Gold, Judging
 from summeter.meta.matrix import Level
@@ -28,11 +29,10 @@ from summeter.meta.results import Row, Study, pair_name
 from summeter.meta.selection import Selection, selected, sides
 from summeter.meta.verdicts import Verdicts, verdicts
 from summeter.records import Summary, UsageError
+from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, order_effect, pearson
 from summeter.stats.base import Floats, Ints
 from summeter.stats.special import correlation_p
-from summeter.store.dataset import Dataset
-from summeter.store.run import RunFolder
 
 Measure = Callable[[str], int]
 _FEWEST = 4

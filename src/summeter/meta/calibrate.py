@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from summeter._version import __version__
+from summeter.data.atomic import write_text
 from summeter.meta.disagreements import Disagreement, disagreements
 from summeter.meta.gold import Votes, decisions, votes
 from summeter.meta.inputs import Gold
@@ -25,6 +26,7 @@ from summeter.meta.matrix import Level, Pairs, Use
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Selection, Sides, all_pairs, selected, sides
 from summeter.records import InputError, Record, UsageError, digest
+from summeter.runs.run import RunFolder
 from summeter.stats import (
     Interval,
     Threshold,
@@ -38,8 +40,6 @@ from summeter.stats import (
 )
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats
-from summeter.store.atomic import write_text
-from summeter.store.run import RunFolder
 
 STUDY = "calibration"
 SCHEMA: Final = "summeter-calibration/1"

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.data.dataset import Dataset
 from summeter.meta.card_errors import error_rows
 from summeter.meta.columns import Coded
 from summeter.meta.context import Context
@@ -29,10 +30,9 @@ from summeter.meta.matrix import Level, Series
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Selection
 from summeter.records import Document, UsageError
+from summeter.runs.run import RunFolder
 from summeter.stats import Coefficient, bootstrap, bootstrap_mean, correlate
 from summeter.stats.base import Bools, Floats
-from summeter.store.dataset import Dataset
-from summeter.store.run import RunFolder
 from summeter.text.ngrams import words
 
 STUDY = "card"

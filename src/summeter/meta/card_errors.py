@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from summeter.data.dataset import Dataset
+from summeter.data.human import names_no_error
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
 from summeter.meta.inputs import Judged, people
 from summeter.meta.results import Row
 from summeter.stats.base import Bools
-from summeter.store.dataset import Dataset
-from summeter.store.human import names_no_error
 
 if TYPE_CHECKING:
     from summeter.meta.card import Plan

@@ -25,6 +25,7 @@ from summeter.meta.matrix import Average, Level, Pairs, group_means
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, check, groups, notes, selected, sides
 from summeter.records import Judgment, UsageError
+from summeter.runs.run import RunFolder
 from summeter.stats import (
     Coefficient,
     bootstrap,
@@ -36,7 +37,6 @@ from summeter.stats import (
 )
 from summeter.stats.base import Floats, Ints
 from summeter.stats.correlation import raw
-from summeter.store.run import RunFolder
 
 RANK_EXCHANGES = 1000
 """Most exchanges of a test of rank correlations, which are computed one by one."""

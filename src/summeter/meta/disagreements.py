@@ -10,8 +10,8 @@ from pydantic import Field
 from summeter.meta.gold import Votes
 from summeter.meta.matrix import Level, Pairs
 from summeter.records import Judgment, Record
+from summeter.runs.run import RunFolder
 from summeter.stats.base import Floats
-from summeter.store.run import RunFolder
 
 
 class Evidence(Record):

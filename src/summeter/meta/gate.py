@@ -12,9 +12,9 @@ from typing import Any
 from summeter.meta.calibrate import Calibration
 from summeter.meta.results import Row, Study, status_of
 from summeter.records import GateError, Judgment, UsageError
+from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
 from summeter.stats import decide
-from summeter.store.run import RunFolder
 
 STUDY = "gate"
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
+from summeter.data.dataset import Dataset
+from summeter.data.human import RAW
 from summeter.meta.columns import Columns, combine, join, of_judgments, read_lines
 from summeter.meta.context import Context
 from summeter.meta.gold import composite
 from summeter.meta.matrix import Level, Series, Use, series
 from summeter.records import Judgment, composite_signature
+from summeter.runs.run import Failure, RunFolder
 from summeter.scoring import COMPOSED, COMPOSITE, is_rating
 from summeter.stats.base import Ints
-from summeter.store.dataset import Dataset
-from summeter.store.human import RAW
-from summeter.store.run import Failure, RunFolder
 
 Gold = Dataset | Columns | Iterable[Judgment]
 """What people said: a data set with judgments, or a judgment set."""

@@ -17,15 +17,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from summeter.data.dataset import Dataset
+from summeter.data.faults import Faults
+from summeter.data.formats import format_of, read_rows
 from summeter.meta.context import Context
 from summeter.meta.results import Row, Study, status_of
 from summeter.records import InputError, UsageError
+from summeter.runs.run import MANIFEST, RunFolder
 from summeter.stats import bootstrap_mean
 from summeter.stats.base import Floats, Values, floats
-from summeter.store.dataset import Dataset
-from summeter.store.faults import Faults
-from summeter.store.formats import format_of, read_rows
-from summeter.store.run import MANIFEST, RunFolder
 from summeter.text.rouge import rouge_n
 
 STUDY = "overlap"
@@ -176,7 +176,7 @@ def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None)
     if path.is_dir():
         if (path / MANIFEST).is_file():
             return _prepared(RunFolder(path), judge)
-        from summeter.store.dataset import load
+        from summeter.data.dataset import load
 
         return _given(load(path))
     return _file(path)

@@ -48,7 +48,7 @@ MEAN, DIFFERENCE = "balanced_accuracy_mean", "balanced_accuracy_difference"
 def protocol(
     runs: Sequence[Judging], gold: Gold, how: Protocol, *, aspects: Sequence[str] = (), settings: Settings | None = None
 ) -> Study:  # fmt: skip
-    """Measure the judges of the runs as the protocol says; `gold` is the benchmark (`store.factuality`).
+    """Measure the judges of the runs as the protocol says; `gold` is the benchmark (`data.factuality`).
 
     A judge of faithfulness is measured by that aspect, any other by each of its aspects, or by `aspects`. Rows of the
     study "protocol", `details.table` naming the table: `balanced_accuracy` and `auroc` a cell (`domain` is the origin,

@@ -19,8 +19,8 @@ from summeter.meta.grids import Draws, drawn_row
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.records import InputError, Judgment, UsageError
+from summeter.runs.run import RunFolder
 from summeter.stats import bootstrap_mean
-from summeter.store.run import RunFolder
 
 KIN = {
     "faithfulness": "consistency",

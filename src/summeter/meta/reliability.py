@@ -33,9 +33,9 @@ from summeter.meta.stability import (
     per_system_rows,
 )
 from summeter.records import UsageError
+from summeter.runs.run import RunFolder
 from summeter.stats import correlate, correlation_interval
 from summeter.stats.base import Floats
-from summeter.store.run import RunFolder
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from summeter.data.formats import NotJSON, parse_json
 from summeter.records import Fault, InputError, Record
 from summeter.scoring import to_frame
 from summeter.stats import Status as StatStatus
-from summeter.store.formats import NotJSON, parse_json
 
 RowStatus = Literal["ok", "no_interval", "undefined"]
 

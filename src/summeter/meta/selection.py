@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from summeter.data.human import RAW
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
 from summeter.meta.gold import Merge, MergeRule, aspects, block_of, blocks, decisions, gold_series
@@ -13,7 +14,6 @@ from summeter.meta.inputs import Gold, Judged, Judging, judged, people
 from summeter.meta.matrix import Average, Items, Level, Pairs, Use, align
 from summeter.meta.results import Row, RowStatus
 from summeter.records import UsageError
-from summeter.store.human import RAW
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from summeter.models.prices import Price, Prices
 from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import UsageError
-from summeter.store.batches import BatchLog
-from summeter.store.calls import CallStore
+from summeter.runs.batches import BatchLog
+from summeter.runs.calls import CallStore
 
 PROVIDERS: dict[str, str] = {
     "openai": "summeter.models.providers.openai_compatible:openai",

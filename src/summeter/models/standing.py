@@ -9,7 +9,7 @@ from summeter.models.batch import BatchAPI, Batching, Tag
 from summeter.models.layers.guard import same_address
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
-from summeter.store.batches import BatchLog, Submission
+from summeter.runs.batches import BatchLog, Submission
 
 
 class Standing(NamedTuple):

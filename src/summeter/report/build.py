@@ -23,8 +23,8 @@ from summeter.report.strengths import Errors, heats, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import ALARM, gloss
-from summeter.store.manifest import JudgeEntry, ModelUsage
-from summeter.store.run import RunFolder
+from summeter.runs.manifest import JudgeEntry, ModelUsage
+from summeter.runs.run import RunFolder
 
 # Names that say nothing: the name of the file or folder around them says more.
 _GENERIC = frozenset({"summaries", "rows", "data", "stdin", "-"})

@@ -15,14 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from summeter.data.atomic import write_lines
 from summeter.meta.results import Study, show_p
 from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.island import island
 from summeter.report.reliability import TOLERANCE
 from summeter.report.words import STATUS, count, interval, number, ordinal
-from summeter.store.atomic import write_lines
-from summeter.store.run import RunFolder
+from summeter.runs.run import RunFolder
 
 if TYPE_CHECKING:
     from jinja2 import Environment

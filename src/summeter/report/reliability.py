@@ -13,7 +13,7 @@ from summeter.meta.reliability import Trust, reliability
 from summeter.meta.results import Row
 from summeter.report.study_blocks import Reliability, Reliable
 from summeter.report.words import count, gloss, number
-from summeter.store.run import RunFolder
+from summeter.runs.run import RunFolder
 
 TOLERANCE = 0.4
 """The r below which a system is flagged. The paper leaves it open, and this one is ours: of the 48 Spearman

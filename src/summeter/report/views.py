@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
+from summeter.data.dataset import Dataset
 from summeter.records import InputError, KeyFacts
 from summeter.report.names import Named, judge_names
+from summeter.runs.manifest import JudgeEntry, Manifest
+from summeter.runs.places import ItemReader, PeopleReader
+from summeter.runs.run import RunFolder
 from summeter.scoring import HeldScores, PairScore, SystemTable
-from summeter.store.dataset import Dataset
-from summeter.store.manifest import JudgeEntry, Manifest
-from summeter.store.places import ItemReader, PeopleReader
-from summeter.store.run import RunFolder
 
 
 @dataclass(frozen=True)

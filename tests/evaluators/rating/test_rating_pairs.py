@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.estimate import estimate
 from summeter.engine.outputs import import_outputs
@@ -16,7 +17,6 @@ from summeter.evaluators.catalog import build
 from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.records import InputError, UsageError
 from summeter.scoring import preferences
-from summeter.store.dataset import load
 
 
 def rows(documents: int = 2, systems: str = "abc") -> list[dict[str, Any]]:

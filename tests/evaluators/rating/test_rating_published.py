@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.engine.runs import Run
 from summeter.evaluators.rating import legacy
@@ -27,7 +28,6 @@ from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.records import Judgment, ReplyError
 from summeter.scoring import pair_scores, preferences, summary_scores
 from summeter.stats.prefer import order_effect
-from summeter.store.dataset import Dataset, load
 
 pytestmark = pytest.mark.shared
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from summeter.annotate.store.events import KINDS, Event, line_of, packed
+from summeter.data.atomic import write_lines
 from summeter.records import InputError
-from summeter.store.atomic import write_lines
 
 if TYPE_CHECKING:
     from summeter.annotate.desk import Desk

@@ -20,8 +20,8 @@ from summeter.annotate.tasks.base import (
     parsed,
     text_of,
 )
+from summeter.data.judged import SIGNATURES
 from summeter.records import Judgment, Target
-from summeter.store.judged import SIGNATURES
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign

@@ -18,8 +18,8 @@ from summeter.annotate.tasks.base import (
     parsed,
 )
 from summeter.annotate.tasks.lettered import Lettered, letter_of, replaced, summaries_of, system_of
+from summeter.data.judged import SIGNATURES
 from summeter.records import Judgment, Target, UsageError
-from summeter.store.judged import SIGNATURES
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign

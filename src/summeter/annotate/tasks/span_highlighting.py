@@ -23,8 +23,8 @@ from summeter.annotate.tasks.base import (
     text_of,
 )
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
+from summeter.data.judged import SIGNATURES
 from summeter.records import Judgment, Span, Target
-from summeter.store.judged import SIGNATURES
 
 if TYPE_CHECKING:
     from summeter.annotate.campaign import Campaign

@@ -22,7 +22,7 @@ from summeter.models.layers.formats import FORMATS
 from summeter.models.layers.guard import same_address
 from summeter.models.layers.loops import PerLoop
 from summeter.records import AccessError, CapabilityError, ModelError, SummeterError, TransientError
-from summeter.store.batches import BatchLog, Submission
+from summeter.runs.batches import BatchLog, Submission
 
 Sleep = Callable[[float], Awaitable[None]]
 

@@ -8,7 +8,7 @@ from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.loops import PerLoop
 from summeter.models.layers.meter import Usage
 from summeter.records import SummeterError
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 CROWD = 16
 GATHER = 0.002

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from summeter.models.base import LLM, Completion, Request
 from summeter.records import UsageError
-from summeter.store.batches import BatchLog
+from summeter.runs.batches import BatchLog
 
 
 class Guard:

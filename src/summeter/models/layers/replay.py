@@ -5,7 +5,7 @@ from __future__ import annotations
 from summeter.models.base import Completion, Request
 from summeter.models.layers.meter import Usage
 from summeter.records import ReplayMiss
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 
 
 class Replay:

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from summeter.models.layers.loops import PerLoop
 from summeter.records import ReplayMiss
-from summeter.store.results import ResultStore, result_key
+from summeter.runs.results import ResultStore, result_key
 
 MOST = 8192
 """Inputs that go to the model together: enough to sort well, and memory stays flat."""

@@ -12,7 +12,7 @@ from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import HOW, LocalName, is_local, parse
 from summeter.models.local.opened import Opened, open_model
 from summeter.records import InstallError, UsageError
-from summeter.store.results import ResultStore
+from summeter.runs.results import ResultStore
 
 GROUP = "summeter.local_models"
 """Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, kind)` gives

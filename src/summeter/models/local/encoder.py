@@ -16,7 +16,7 @@ from summeter.models.local.files import maybe_json
 from summeter.models.local.opened import Opened
 from summeter.models.local.tokens import Parts, padded
 from summeter.records import ReplayMiss, UsageError
-from summeter.store.results import ResultStore
+from summeter.runs.results import ResultStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from summeter.models.local.labels import LabelOrder, label_order
 from summeter.models.local.opened import Opened
 from summeter.models.local.tokens import padded
 from summeter.records import ReplayMiss
-from summeter.store.results import ResultStore, result_key
+from summeter.runs.results import ResultStore, result_key
 
 PAIRS: Codec[Entailment] = Codec(
     "nli", lambda one: struct.pack("<3d", *one), lambda data: Entailment(*struct.unpack("<3d", data))

@@ -12,7 +12,7 @@ from summeter.models.base import Generation
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
 from summeter.models.local.opened import Opened
 from summeter.models.local.tokens import padded
-from summeter.store.results import ResultStore
+from summeter.runs.results import ResultStore
 
 TEXTS: Codec[str] = Codec("generated", str.encode, bytes.decode)
 SCORES: Codec[float] = Codec(

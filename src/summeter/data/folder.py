@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
+from summeter.data.atomic import building, write_lines, write_text
+from summeter.data.faults import Faults
+from summeter.data.formats import Row, read_rows
 from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Record, Summary, UsageError
-from summeter.store.atomic import building, write_lines, write_text
-from summeter.store.faults import Faults
-from summeter.store.formats import Row, read_rows
 
 CARD = "dataset.json"
 DOCUMENTS = "documents.jsonl"

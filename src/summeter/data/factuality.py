@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from summeter.data.dataset import Dataset, load
+from summeter.data.factuality_layouts import CUTS, FAITHFULNESS, GROUP_OF, Layout, layout_named
+from summeter.data.faults import Faults
+from summeter.data.formats import Format, describe, file_name, format_of, read_rows
+from summeter.data.rows import meant
 from summeter.records import InputError, Judgment, Target, UsageError, digest
-from summeter.store.dataset import Dataset, load
-from summeter.store.factuality_layouts import CUTS, FAITHFULNESS, GROUP_OF, Layout, layout_named
-from summeter.store.faults import Faults
-from summeter.store.formats import Format, describe, file_name, format_of, read_rows
-from summeter.store.rows import meant
 
 SCORE = "_score"
 """How AggreFact's columns of other people's scores end."""

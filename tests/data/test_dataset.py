@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.presets import PRESETS
 from summeter.records import Document, InputError, Judgment, KeyFacts, UsageError, digest
-from summeter.store.dataset import Dataset, flat_rows, load, save
-from summeter.store.presets import PRESETS
 from summeter.text.split import SPLITTER
 
 ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained."}

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from summeter.data.faults import Faults
+from summeter.data.formats import Row, describe, file_name, format_of, parse_json, read_rows
 from summeter.records import InputError, InstallError, UsageError
-from summeter.store.faults import Faults
-from summeter.store.formats import Row, describe, file_name, format_of, parse_json, read_rows
 
 ROWS = [
     {"doc_id": "d1", "document": "Füße 🦶. 日本語。", "summary": "kurz"},

@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from summeter.data.folder import JUDGMENTS
+from summeter.data.human import RAW
 from summeter.records import InputError, Judgment, Record
+from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments, interned_item, item_head
 from summeter.scoring import dedupe
-from summeter.store.folder import JUDGMENTS
-from summeter.store.human import RAW
-from summeter.store.run import FAILURES, Failure, RunFolder, as_judgments, interned_item, item_head
 
 ItemKey = tuple[str, str, str | None]
 R = TypeVar("R", bound=Record)

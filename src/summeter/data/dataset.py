@@ -12,15 +12,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from summeter.data import folder as folders
+from summeter.data.faults import Faults
+from summeter.data.flat import Gatherer, flat_row, splitter_of
+from summeter.data.folder import Card
+from summeter.data.formats import Row, file_name, format_of, read_rows
+from summeter.data.human import CROWD, RAW
+from summeter.data.presets import Misfit, Preset, preset_named
+from summeter.data.rows import EMPTY, Columns, check, meant
 from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Summary, UsageError, canonical
-from summeter.store import folder as folders
-from summeter.store.faults import Faults
-from summeter.store.flat import Gatherer, flat_row, splitter_of
-from summeter.store.folder import Card
-from summeter.store.formats import Row, file_name, format_of, read_rows
-from summeter.store.human import CROWD, RAW
-from summeter.store.presets import Misfit, Preset, preset_named
-from summeter.store.rows import EMPTY, Columns, check, meant
 
 FLAT_SETS = (RAW, CROWD)
 """The judgment sets that flat rows hold."""

@@ -3,7 +3,7 @@
     RUN/  run.json  data/  judgments/*.jsonl  prepared/*.jsonl  failures.jsonl  progress.jsonl  calls.sqlite
           scores.jsonl  scores.csv  pairs.jsonl  summary.json  report.html        <- views
 
-`RunFolder` reads such a folder; `summeter.store.journal` writes it.
+`RunFolder` reads such a folder; `summeter.runs.journal` writes it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from summeter.data.dataset import Dataset, load
 from summeter.records import InputError, Judgment, Record, Status, UsageError
+from summeter.runs.manifest import Manifest
+from summeter.runs.tally import Tally, tally
 from summeter.scoring import PairScore, ReplyCount, Score, SystemTable, dedupe, pair_scores, system_scores
-from summeter.store.dataset import Dataset, load
-from summeter.store.manifest import Manifest
-from summeter.store.tally import Tally, tally
 
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"

@@ -12,8 +12,8 @@ from report import duel_runs as duels
 from report import fake_runs as fake
 
 from summeter.records import InputError, Judgment
-from summeter.store.places import ItemReader, PeopleReader
-from summeter.store.run import RunFolder, stands_together
+from summeter.runs.places import ItemReader, PeopleReader
+from summeter.runs.run import RunFolder, stands_together
 
 
 def of(judgments: list[Judgment], document_id: str, system: str) -> list[Judgment]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from summeter.data.rows import meant
 from summeter.records import UsageError, digest
-from summeter.store.rows import meant
 
 Cells = dict[str, Any]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from summeter.data.dataset import Dataset, flat_rows, load
 from summeter.records import InputError, Judgment, KeyFacts, Span
-from summeter.store.dataset import Dataset, flat_rows, load
 
 SUMMARY = "It rained. We stayed."  # sentences at 0-10 and 11-21
 FACTS = ["It rained.", "They stayed in.", "It was cold."]

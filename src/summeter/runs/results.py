@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from summeter.records import InputError, SummeterError, UsageError
-from summeter.store.sqlite import connect, lay_out, transaction, version_of
+from summeter.runs.sqlite import connect, lay_out, transaction, version_of
 
 RESULTS = "results.sqlite"
 # "SMRS": tells a result store from any other SQLite file.

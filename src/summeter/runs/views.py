@@ -7,10 +7,10 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 
+from summeter.data.atomic import write_lines, write_text
+from summeter.runs.run import RunFolder
+from summeter.runs.tally import Tally
 from summeter.scoring import Score
-from summeter.store.atomic import write_lines, write_text
-from summeter.store.run import RunFolder
-from summeter.store.tally import Tally
 
 SCORE_COLUMNS = (
     "doc_id", "system", "judge", "signature", "model", "aspect", "value", "n", "missing", "status", "reason",

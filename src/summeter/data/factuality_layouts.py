@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from summeter.data.rows import meant
 from summeter.records import UsageError
-from summeter.store.rows import meant
 
 FAITHFULNESS = "faithfulness"
 VAL, TEST = "val", "test"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from summeter.records import digest
-from summeter.store.manifest import JudgeEntry, stem
+from summeter.runs.manifest import JudgeEntry, stem
 
 
 def entry(file: Any) -> JudgeEntry:

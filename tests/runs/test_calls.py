@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.records import InputError, SummeterError, UsageError
-from summeter.store.calls import Call, CallStats, CallStore
+from summeter.runs.calls import Call, CallStats, CallStore
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_several_threads_may_share_one(path: Path) -> None:
 
 WRITER = """
 import sys
-from summeter.store.calls import CallStore
+from summeter.runs.calls import CallStore
 store = CallStore(sys.argv[1])
 for number in range(int(sys.argv[3])):
     kept = store.put(f"{sys.argv[4]}{number}", "{}", f'{{"text": "{sys.argv[2]} {number}"}}')

@@ -20,10 +20,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from summeter.data.atomic import write_lines, write_text
 from summeter.records import Judgment, UsageError
-from summeter.store.atomic import write_lines, write_text
-from summeter.store.manifest import JudgeEntry, Manifest
-from summeter.store.run import FAILURES, MANIFEST, PROGRESS, Done, Failure, interned, read_lines
+from summeter.runs.manifest import JudgeEntry, Manifest
+from summeter.runs.run import FAILURES, MANIFEST, PROGRESS, Done, Failure, interned, read_lines
 
 ItemKey = tuple[str, str, str | None]
 DoneKey = tuple[str, str, str, str | None]

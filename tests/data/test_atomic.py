@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from summeter.store.atomic import building, write_lines, write_text
+from summeter.data.atomic import building, write_lines, write_text
 
 
 def broken() -> Iterator[str]:

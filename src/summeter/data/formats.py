@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, cast, get_args
 
+from summeter.data.faults import Faults
 from summeter.records import InstallError, UsageError
-from summeter.store.faults import Faults
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from summeter.data.factuality import Benchmark, Files, read_benchmark
+from summeter.data.factuality_layouts import GROUPS, LAYOUTS
 from summeter.records import InputError, UsageError
-from summeter.store.factuality import Benchmark, Files, read_benchmark
-from summeter.store.factuality_layouts import GROUPS, LAYOUTS
 
 ROW: dict[str, Any] = {
     "dataset": "Alpha", "origin": "cnndm", "id": "7", "doc": "It rained all day.", "summary": "It rained.",

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from summeter.data.faults import Faults
+from summeter.data.human import CROWD, RAW, Subject, check_human
+from summeter.data.judged import list_id_of, to_block, to_judgments
+from summeter.data.rows import Entry
 from summeter.records import Document, Judgment, Span, Summary
 from summeter.records.text import Side
-from summeter.store.faults import Faults
-from summeter.store.human import CROWD, RAW, Subject, check_human
-from summeter.store.judged import list_id_of, to_block, to_judgments
-from summeter.store.rows import Entry
 from summeter.text.split import SPLITTER, locate, split
 
 GIVEN = "given"

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+from summeter.data.formats import describe
+from summeter.data.rows import meant
 from summeter.records import Summary
-from summeter.store.formats import describe
-from summeter.store.rows import meant
 
 PEOPLE = "people"
 """Judge of a value that is already aggregated over annotators."""

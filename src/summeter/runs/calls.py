@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from summeter.records import InputError, SummeterError, UsageError
-from summeter.store.sqlite import BUSY_SECONDS, connect, lay_out, transaction, version_of
+from summeter.runs.sqlite import BUSY_SECONDS, connect, lay_out, transaction, version_of
 
 # "SMTR": tells a call store from any other SQLite file.
 APPLICATION_ID = 0x534D5452

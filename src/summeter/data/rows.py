@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from summeter.data.faults import Faults
+from summeter.data.formats import NotJSON, Row, describe, parse_json
 from summeter.records import UsageError, digest
-from summeter.store.faults import Faults
-from summeter.store.formats import NotJSON, Row, describe, parse_json
 
 FIELDS = (
     "doc_id", "system", "category", "document", "summary", "reference", "references", "key_facts", "sentences",

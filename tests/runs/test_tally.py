@@ -9,7 +9,7 @@ import pytest
 from summeter.engine.api import evaluate
 from summeter.engine.rescore import rescore
 from summeter.records import InputError
-from summeter.store.run import RunFolder, stands_together
+from summeter.runs.run import RunFolder, stands_together
 
 ROWS = [
     {"doc_id": f"d{n}", "system": system, "document": f"It rained on day {n}. We stayed.", "summary": f"Rain, {n}. No."}

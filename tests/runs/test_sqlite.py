@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from summeter.store.sqlite import connect, lay_out, version_of
+from summeter.runs.sqlite import connect, lay_out, version_of
 
 MARKS = (0x5355, 1)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.presets import PRESETS
 from summeter.records import InputError
-from summeter.store.dataset import Dataset, flat_rows, load
-from summeter.store.presets import PRESETS
 
 
 def turned(preset: str, row: dict[str, Any], **how: Any) -> dict[str, Any]:

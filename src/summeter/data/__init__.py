@@ -1,0 +1,1 @@
+"""Datasets in and out: rows, formats, presets, folders, people's judgments."""

@@ -1,0 +1,1 @@
+"""A run's folder: manifest, journal, call and result stores, views."""
