@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from summeter.data.formats import describe
 from summeter.data.rows import meant
-from summeter.records import Summary
+from summeter.records import Summary, names_no_error
 
 PEOPLE = "people"
 """Judge of a value that is already aggregated over annotators."""
@@ -26,7 +26,6 @@ _PER_SENTENCE = ("sentence_labels", "sentence_error_types")
 PER_KEY_FACT = ("key_fact_labels", "alignment")
 BLOCKS = (*SCORES, *_PER_SENTENCE, *PER_KEY_FACT, "spans")
 _SPAN_KEYS = ("annotator", "start", "end", "label")
-_NO_ERROR = frozenset({"no error", "noe", "no-error", "no_error"})
 
 Complain = Callable[[str, str], None]
 """Called with a field such as `human.sentence_labels[3]` and what is wrong with it."""
@@ -39,11 +38,6 @@ class Subject(NamedTuple):
     key_facts: tuple[str, ...]
     list_id: str | None
     """Names the list of key facts; None where there is none."""
-
-
-def names_no_error(error_type: str) -> bool:
-    """Whether an error type says that there is none ("no error"; FRANK: "NoE")."""
-    return error_type.strip().casefold() in _NO_ERROR
 
 
 def check_human(block: Mapping[str, Any], subject: Subject, fault: Complain, warn: Complain) -> frozenset[BlockSet]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from summeter.data.human import BLOCKS, CROWD, PEOPLE, PER_KEY_FACT, SCORES, Subject, names_no_error, votes
-from summeter.records import Judgment, KeyFacts, Span, Summary, Target, Unit, signature
+from summeter.data.human import BLOCKS, CROWD, PEOPLE, PER_KEY_FACT, SCORES, Subject, votes
+from summeter.records import Judgment, KeyFacts, Span, Summary, Target, Unit, names_no_error, signature
 
 NO_VOTE = "no vote"
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from summeter.data.dataset import Dataset
-from summeter.data.human import names_no_error
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
 from summeter.meta.inputs import Judged, people
 from summeter.meta.results import Row
+from summeter.records import names_no_error
 from summeter.stats.base import Bools
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
 from summeter.records.judgment import Judgment, Status, Target, Unit
 from summeter.records.signature import composite_signature, signature
+from summeter.records.taxonomy import canonical_error_type, error_types, joined_error_types, names_no_error
 from summeter.records.text import Document, Side, Span, Summary
 
 __all__ = [
@@ -33,6 +34,6 @@ __all__ = [
     "CapabilityError", "Claim", "ContextError", "CoverageError", "Document", "Fault", "GateError", "InputError",
     "InstallError", "Item", "Judgment", "KeyFact", "KeyFacts", "ModelError", "Origin", "Record",
     "ReplayMiss", "ReplyError", "ReplyFault", "Side", "Span", "Status", "Summary", "SummeterError", "Target",
-    "TransientError", "Unit", "UsageError", "canonical", "composite_signature", "digest", "fault_of", "first_error",
-    "signature",
+    "TransientError", "Unit", "UsageError", "canonical", "canonical_error_type", "composite_signature", "digest",
+    "error_types", "fault_of", "first_error", "joined_error_types", "names_no_error", "signature",
 ]  # fmt: skip

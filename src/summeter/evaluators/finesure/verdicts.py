@@ -10,9 +10,10 @@ import re
 from typing import Any, Final, Literal, NamedTuple
 
 from summeter.evaluators.finesure.answers import REASON, field, keyed, reason, text, yes
-from summeter.evaluators.finesure.taxonomy import CATEGORIES, NO_ERROR, Taxonomy, category
+from summeter.evaluators.finesure.taxonomy import CATEGORIES, Taxonomy, category
 from summeter.evaluators.replies import choice, clean, entries, show
 from summeter.records import ReplyError
+from summeter.records.taxonomy import NO_ERROR
 
 Strategy = Literal["basic", "instruction", "categorization", "reasoning", "evidence"]
 
