@@ -12,7 +12,7 @@ from summeter.audit import Attack, Design, injection, read_attacks
 from summeter.audit.injection import ALL, flips
 from summeter.audit.variants import CLEAN, Subject, document_id, subjects, variants
 from summeter.data.dataset import load
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta.results import read_study
 from summeter.records import Document, InputError, Item, Judgment, Span, Summary, Target, UsageError
 
@@ -33,7 +33,7 @@ class Gullible(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        pen = Pen(self, item, tools.signature)
+        pen = JudgmentBuilder(self, item, tools.signature)
         labels = [int(len(text.split()) < 4) for text in item.sentences]
         if "please" in item.summary.text:
             labels = [1] * len(labels)
@@ -48,7 +48,7 @@ class Steady(Gullible):
     name: ClassVar[str] = "steady"
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        pen = Pen(self, item, tools.signature)
+        pen = JudgmentBuilder(self, item, tools.signature)
         labels = [int(len(text.split()) < 4) for text in item.sentences]
         return [pen.ok("faithfulness", "sentence", place, label=label) for place, label in enumerate(labels)]
 

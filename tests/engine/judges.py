@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, ClassVar
 
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.records import Document, Item, Judgment, ModelError
 
 calls: dict[str, int] = {}
@@ -28,7 +28,7 @@ class Lengths(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         calls["judge"] = calls.get("judge", 0) + 1
         await asyncio.sleep(0)
-        pen = Pen(self, item, tools.signature, prepared=prepared.id)
+        pen = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
         lengths = [len(text.split()) for text in item.sentences]
         return [
             pen.ok("faithfulness", "sentence", place, value=float(length), label=int(length <= self.most))

@@ -311,6 +311,8 @@ def test_the_corpus_is_large_and_its_names_are_distinct() -> None:
 
 def test_every_llm_evaluator_of_the_catalog_stands_here() -> None:
     asking = {
-        name for name in CATALOG if set(find(name)().asks) - set(find(name).kinds) and len(find(name)().parts()) == 1
+        name
+        for name in CATALOG
+        if set(find(name)().required_roles) - set(find(name).local_model_kinds) and len(find(name)().parts()) == 1
     }
     assert asking <= set(HARNESSES)

@@ -59,7 +59,7 @@ def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
     roles = {role: "dry/model" for part in evaluator.parts() for role in part.roles}
     work = jobs([evaluator], roles, splitter(data), {"t": 0.0})
     sink = Collected()
-    local = {role for part in evaluator.parts() for role in part.kinds}
+    local = {role for part in evaluator.parts() for role in part.local_model_kinds}
     llms = {role: dry(model, Counter()) for role, model in roles.items() if role not in local}
     worker = Worker(work, sink, lambda job: Tools(job.signature, llms, **local_models()), {}, lambda *, ok: None)
 

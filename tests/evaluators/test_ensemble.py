@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from summeter.engine.api import evaluate
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.ensemble import Ensemble, Member, _members
 from summeter.evaluators.rating.mcq import MultipleChoice
@@ -40,13 +40,13 @@ class Says(Evaluator):
     nick: str = ""
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        pen = Pen(self, item, tools.signature, model="m", calls=(f"call {self.nick}",))
+        builder = JudgmentBuilder(self, item, tools.signature, model="m", calls=(f"call {self.nick}",))
         if self.whole is not None:
-            return [pen.ok("faithfulness", value=self.whole)]
+            return [builder.ok("faithfulness", value=self.whole)]
         return [
-            pen.failed("faithfulness", self.status, "cut off", "sentence", place)
+            builder.failed("faithfulness", self.status, "cut off", "sentence", place)
             if label is None
-            else pen.ok("faithfulness", "sentence", place, value=float(label), label=label,
+            else builder.ok("faithfulness", "sentence", place, value=float(label), label=label,
                         error_type="no error" if label else f"{self.nick} error")
             for place, label in enumerate(self.labels)
         ]  # fmt: skip
@@ -63,7 +63,7 @@ class InWords(Evaluator):
     version_: str = "1"
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        return [Pen(self, item, tools.signature).ok("faithfulness", "sentence", 0, label="neutral")]
+        return [JudgmentBuilder(self, item, tools.signature).ok("faithfulness", "sentence", 0, label="neutral")]
 
 
 class Of(Ensemble):
@@ -190,7 +190,7 @@ class TestSpelling:
 
     def test_another_model_is_another_role(self) -> None:
         found = build("ensemble[rts+rts@second]")
-        assert found.asks == ("judge", "second")
+        assert found.required_roles == ("judge", "second")
         assert [part.name for part in found.parts()] == ["rts", "ensemble"]
         assert "second:b/c" in found.sign({"judge": "a/b", "second": "b/c"})
 

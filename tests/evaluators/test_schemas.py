@@ -33,7 +33,11 @@ ROWS = [
     },
 ]
 
-ASKING = [name for name in CATALOG if any(set(part.asks) - set(part.kinds) for part in build(name).parts())]
+ASKING = [
+    name
+    for name in CATALOG
+    if any(set(part.required_roles) - set(part.local_model_kinds) for part in build(name).parts())
+]
 SET = [  # settings that send another form
     *(f"finesure.fact_check[strategy={one}]" for one in ("basic", "instruction", "categorization", "evidence")),
     "finesure.fact_check[taxonomy=unisumeval]", "finesure.key_facts[validators=2]", "geval[key_facts=document]",
@@ -95,7 +99,7 @@ def test_what_is_sent_is_what_every_server_enforces(spec: str, monkeypatch: pyte
         return await answer(self, request)
 
     monkeypatch.setattr(DryLLM, "complete", keep)
-    roles = {role for part in build(spec).parts() for role in part.asks}
+    roles = {role for part in build(spec).parts() for role in part.required_roles}
     estimate(ROWS, [spec], models=dict.fromkeys(roles, "scripted/none.jsonl"))
     assert sent
     assert {form: found for form, schema in sent.items() if (found := list(breaches(schema)))} == {}

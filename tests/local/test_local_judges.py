@@ -47,10 +47,14 @@ FILES = ("judgments", "prepared", "scores.jsonl", "scores.csv", "pairs.jsonl", "
 
 def roles(spec: str) -> set[str]:
     """The roles whose models an evaluator asks as it is set."""
-    return {role for part in build(spec).parts() for role in part.asks}
+    return {role for part in build(spec).parts() for role in part.required_roles}
 
 
-NAMES = [name for name in CATALOG if any(set(part.asks) - set(part.kinds) for part in build(name).parts())]
+NAMES = [
+    name
+    for name in CATALOG
+    if any(set(part.required_roles) - set(part.local_model_kinds) for part in build(name).parts())
+]
 SPECS = [spec for name in NAMES for spec in SETTINGS.get(name, (name,)) if roles(spec)]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from summeter.engine.api import evaluate
 from summeter.engine.estimate import estimate
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.models.base import Kind
 from summeter.records import Item, Judgment, ReplayMiss, UsageError
 from summeter.runs.results import RESULTS, ResultStore
@@ -32,7 +32,7 @@ class Entailed(Evaluator):
     summary: ClassVar[str] = "is it entailed"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
     roles: ClassVar[tuple[str, ...]] = ("nli", "embed")
-    kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "embed": "embed"}
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "embed": "embed"}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         assert tools.nli is not None
@@ -42,7 +42,9 @@ class Entailed(Evaluator):
         one, two = await tools.embed.embed(texts)
         near = f"{float(one @ two):.6f}, {await tools.nli.count(texts)} of {tools.nli.limit}"
         return [
-            Pen(self, item, tools.signature, model=tools.nli.id).ok("faithfulness", value=found.entail, reason=near)
+            JudgmentBuilder(self, item, tools.signature, model=tools.nli.id).ok(
+                "faithfulness", value=found.entail, reason=near
+            )
         ]
 
 

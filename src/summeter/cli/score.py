@@ -179,7 +179,7 @@ def _check_roles(names: Sequence[str], bound: Iterable[str]) -> None:
     from summeter.evaluators.catalog import build
     from summeter.records import UsageError
 
-    asked = sorted({role for name in names for part in build(name).parts() for role in part.asks})
+    asked = sorted({role for name in names for part in build(name).parts() for role in part.required_roles})
     for role in bound:
         if role in asked:
             continue

@@ -93,7 +93,7 @@ def _evaluators() -> list[dict[str, Any]]:
 def _asked(evaluator: type[Evaluator]) -> tuple[str, ...]:
     """The roles it asks as it comes; all that it may ask, where it does not come without settings."""
     try:
-        return evaluator().asks
+        return evaluator().required_roles
     except ValueError:
         return evaluator.roles
 

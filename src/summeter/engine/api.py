@@ -168,7 +168,7 @@ def make_plan(
     bound |= {role: network.id for role, network in networks.items()}
     work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
     suit(work, dataset)
-    used = {role for job in work for role in job.evaluator.asks}
+    used = {role for job in work for role in job.evaluator.required_roles}
     llms = {role: model for role, model in bound.items() if role in used and role not in networks}
     return Planned(dataset, work, llms, options, networks)
 
@@ -316,7 +316,11 @@ def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = N
 
     def tools(job: Job) -> Tools:
         own = {role: BoundLLM(one.llm, one.settings._replace(repeat=job.repeat)) for role, one in llms.items()}
-        kinds = {kind: networks[role] for role, kind in job.evaluator.kinds.items() if networks and role in networks}
+        kinds = {
+            kind: networks[role]
+            for role, kind in job.evaluator.local_model_kinds.items()
+            if networks and role in networks
+        }
         return Tools(signature=job.signature, llms=llms if job.repeat == 1 else own, **kinds)
 
     return tools

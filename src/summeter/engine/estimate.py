@@ -103,7 +103,7 @@ async def _estimate(plan: Planned, job: Job, known: _Known, table: Prices) -> Es
     tallies: dict[str, Counter[str]] = {model: Counter() for model in llm_roles.values()}
     local: Counter[str] = Counter()
     todo = list(units(plan.data, [job], known.done, plan.options.limit))
-    if job.evaluator.asks:
+    if job.evaluator.required_roles:
         llms = {role: dry(model, tallies[model], known.seen, plan.asking(role)) for role, model in llm_roles.items()}
         networks = {
             role: dry_network(one.kind, one.id, counting(one.id, local, known.inputs, known.results))

@@ -21,8 +21,8 @@ def kinds_of(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
     """The kinds of all roles that take a local model. UsageError for a role that is two things at once."""
     found: dict[str, Kind] = {}
     for evaluator in (part for whole in evaluators for part in whole.parts()):
-        for role in evaluator.asks:
-            kind = evaluator.kinds.get(role)
+        for role in evaluator.required_roles:
+            kind = evaluator.local_model_kinds.get(role)
             if kind is not None and found.setdefault(role, kind) != kind:
                 raise UsageError(f"the role {role!r} is a {kind} model to {evaluator.name} and a {found[role]} "
                                  "model to another evaluator; run them apart")  # fmt: skip
@@ -32,7 +32,9 @@ def kinds_of(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
 def brought(evaluators: Sequence[Evaluator]) -> dict[str, str]:
     """The models that evaluators bring along, by role."""
     parts = (part for whole in evaluators for part in whole.parts())
-    return {role: part.brings[role] for part in parts for role in part.asks if role in part.brings}
+    return {
+        role: part.default_models[role] for part in parts for role in part.required_roles if role in part.default_models
+    }
 
 
 class Looking(NamedTuple):

@@ -50,11 +50,11 @@ def jobs(
     """
     made: dict[str, Job] = {}
     for evaluator in (part for whole in evaluators for part in whole.parts()):
-        unbound = [role for role in evaluator.asks if role not in models]
+        unbound = [role for role in evaluator.required_roles if role not in models]
         if unbound:
             role = unbound[0]
             how = (
-                f"-m {role}=local/FOLDER or -m {role}=hf/ORG/NAME@REVISION" if role in evaluator.kinds
+                f"-m {role}=local/FOLDER or -m {role}=hf/ORG/NAME@REVISION" if role in evaluator.local_model_kinds
                 else f"-m {role}=PROVIDER/MODEL (for example -m {role}=openai/gpt-4o)"
             )  # fmt: skip
             raise UsageError(f"{evaluator.name} asks a model in the role {role!r}; bind one with {how}")
@@ -68,7 +68,7 @@ def jobs(
 
 
 def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> JudgeEntry:
-    bound = {role: models[role] for role in evaluator.asks}
+    bound = {role: models[role] for role in evaluator.required_roles}
     return JudgeEntry(
         name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
         model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
@@ -89,7 +89,7 @@ def suit(work: Sequence[Job], data: Dataset) -> None:
     """Raises UsageError for an evaluator that has nothing to do in the data."""
     systems = {summary.system for summary in data.summaries}
     for job in work:
-        if why := job.evaluator.unsuited(systems):
+        if why := job.evaluator.incompatible(systems):
             raise UsageError(why)
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from summeter.engine.plan import Job, Unit, item_key
-from summeter.evaluators.base import Pen, Prepared, Tools
+from summeter.evaluators.base import JudgmentBuilder, Prepared, Tools
 from summeter.models.layers.allowance import within
 from summeter.records import (
     AccessError,
@@ -75,7 +75,7 @@ class Worker:
         tools = self.tools(job)
         fit = []
         for one in items:
-            if why := job.evaluator.unfit(one):
+            if why := job.evaluator.skip_reason(one):
                 self._write(job, one, _skipped(job, one, why))
             else:
                 fit.append(one)
@@ -146,7 +146,7 @@ def _gravest(error: Exception) -> Exception:
 
 
 def _skipped(job: Job, one: Item, why: str) -> list[Judgment]:
-    pen = Pen(job.evaluator, one, job.signature, model=job.entry.model)
+    pen = JudgmentBuilder(job.evaluator, one, job.signature, model=job.entry.model)
     unit: TargetUnit = "pair" if one.rival else "summary"
     return [pen.failed(aspect, "skipped", why, unit) for aspect in job.evaluator.measured]
 

@@ -76,16 +76,14 @@ class Tools:
 class Evaluator(BaseModel):
     """A judge: frozen settings as its own fields; class facts; two methods.
 
-    `aspects` names what it measures; `needs` what an item must have; `roles` the models it talks to (`asks`:
-    those it talks to as it is set); `kinds` says which of these take a local model, and of what kind
-    (`{"nli": "nli"}`): it is then in `Tools` under its kind; a role that is not there takes an LLM; `brings` names the
-    models of roles that nobody need bind;
-    `reduce` how judgments below the summary become a summary's score ("share" of labels that are 1, "mean" of
-    values, or not at all: "whole", where a judgment of the summary stands beside those of its parts);
-    `reads_sentences` whether the splitter bears on the result (and so is signed); `prepares_only` marks one that
-    derives something of documents and judges no summary;
-    `pairs` one that compares two summaries of a document; `bare` the setting that a word without = in `-e` sets
-    (`geval[sample:20]`).
+    `aspects`: what it measures. `needs`: what an item must have. `roles`: the models it may ask (`required_roles`:
+    those it asks as it is set). `local_model_kinds`: which roles take a local model, and of what kind
+    (`{"nli": "nli"}`; it is then in `Tools` under its kind); a role that is not there takes an LLM.
+    `default_models`: models of roles that nobody need bind. `reduce`: how judgments below the summary become its
+    score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).
+    `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
+    something of documents and judges no summary. `pairs`: it compares two summaries of a document.
+    `positional_setting`: the setting that a word without = in `-e` sets (`geval[sample:20]`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -96,13 +94,13 @@ class Evaluator(BaseModel):
     aspects: ClassVar[tuple[str, ...]]
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[tuple[str, ...]] = ()
-    kinds: ClassVar[Mapping[str, Kind]] = {}
-    brings: ClassVar[Mapping[str, str]] = {}
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {}
+    default_models: ClassVar[Mapping[str, str]] = {}
     reduce: ClassVar[Reduce] = "share"
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False
     pairs: ClassVar[bool] = False
-    bare: ClassVar[str | None] = None
+    positional_setting: ClassVar[str | None] = None
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""
@@ -114,14 +112,14 @@ class Evaluator(BaseModel):
         return self.aspects
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The roles whose models it asks as it is set: all of `roles`, unless a setting chooses among them."""
         return self.roles
 
     @property
     def samples(self) -> bool:
-        """Whether it asks an LLM as it is set; networks (`kinds`) give the same answer every time."""
-        return any(role not in self.kinds for role in self.asks)
+        """Whether it asks an LLM as it is set; networks (`local_model_kinds`) give the same answer every time."""
+        return any(role not in self.local_model_kinds for role in self.required_roles)
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
         """What there is to judge in a document: every summary, or every ordered pair of two (`pairs`)."""
@@ -134,13 +132,13 @@ class Evaluator(BaseModel):
             if one is not rival
         ]
 
-    def unsuited(self, systems: Collection[str]) -> str | None:
+    def incompatible(self, systems: Collection[str]) -> str | None:
         """Why it has nothing to do in data with summaries by these systems, or None."""
         if self.pairs and len(systems) < 2:
             return f"{self.name} compares two systems, and the data hold summaries by one only"
         return None
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """What stands in the signature beside models, splitter and version. Default: changed settings."""
         return {
             name: getattr(self, name)
@@ -155,12 +153,12 @@ class Evaluator(BaseModel):
 
         `sampling` holds what decides a model's draws (temperature, seed); it is signed where an LLM is asked.
         """
-        roles = {role: models[role] for role in self.asks if role in models}
+        roles = {role: models[role] for role in self.required_roles if role in models}
         drawn = dict(sampling or {}) if self.samples else {}
         split = splitter if self.reads_sentences else None
-        return signature(self.name, {**roles, **drawn, **self.traits(), "split": split, "v": self.version})
+        return signature(self.name, {**roles, **drawn, **self.signature_fields(), "split": split, "v": self.version})
 
-    def unfit(self, item: Item) -> str | None:
+    def skip_reason(self, item: Item) -> str | None:
         """Why the item cannot be judged at all (it is then skipped with this reason), or None."""
         if not item.summary.text.strip():
             return "the summary is empty"
@@ -170,10 +168,10 @@ class Evaluator(BaseModel):
             return "there is no reference summary"
         if "key_facts" in self.needs and not item.key_facts:
             return "there are no key facts"
-        return self._unfit_rival(item) if "rival" in self.needs else None
+        return self._rival_skip_reason(item) if "rival" in self.needs else None
 
     @staticmethod
-    def _unfit_rival(item: Item) -> str | None:
+    def _rival_skip_reason(item: Item) -> str | None:
         if item.rival is None:
             return "there is no second summary to compare with"
         return None if item.rival.text.strip() else "the second summary is empty"
@@ -203,7 +201,7 @@ def target(item: Item, unit: Unit = "summary", index: int | None = None, list_id
 
 
 @dataclass(frozen=True)
-class Pen:
+class JudgmentBuilder:
     """Writes judgments of one evaluator about one item, so that no field is forgotten."""
 
     evaluator: Evaluator

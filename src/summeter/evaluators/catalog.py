@@ -85,8 +85,8 @@ def build(text: str) -> Evaluator:
     settings: dict[str, Any] = {}
     for pair in filter(None, (part.strip() for part in _settings(rest.removesuffix("]")))):
         key, equals, value = pair.partition("=")
-        if not equals and (bare := find(name).bare):
-            key, equals, value = bare, "=", pair
+        if not equals and (setting := find(name).positional_setting):
+            key, equals, value = setting, "=", pair
         if not equals:
             raise UsageError(f"evaluator {text!r}: {pair!r} is not KEY=VALUE")
         try:

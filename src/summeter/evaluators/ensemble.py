@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.catalog import build
 from summeter.records import Document, Item, Judgment, Status, Unit, UsageError, digest
 from summeter.scoring import summary_scores
@@ -47,13 +47,13 @@ class Member(NamedTuple):
     @property
     def scale(self) -> Scale:
         """The ends of its values: those of a rating's scale, else 0 and 1."""
-        low, dash, high = str(self.evaluator.traits().get("scale") or "").partition("-")
+        low, dash, high = str(self.evaluator.signature_fields().get("scale") or "").partition("-")
         return (float(low), float(high)) if dash else SHARES
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The roles whose models it asks."""
-        return tuple(self.role if role == "judge" and self.role else role for role in self.evaluator.asks)
+        return tuple(self.role if role == "judge" and self.role else role for role in self.evaluator.required_roles)
 
     def tools(self, tools: Tools) -> Tools:
         """The run's tools as this member sees them."""
@@ -94,7 +94,7 @@ class Ensemble(Evaluator):
     summary: ClassVar[str] = "Several evaluators joined: majority or mean, with their agreement as confidence."
     aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
     roles: ClassVar[tuple[str, ...]] = ("judge", "second", "extractor", "validator")
-    bare: ClassVar[str | None] = "of"
+    positional_setting: ClassVar[str | None] = "of"
 
     of: str = "rts+mcq+stareval"
     aspect: str | None = None
@@ -136,9 +136,9 @@ class Ensemble(Evaluator):
         return tuple(name for name, many in times.items() if many > 1 and self.aspect in (None, name))
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """Every role that a member asks."""
-        return tuple(dict.fromkeys(role for member in self.members for role in member.asks))
+        return tuple(dict.fromkeys(role for member in self.members for role in member.required_roles))
 
     @property
     def scale(self) -> Scale:
@@ -146,12 +146,12 @@ class Ensemble(Evaluator):
         scales = {member.scale for member in self.members}
         return scales.pop() if len(scales) == 1 else SHARES
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """The members with all that they hang on; the scale of ratings."""
         signed = [[member.name, member.evaluator.sign({})] for member in self.members]
         rated = any(member.scale != SHARES for member in self.members)
         shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if rated else None
-        return {**super().traits(), "of": self.of, "members": digest(signed, 4), "scale": shown}
+        return {**super().signature_fields(), "of": self.of, "members": digest(signed, 4), "scale": shown}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """What the members prepare, by their places."""
@@ -164,15 +164,17 @@ class Ensemble(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Every member's judgments, joined aspect by aspect."""
-        pen = Pen(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
-        if why := self.unfit(item):
-            return [pen.failed(aspect, "skipped", why) for aspect in self.measured]
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
         heard = await asyncio.gather(
             *(_ask(one, place, item, prepared, tools) for place, one in enumerate(self.members))
         )
-        return [row for aspect in self.measured for row in self._join(pen, aspect, heard)]
+        return [row for aspect in self.measured for row in self._join(builder, aspect, heard)]
 
-    def _join(self, pen: Pen, aspect: str, heard: Sequence[tuple[Member, list[Judgment]]]) -> list[Judgment]:
+    def _join(
+        self, builder: JudgmentBuilder, aspect: str, heard: Sequence[tuple[Member, list[Judgment]]]
+    ) -> list[Judgment]:
         """One aspect: unit by unit where the members judge the same units, else by their scores of the summary."""
         mine = [
             (member, [one for one in rows if one.aspect == aspect])
@@ -182,13 +184,13 @@ class Ensemble(Evaluator):
         units = _units(mine)
         calls = dict.fromkeys(call for _, rows in mine for one in rows for call in one.calls)
         models = dict.fromkeys(one.model for _, rows in mine for one in rows if one.model is not None)
-        pen = replace(pen, calls=tuple(calls), model=",".join(models) or None)
+        builder = replace(builder, calls=tuple(calls), model=",".join(models) or None)
         if units is None:
             opinions = [_of_summary(member, rows) for member, rows in mine]
-            return [self._verdict(pen, aspect, ("summary", None, None), opinions)]
-        return [self._verdict(pen, aspect, key, [_of_unit(*one, key) for one in mine]) for key in units]
+            return [self._verdict(builder, aspect, ("summary", None, None), opinions)]
+        return [self._verdict(builder, aspect, key, [_of_unit(*one, key) for one in mine]) for key in units]
 
-    def _verdict(self, pen: Pen, aspect: str, key: UnitKey, opinions: Sequence[Opinion]) -> Judgment:
+    def _verdict(self, builder: JudgmentBuilder, aspect: str, key: UnitKey, opinions: Sequence[Opinion]) -> Judgment:
         unit, index, list_id = key
         said = [one for one in opinions if one.status == "ok"]
         mute = [one for one in opinions if one.status != "ok"]
@@ -199,20 +201,20 @@ class Ensemble(Evaluator):
         if len(said) < self.at_least:
             worst = min((one.status for one in mute), key=GRAVITY.index)
             why = f"{len(said)} of {len(opinions)} members judged{missing}"
-            return pen.failed(aspect, worst, why, unit, index, **about)
+            return builder.failed(aspect, worst, why, unit, index, **about)
         labels = [one.judgment.label if one.judgment else None for one in said]
         voting = self.how == "majority" or (self.how == "auto" and all(label in (0, 1) for label in labels))
         if voting and any(label is None for label in labels):
             why = f"a majority needs labels, and {said[labels.index(None)].member.name} gives none; use how=mean"
-            return pen.failed(aspect, "skipped", why, unit, index, **about)
+            return builder.failed(aspect, "skipped", why, unit, index, **about)
         if not voting and (wordy := next((one for one in said if one.value is None), None)):
             why = f"a mean needs numbers, and {wordy.member.name} gives none; use how=majority"
-            return pen.failed(aspect, "skipped", why, unit, index, **about)
+            return builder.failed(aspect, "skipped", why, unit, index, **about)
         made = _majority(said) if voting else self._mean(said)
         reason = f"{made.pop('reason')}{missing}"
         if "label" in made and made["label"] is None:
-            return pen.failed(aspect, "skipped", reason, unit, index, **about)
-        return pen.ok(aspect, unit, index, reason=reason, **made, **about)
+            return builder.failed(aspect, "skipped", reason, unit, index, **about)
+        return builder.ok(aspect, unit, index, reason=reason, **made, **about)
 
     def _mean(self, said: Sequence[Opinion]) -> dict[str, Any]:
         low, high = self.scale
@@ -246,9 +248,9 @@ async def _ask(
     member: Member, place: int, item: Item, prepared: Prepared, tools: Tools
 ) -> tuple[Member, list[Judgment]]:  # fmt: skip
     evaluator, own = member.evaluator, member.tools(tools)
-    if why := evaluator.unfit(item):
-        pen = Pen(evaluator, item, tools.signature)
-        return member, [pen.failed(aspect, "skipped", why) for aspect in evaluator.measured]
+    if why := evaluator.skip_reason(item):
+        builder = JudgmentBuilder(evaluator, item, tools.signature)
+        return member, [builder.failed(aspect, "skipped", why) for aspect in evaluator.measured]
     stored = prepared.data.get(str(place))
     mine = Prepared(document_id=item.document.id) if stored is None else Prepared.model_validate(stored)
     return member, await evaluator.judge(item, mine, own)

@@ -25,7 +25,7 @@ ITEM = item(SOURCE, "Ada sold the mill in May.", "Everybody was hurt.", "The mil
 
 def judge(evaluator: FactScore, llm: Any, one: Any = ITEM, **settings: Any) -> list[Judgment]:
     bound = BoundLLM(llm, Settings(repair=False, **settings))
-    tools = Tools("sig", dict.fromkeys(evaluator.asks, bound))
+    tools = Tools("sig", dict.fromkeys(evaluator.required_roles, bound))
 
     async def both() -> list[Judgment]:
         return await evaluator.judge(one, await evaluator.prepare(one.document, tools), tools)
@@ -103,9 +103,9 @@ def test_claims_that_cannot_be_had_are_one_failure() -> None:
 
 
 def test_one_model_will_do_where_the_judge_draws_the_claims() -> None:
-    assert FactScore().asks == ("judge", "extractor")
+    assert FactScore().required_roles == ("judge", "extractor")
     alone = build("factscore[extractor=judge]")
-    assert alone.asks == ("judge",)
+    assert alone.required_roles == ("judge",)
     assert "extractor:judge" in alone.sign({"judge": "a/b"})
     with pytest.raises(UsageError, match="batch"):
         build("factscore[batch=0]")

@@ -118,7 +118,7 @@ class TestLevels:
 
 class TestCoreference:
     def test_it_is_off_by_default(self) -> None:
-        assert LEGACY.asks == ("nli",)
+        assert LEGACY.required_roles == ("nli",)
 
     def test_it_competes_with_the_other_levels(self) -> None:
         # Sentence .4; "Ana won gold." .6; window and document (six sentences) -1: .6 wins. With a window of .8, that.

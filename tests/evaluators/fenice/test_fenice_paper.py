@@ -170,8 +170,8 @@ class TestCoreference:
         coref = TableCoref(["Simone Biles", "She"])
         one({}, Fenice(), BILES, coref=coref)
         assert coref.asked == 0
-        assert Fenice().asks == ("nli",)
-        assert Fenice(coref=True).asks == ("nli", "coref")
+        assert Fenice().required_roles == ("nli",)
+        assert Fenice(coref=True).required_roles == ("nli", "coref")
 
     def test_clusters_are_found_once_a_document_and_stored(self) -> None:
         coref = TableCoref(["Simone Biles", "She"])
@@ -223,7 +223,7 @@ class TestLadder:
 
     def test_the_lowest_step_judges_sentences_and_asks_no_extractor(self) -> None:
         lowest = Fenice(step="nli_sent", claims="llm")
-        assert lowest.asks == ("nli",)
+        assert lowest.required_roles == ("nli",)
         ((found,),) = judge(lowest, self.SOURCE, self.TEXT, tools=Tools("sig", nli=TableNLI()))
         assert (found.target.unit, found.target.index, found.claim) == ("sentence", 0, None)
 
@@ -248,8 +248,8 @@ class TestClaims:
         assert found.reason == "claims of the summary: table/seq2seq wrote none"
 
     def test_each_source_asks_its_own_role(self) -> None:
-        assert Fenice(claims="seq2seq").asks == ("nli", "seq2seq")
-        assert Fenice(claims="llm").asks == ("nli", "extractor")
+        assert Fenice(claims="seq2seq").required_roles == ("nli", "seq2seq")
+        assert Fenice(claims="llm").required_roles == ("nli", "extractor")
         assert "prompt:" in Fenice(claims="llm").sign({"nli": "a/b", "extractor": "c/d"})
         assert "prompt:" not in Fenice().sign({"nli": "a/b"})
 

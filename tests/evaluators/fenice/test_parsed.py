@@ -101,4 +101,4 @@ def test_the_parser_is_signed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "version", lambda: "parser-1")
     assert "parser:parser-1" in build("fenice[claims=parse]").sign({"nli": "a/b"})
     assert "parser:" not in build("fenice[claims=parse,step=nli_sent]").sign({"nli": "a/b"})
-    assert build("fenice[claims=parse]").asks == ("nli",)
+    assert build("fenice[claims=parse]").required_roles == ("nli",)

@@ -128,7 +128,7 @@ TABLE = {("She won gold.", CLAIM): (0.4, 0.6, 0.0), (CLAIM, CLAIM): (0.95, 0.05,
 def test_as_a_setting_it_asks_for_no_model_of_coreference(settings: dict[str, str]) -> None:
     # "She won gold." alone has .4; "Ana Ruiz won gold." .95 (legacy: .95 - .05 = .90).
     fenice = Fenice(coref="rules", **settings)  # type: ignore[arg-type]
-    assert fenice.asks == ("nli",)
+    assert fenice.required_roles == ("nli",)
     assert "coref:rules" in fenice.sign({"nli": "a/b"})
     source = document("Ana Ruiz came home.", "She won gold.")
     ((found,),) = judge(fenice, source, CLAIM, tools=Tools("sig", nli=TableNLI(TABLE)))
@@ -140,7 +140,7 @@ def test_as_a_setting_it_asks_for_no_model_of_coreference(settings: dict[str, st
 
 def test_it_is_written_as_the_others_are_and_nothing_else_is_taken() -> None:
     assert build("fenice[coref=rules]") == Fenice(coref="rules")
-    assert build("fenice[coref=true]").asks == ("nli", "coref")
+    assert build("fenice[coref=true]").required_roles == ("nli", "coref")
     assert build("fenice[coref=true]") != build("fenice[coref=rules]")
     with pytest.raises(UsageError, match="coref"):
         build("fenice[coref=maybe]")

@@ -241,7 +241,7 @@ def test_the_bundle_passes_its_settings_on(tmp_path: Path) -> None:
     check, align = bundle.parts()
     assert check.model_dump() == {"taxonomy": "unisumeval", "strategy": "evidence", "prompts": tmp_path}
     assert align.model_dump() == {"source": "document", "at_most": 5, "validators": 2, "prompts": tmp_path}
-    assert bundle.asks == ("judge", "validator", "validator2")
+    assert bundle.required_roles == ("judge", "validator", "validator2")
     assert {aspect for part in bundle.parts() for aspect in part.aspects} == set(bundle.aspects)
 
 

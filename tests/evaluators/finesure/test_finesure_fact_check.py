@@ -203,16 +203,18 @@ def test_the_signature_names_taxonomy_and_prompt(tmp_path: Path) -> None:
     assert plain.startswith("finesure.fact_check|judge:openai/gpt-4o|prompt:")
     assert plain.endswith("|split:rules-2|v:2")
     assert "|taxonomy:unisumeval|" in FactCheck(taxonomy="unisumeval").sign({"judge": "openai/gpt-4o"})
-    assert FactCheck(prompts=tmp_path).traits() == FactCheck().traits()  # nothing there replaces anything
+    assert (
+        FactCheck(prompts=tmp_path).signature_fields() == FactCheck().signature_fields()
+    )  # nothing there replaces anything
     (tmp_path / "fact_check.txt").write_text("Is this true? {{ sentences[0] }}", "utf-8")
     mine = FactCheck(prompts=tmp_path)
-    assert mine.traits() != FactCheck().traits()
+    assert mine.signature_fields() != FactCheck().signature_fields()
     assert mine.prompt(item()).messages[0].content == "Is this true? Ana sold the boat."
 
 
 def test_a_prompt_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
-        FactCheck(prompts=tmp_path / "nowhere").traits()
+        FactCheck(prompts=tmp_path / "nowhere").signature_fields()
 
 
 def test_a_prompt_echoed_with_a_verdict_planted_in_it_is_no_verdict() -> None:

@@ -201,15 +201,15 @@ def test_facts_of_the_reference_are_checked_against_the_document() -> None:
 
 
 def test_roles_and_signature() -> None:
-    assert KeyFactExtraction().asks == ("judge",)
-    assert Align(validators=3).asks == ("judge", "validator", "validator2", "validator3")
-    assert FineSurE(validators=1).asks == ("judge", "validator")
+    assert KeyFactExtraction().required_roles == ("judge",)
+    assert Align(validators=3).required_roles == ("judge", "validator", "validator2", "validator3")
+    assert FineSurE(validators=1).required_roles == ("judge", "validator")
     bound = {"judge": "p/j", "validator": "p/v", "validator2": "p/w"}
     assert "validator" not in Align().sign(bound)
     signed = Align(validators=2).sign(bound)
     assert "|validator:p/v|validator2:p/w|" in signed
-    assert Align(validators=2).traits()["prompt"] != Align().traits()["prompt"]
-    assert build("finesure[validators=2]").asks == ("judge", "validator", "validator2")
+    assert Align(validators=2).signature_fields()["prompt"] != Align().signature_fields()["prompt"]
+    assert build("finesure[validators=2]").required_roles == ("judge", "validator", "validator2")
 
 
 @pytest.mark.parametrize(

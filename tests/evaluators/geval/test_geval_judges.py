@@ -339,4 +339,4 @@ def test_examples_in_docstrings(name: str) -> None:
 def test_a_number_of_samples_without_samples_is_refused(judge: str) -> None:
     with pytest.raises(UsageError, match="draws none; write sample:"):
         build(judge)
-    assert build("geval[sample,n=5]").traits()["variant"] == "sample:5"
+    assert build("geval[sample,n=5]").signature_fields()["variant"] == "sample:5"

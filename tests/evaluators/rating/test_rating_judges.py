@@ -164,7 +164,7 @@ def test_released_reading_keeps_the_text_as_the_reason() -> None:
 
 
 def test_a_pair_needs_both_summaries() -> None:
-    reasons = [HeadToHead().unfit(one) for one in (item(), item(rival=None), item(rival=" "))]
+    reasons = [HeadToHead().skip_reason(one) for one in (item(), item(rival=None), item(rival=" "))]
     assert reasons == [None, "there is no second summary to compare with", "the second summary is empty"]
 
 

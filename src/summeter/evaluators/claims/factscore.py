@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.claims.extract import AT_MOST, PACKAGE, TEMPLATE, Claims, extract_claims
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.replies import choice, clean, entries, read_reply, show
@@ -93,27 +93,27 @@ class FactScore(Evaluator):
     prompts: Path | None = None
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The judge, and the extractor unless the judge stands in for it."""
         return self.roles if self.extractor == "extractor" else ("judge",)
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the prompts."""
         templates = [Template.load(PACKAGE, name, self.prompts).hash for name in (TEMPLATE, self.name)]
-        return {**super().traits(), "prompt": digest(templates, 4)}
+        return {**super().signature_fields(), "prompt": digest(templates, 4)}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call for the claims, then one for each batch of claims and window of the document."""
         del prepared
         llm = tools.llm("judge")
-        pen = Pen(self, item, tools.signature, model=llm.id)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         extractor = tools.llm(self.extractor)
         drawn = await extract_claims(item.summary, extractor, at_most=self.at_most, prompts=self.prompts)
         if drawn.status != "ok":
-            pen = Pen(self, item, tools.signature, model=extractor.id, calls=drawn.calls)
-            return [pen.failed(FAITHFULNESS, drawn.status, drawn.reason or "no claims")]
+            builder = JudgmentBuilder(self, item, tools.signature, model=extractor.id, calls=drawn.calls)
+            return [builder.failed(FAITHFULNESS, drawn.status, drawn.reason or "no claims")]
         texts = drawn.texts
         batches = [texts[at : at + self.batch] for at in range(0, len(texts), self.batch)]
         # What is shown must leave room beside the largest question, for every batch alike.
@@ -121,7 +121,7 @@ class FactScore(Evaluator):
         views = shown(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
         found = await asyncio.gather(*(self._check(batch, views, llm) for batch in batches))
         heard = [one for batch in found for one in batch]
-        return [self._judgment(pen, drawn, place, views, one) for place, one in enumerate(heard)]
+        return [self._judgment(builder, drawn, place, views, one) for place, one in enumerate(heard)]
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
         """The document first: the same beginning for all questions on it, so that a provider's prefix cache serves."""
@@ -147,9 +147,11 @@ class FactScore(Evaluator):
                     heard[place].verdicts[at] = answer.data[number]
         return heard
 
-    def _judgment(self, pen: Pen, drawn: Claims, place: int, views: Shown, heard: Heard) -> Judgment:
+    def _judgment(self, builder: JudgmentBuilder, drawn: Claims, place: int, views: Shown, heard: Heard) -> Judgment:
         claim = drawn.claims[place]
-        whole = Pen(self, pen.item, pen.signature, model=pen.model, calls=(*drawn.calls, *heard.calls))
+        whole = JudgmentBuilder(
+            self, builder.item, builder.signature, model=builder.model, calls=(*drawn.calls, *heard.calls)
+        )
         about = {"list_id": drawn.id, "claim": claim, "truncated_tokens": views.truncated_tokens}
         if heard.faults and not heard.supported:
             # A window that was not read might have held the support: nothing can be said.

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load
 from summeter.evaluators.entailment.grains import Grain, Passage, Place, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, network, sentences_of
@@ -56,7 +56,7 @@ class SummaC(Evaluator):
     summary: ClassVar[str] = "each summary sentence against every passage, by an NLI network (SummaC-ZS, SummaC-Conv)"
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     roles: ClassVar[tuple[str, ...]] = ("nli",)
-    kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
     reduce: ClassVar[Reduce] = "whole"
 
     variant: Literal["zs", "conv"] = "zs"
@@ -96,9 +96,9 @@ class SummaC(Evaluator):
         own = judged or (grain if grain in {"paragraph", "document"} else "sentence")
         return grain, own  # type: ignore[return-value]
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the hash of the weights."""
-        return {**super().traits(), **({"weights": load(self.weights).id} if self.weights else {})}
+        return {**super().signature_fields(), **({"weights": load(self.weights).id} if self.weights else {})}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Where the passages stand, unless they are the sentences."""
@@ -112,14 +112,18 @@ class SummaC(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence, one of the summary."""
         nli = network(tools)
-        pen = Pen(self, item, tools.signature, prepared=prepared.id if prepared.data else None, model=nli.id)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(
+            self, item, tools.signature, prepared=prepared.id if prepared.data else None, model=nli.id
+        )
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         passages = self._passages(item.document, prepared)
         judged = cut(item.summary.text, _sentences(item.summary), self._grains[1], self.least)
         if not passages or not judged:
             side = "the document" if not passages else "the summary"
-            return [pen.failed(FAITHFULNESS, "skipped", f"{side} has no passage of more than {self.least} characters")]
+            return [
+                builder.failed(FAITHFULNESS, "skipped", f"{side} has no passage of more than {self.least} characters")
+            ]
         if "premises" not in tools.scratch:
             tools.scratch["premises"] = Premises(nli, [one.text for one in passages], self.nearest)
         premises: Premises = tools.scratch["premises"]
@@ -130,8 +134,8 @@ class SummaC(Evaluator):
             _Said(numbers.get(one.place, 0), one, table, self._value(table, convolution))
             for one, table in zip(judged, tables, strict=True)
         ]
-        parts = [self._part(pen, one, passages, tools) for one in said]
-        return [self._whole(pen, said, convolution), *(parts if self._grains[1] == "sentence" else ())]
+        parts = [self._part(builder, one, passages, tools) for one in said]
+        return [self._whole(builder, said, convolution), *(parts if self._grains[1] == "sentence" else ())]
 
     def _passages(self, document: Document, prepared: Prepared) -> list[Passage]:
         text = document.text
@@ -152,10 +156,10 @@ class SummaC(Evaluator):
         best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
         return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
-    def _part(self, pen: Pen, said: _Said, passages: Sequence[Passage], tools: Tools) -> Judgment:
+    def _part(self, builder: JudgmentBuilder, said: _Said, passages: Sequence[Passage], tools: Tools) -> Judgment:
         at = int(np.nanargmax(said.table[:, ENTAIL]))
         supported = said.value >= self.threshold
-        document = pen.item.document
+        document = builder.item.document
         found = (
             () if supported
             else findings(said.passage.text, document.text, sentences_of(document), tools.scratch)
@@ -165,19 +169,19 @@ class SummaC(Evaluator):
         if worst is not None and worst != at:
             reason += f"; another passage contradicts it ({chances(said.table[worst])})"
             shown.append(worst)
-        return pen.ok(
+        return builder.ok(
             FAITHFULNESS, "sentence", said.place, value=said.value, label=int(supported), reason=reason,
             evidence=spans([passages[one].place for one in shown]),
         )  # fmt: skip
 
-    def _whole(self, pen: Pen, said: Sequence[_Said], convolution: Convolution | None) -> Judgment:
+    def _whole(self, builder: JudgmentBuilder, said: Sequence[_Said], convolution: Convolution | None) -> Judgment:
         if convolution is None:
             value = float(np.mean([one.value for one in said]))
         else:
             value = convolution.probability([convolution.score(one.table) for one in said])
         weakest = min(said, key=lambda one: one.value)
         count = "1 passage" if len(said) == 1 else f"{len(said)} passages"
-        return pen.ok(
+        return builder.ok(
             FAITHFULNESS, value=value, label=int(value >= self.threshold),
             reason=f"{count} of the summary judged; the weakest has {weakest.value:.2f}",
             evidence=(Span(of="summary", start=weakest.passage.start, end=weakest.passage.end),),

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import network, sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
@@ -57,7 +57,7 @@ class Fenice(Evaluator):
     )
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     roles: ClassVar[tuple[str, ...]] = ("nli", "coref", "seq2seq", "extractor")
-    kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
     reduce: ClassVar[Reduce] = "mean"
 
     variant: Variant = "paper"
@@ -85,19 +85,19 @@ class Fenice(Evaluator):
         return bool(self.coref) or self.step == "nli_coref"
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The network, and what coreference and claims need as they are set."""
         drawing = {"rules": (), "parse": (), "seq2seq": ("seq2seq",), "llm": ("extractor",)}[self.claims]
         resolving = ("coref",) if self.resolves and self.coref != "rules" else ()
         return ("nli", *resolving, *(() if self.step == "nli_sent" else drawing))
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the parser or the prompt that draws the claims."""
         if self.claims == "parse" and self.step != "nli_sent":
-            return {**super().traits(), "parser": tree.version()}
-        if "extractor" not in self.asks:
-            return super().traits()
-        return {**super().traits(), "prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}
+            return {**super().signature_fields(), "parser": tree.version()}
+        if "extractor" not in self.required_roles:
+            return super().signature_fields()
+        return {**super().signature_fields(), "prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}
 
     @property
     def rules(self) -> Rules:
@@ -117,19 +117,21 @@ class Fenice(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All passages and claims go to the network at once; what another summary asked about is known."""
-        pen = Pen(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         drawn = by_sentence(item.summary) if self.step == "nli_sent" else await self._draw(item, tools)
         if not drawn.claims:
-            pen = Pen(self, item, tools.signature, model=drawn.model, calls=drawn.calls)
+            builder = JudgmentBuilder(self, item, tools.signature, model=drawn.model, calls=drawn.calls)
             none = "the summary holds no claim"
-            return [pen.failed(FAITHFULNESS, "skipped" if drawn.status == "ok" else drawn.status, drawn.reason or none)]
-        pen = Pen(self, item, tools.signature, pen.prepared, network(tools).id, drawn.calls)
+            return [
+                builder.failed(FAITHFULNESS, "skipped" if drawn.status == "ok" else drawn.status, drawn.reason or none)
+            ]
+        builder = JudgmentBuilder(self, item, tools.signature, builder.prepared, network(tools).id, drawn.calls)
         aligner = self._aligner(item.document, prepared, tools)
         verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
         return [
-            self._judgment(pen, (place, claim), drawn, verdict, (aligner, tools))
+            self._judgment(builder, (place, claim), drawn, verdict, (aligner, tools))
             for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True))
         ]
 
@@ -155,8 +157,13 @@ class Fenice(Evaluator):
         return found
 
     def _judgment(
-        self, pen: Pen, at: tuple[int, Claim], drawn: Drawn, verdict: Verdict, held: tuple[Aligner, Tools]
-    ) -> Judgment:  # fmt: skip
+        self,
+        builder: JudgmentBuilder,
+        at: tuple[int, Claim],
+        drawn: Drawn,
+        verdict: Verdict,
+        held: tuple[Aligner, Tools],
+    ) -> Judgment:
         place, claim = at
         aligner, tools = held
         best, supported = verdict.best, verdict.best.score >= self.threshold
@@ -166,7 +173,7 @@ class Fenice(Evaluator):
         places = [*best.places, *([] if worst is None else [aligner.spans[worst]])]
         unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
         fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
-        return pen.ok(
+        return builder.ok(
             FAITHFULNESS, unit, place, value=best.score, label=int(supported), reason=reason,
             evidence=spans(places), **fields,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.answers import YES_NO, field, keyed, yes
@@ -57,17 +57,20 @@ class Align(Evaluator):
     prompts: Path | None = None
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators of key facts."""
-        return self._extraction.asks
+        return self._extraction.required_roles
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the prompts of extraction and alignment together."""
-        return {**super().traits(), "prompt": prompt_hash(["align", *templates(self.validators)], self.prompts)}
+        return {
+            **super().signature_fields(),
+            "prompt": prompt_hash(["align", *templates(self.validators)], self.prompts),
+        }
 
-    def unfit(self, item: Item) -> str | None:
+    def skip_reason(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""
-        return super().unfit(item) or (None if item.sentences else "the summary has no sentences")
+        return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The key facts of the document."""
@@ -75,33 +78,33 @@ class Align(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call; one judgment per key fact and one per sentence."""
-        pen = Pen(self, item, tools.signature, prepared=prepared.id)
-        if why := self.unfit(item):
-            return _skipped(pen, why)
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
+        if why := self.skip_reason(item):
+            return _skipped(builder, why)
         facts = key_facts_of(prepared)
         if facts is None:
-            return _without_facts(pen, prepared)
+            return _without_facts(builder, prepared)
         llm = tools.llm("judge")
         answer = await llm.ask(self.prompt(item, facts), form(item, facts))
-        pen = Pen(self, item, tools.signature, prepared=prepared.id, model=llm.id, calls=answer.calls)
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id, model=llm.id, calls=answer.calls)
         if answer.data is None:
-            return _failed(pen, facts, answer.status, answer.reason)
-        return _written(pen, facts, answer.data)
+            return _failed(builder, facts, answer.status, answer.reason)
+        return _written(builder, facts, answer.data)
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a stored reply, over the key facts given with the document."""
-        pen = Pen(self, item, signature)
-        if why := self.unfit(item):
-            return _skipped(pen, why)
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return _skipped(builder, why)
         facts = KeyFacts.of(item.key_facts, "given")
         if parser == "legacy":
-            return legacy.alignment(pen, output, facts)
+            return legacy.alignment(builder, output, facts)
         if not facts.facts:
-            return _skipped(pen, "no key facts are given, so the reply cannot be checked against them")
+            return _skipped(builder, "no key facts are given, so the reply cannot be checked against them")
         try:
-            return _written(pen, facts, _read(output, item, facts))
+            return _written(builder, facts, _read(output, item, facts))
         except ReplyError as error:
-            return _failed(pen, facts, error.kind, str(error))
+            return _failed(builder, facts, error.kind, str(error))
 
     @property
     def _extraction(self) -> KeyFactExtraction:
@@ -182,15 +185,15 @@ def _read(text: str, item: Item, facts: KeyFacts) -> tuple[Match, ...]:
     )
 
 
-def _written(pen: Pen, facts: KeyFacts, found: tuple[Match, ...]) -> list[Judgment]:
-    spans = pen.item.summary.sentences
+def _written(builder: JudgmentBuilder, facts: KeyFacts, found: tuple[Match, ...]) -> list[Judgment]:
+    spans = builder.item.summary.sentences
     carried: list[list[str]] = [[] for _ in spans]
     judgments = []
     for index, match in enumerate(found):
         for sentence in match.sentences:
             carried[sentence].append(str(index + 1))
         judgments.append(
-            pen.ok(
+            builder.ok(
                 COMPLETENESS, "key_fact", index, value=float(match.present), label=int(match.present),
                 evidence=tuple(spans[sentence] for sentence in match.sentences), list_id=facts.id,
             )
@@ -199,32 +202,34 @@ def _written(pen: Pen, facts: KeyFacts, found: tuple[Match, ...]) -> list[Judgme
         noun = "key fact" if len(numbers) == 1 else "key facts"
         reason = f"conveys {noun} {', '.join(numbers)}" if numbers else "conveys no key fact"
         judgments.append(
-            pen.ok(CONCISENESS, "sentence", index, value=float(bool(numbers)), label=int(bool(numbers)), reason=reason)
+            builder.ok(
+                CONCISENESS, "sentence", index, value=float(bool(numbers)), label=int(bool(numbers)), reason=reason
+            )
         )
     return judgments
 
 
-def _failed(pen: Pen, facts: KeyFacts, status: Status, reason: str | None) -> list[Judgment]:
+def _failed(builder: JudgmentBuilder, facts: KeyFacts, status: Status, reason: str | None) -> list[Judgment]:
     why = reason or "no usable reply"
     return [
         *(
-            pen.failed(COMPLETENESS, status, why, "key_fact", index, list_id=facts.id)
+            builder.failed(COMPLETENESS, status, why, "key_fact", index, list_id=facts.id)
             for index in range(len(facts.facts))
         ),
-        *(pen.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(pen.item.sentences))),
+        *(builder.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(builder.item.sentences))),
     ]
 
 
-def _without_facts(pen: Pen, prepared: Prepared) -> list[Judgment]:
+def _without_facts(builder: JudgmentBuilder, prepared: Prepared) -> list[Judgment]:
     """How many key facts there would be is unknown: one missing judgment for completeness, one per sentence for
     conciseness."""
     status: Status = "skipped" if prepared.status == "ok" else prepared.status
     why = prepared.reason or "there are no key facts"
     return [
-        pen.failed(COMPLETENESS, status, why),
-        *(pen.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(pen.item.sentences))),
+        builder.failed(COMPLETENESS, status, why),
+        *(builder.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(builder.item.sentences))),
     ]
 
 
-def _skipped(pen: Pen, why: str) -> list[Judgment]:
-    return [pen.failed(aspect, "skipped", why) for aspect in (COMPLETENESS, CONCISENESS)]
+def _skipped(builder: JudgmentBuilder, why: str) -> list[Judgment]:
+    return [builder.failed(aspect, "skipped", why) for aspect in (COMPLETENESS, CONCISENESS)]

@@ -44,9 +44,9 @@ class FineSurE(Evaluator):
         return self
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators of key facts."""
-        return tuple(dict.fromkeys(role for part in self.parts() for role in part.asks))
+        return tuple(dict.fromkeys(role for part in self.parts() for role in part.required_roles))
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The fact check and the alignment, with this bundle's settings."""

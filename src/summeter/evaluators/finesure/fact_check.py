@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.blocks import prompt_hash, template
@@ -66,21 +66,21 @@ class FactCheck(Evaluator):
         check_strategy(self.strategy, self.taxonomy)
         return self
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Taxonomy and strategy where they are not the default, and the prompt."""
-        return {**super().traits(), "prompt": prompt_hash([self._template], self.prompts)}
+        return {**super().signature_fields(), "prompt": prompt_hash([self._template], self.prompts)}
 
-    def unfit(self, item: Item) -> str | None:
+    def skip_reason(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""
-        return super().unfit(item) or (None if item.sentences else "the summary has no sentences")
+        return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call, or one a window of a document that is longer than the judge reads (see `by_window`); one judgment
         per sentence."""
         del prepared
-        pen = Pen(self, item, tools.signature)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, tools.signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         llm = tools.llm("judge")
         count = len(item.sentences)
         found = shown(item.document, llm, self.prompt(seen(item, "")), REPLY_TOKENS * count)
@@ -89,22 +89,22 @@ class FactCheck(Evaluator):
             one = item if found.whole else seen(item, found.views[len(answers)].text)
             answers.append(await llm.ask(self.prompt(one), self.form(one)))
         calls = tuple(key for answer in answers for key in answer.calls)
-        pen = Pen(self, item, tools.signature, model=llm.id, calls=calls)
+        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id, calls=calls)
         finder: QuoteFinder = tools.scratch.setdefault("quotes", QuoteFinder(item.document.text))
         verdicts = [joined(answers, place, text, found.views) for place, text in enumerate(item.sentences)]
-        return self._written(pen, verdicts, finder, found.truncated_tokens)
+        return self._written(builder, verdicts, finder, found.truncated_tokens)
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a stored reply: of this evaluator's form, or of the released code's."""
-        pen = Pen(self, item, signature)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         if parser == "legacy":
-            return legacy.faithfulness(pen, output)
+            return legacy.faithfulness(builder, output)
         try:
-            return self._written(pen, self._read(output, item), QuoteFinder(item.document.text))
+            return self._written(builder, self._read(output, item), QuoteFinder(item.document.text))
         except ReplyError as error:
-            return _failed(pen, error.kind, str(error))
+            return _failed(builder, error.kind, str(error))
 
     def prompt(self, item: Item) -> Prompt:
         """The document first: the same beginning for all evaluators and all summaries of a document, so that a
@@ -131,16 +131,20 @@ class FactCheck(Evaluator):
         )
 
     def _written(
-        self, pen: Pen, found: Sequence[Verdict | tuple[Status, str]], finder: QuoteFinder, cut: int | None = None
-    ) -> list[Judgment]:  # fmt: skip
+        self,
+        builder: JudgmentBuilder,
+        found: Sequence[Verdict | tuple[Status, str]],
+        finder: QuoteFinder,
+        cut: int | None = None,
+    ) -> list[Judgment]:
         judgments = []
         for index, verdict in enumerate(found):
             if not isinstance(verdict, Verdict):
-                judgments.append(pen.failed(FAITHFULNESS, *verdict, "sentence", index, truncated_tokens=cut))
+                judgments.append(builder.failed(FAITHFULNESS, *verdict, "sentence", index, truncated_tokens=cut))
                 continue
             evidence, reason = _evidence(verdict, finder) if self._form.wanted.quote else ((), verdict.reason)
             judgments.append(
-                pen.ok(
+                builder.ok(
                     FAITHFULNESS, "sentence", index, value=float(verdict.supported), label=int(verdict.supported),
                     error_type=verdict.category, evidence=evidence, reason=reason, truncated_tokens=cut,
                 )
@@ -181,6 +185,8 @@ def _evidence(verdict: Verdict, finder: QuoteFinder) -> tuple[tuple[Span, ...], 
     return tuple(dict.fromkeys(spans)), " ".join(filter(None, [verdict.reason, *notes])) or None
 
 
-def _failed(pen: Pen, status: Status, reason: str | None) -> list[Judgment]:
+def _failed(builder: JudgmentBuilder, status: Status, reason: str | None) -> list[Judgment]:
     why = reason or "no usable reply"
-    return [pen.failed(FAITHFULNESS, status, why, "sentence", index) for index in range(len(pen.item.sentences))]
+    return [
+        builder.failed(FAITHFULNESS, status, why, "sentence", index) for index in range(len(builder.item.sentences))
+    ]

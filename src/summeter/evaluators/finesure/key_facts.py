@@ -77,13 +77,13 @@ class KeyFactExtraction(Evaluator):
     prompts: Path | None = None
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators."""
         return (*self.roles, *validation.roles(self.validators))
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the prompts."""
-        return {**super().traits(), "prompt": prompt_hash(templates(self.validators), self.prompts)}
+        return {**super().signature_fields(), "prompt": prompt_hash(templates(self.validators), self.prompts)}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The document's key facts; at most one question to the judge (one a window of a document that is longer than

@@ -11,7 +11,7 @@ import ast
 import warnings
 from typing import Any, NamedTuple
 
-from summeter.evaluators.base import Pen
+from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.replies import clean, show
 from summeter.records import Judgment, KeyFacts, ReplyError
 
@@ -95,17 +95,17 @@ def _literal(text: str) -> Any:
         return ast.literal_eval(text)
 
 
-def faithfulness(pen: Pen, output: str) -> list[Judgment]:
+def faithfulness(builder: JudgmentBuilder, output: str) -> list[Judgment]:
     """One judgment per returned label. Where their count is not the summary's, they name no sentence of it:
     they stand in the list "legacy", and indexes may run past the last sentence."""
     labels = parse_fact_check(output)
-    sentences = len(pen.item.sentences)
+    sentences = len(builder.item.sentences)
     if not labels:
         why = str(ReplyError(f"the released parser finds no verdict in {show(output)}", fault="no_json"))
-        return [pen.failed("faithfulness", "unparsed", why, "sentence", index) for index in range(sentences)]
+        return [builder.failed("faithfulness", "unparsed", why, "sentence", index) for index in range(sentences)]
     list_id = None if len(labels) == sentences else LIST
     return [
-        pen.ok(
+        builder.ok(
             "faithfulness", "sentence", index, value=1.0 - label.error, label=1 - label.error,
             error_type=clean(label.type) or None, list_id=list_id,
         )
@@ -113,33 +113,33 @@ def faithfulness(pen: Pen, output: str) -> list[Judgment]:
     ]  # fmt: skip
 
 
-def alignment(pen: Pen, output: str, facts: KeyFacts) -> list[Judgment]:
+def alignment(builder: JudgmentBuilder, output: str, facts: KeyFacts) -> list[Judgment]:
     """One judgment per returned item (completeness), and one for the summary (conciseness): the number of
     distinct lines named, in range or not, by the number of sentences. It may exceed 1."""
     found = parse_alignment(output)
     own = len(found.present) == len(facts.facts)
     if not found.present:
         return _unread(
-            pen, facts, str(ReplyError(f"the released parser finds no answer in {show(output)}", fault="no_json"))
+            builder, facts, str(ReplyError(f"the released parser finds no answer in {show(output)}", fault="no_json"))
         )
     judgments = [
-        pen.ok(
+        builder.ok(
             "completeness", "key_fact", index, value=float(present), label=present,
             list_id=facts.id if own else LIST,
         )
         for index, present in enumerate(found.present)
     ]  # fmt: skip
-    share = len(found.lines) / len(pen.item.sentences)
-    reason = f"{len(found.lines)} distinct lines named, {len(pen.item.sentences)} sentences"
-    return [*judgments, pen.ok("conciseness", value=share, reason=reason)]
+    share = len(found.lines) / len(builder.item.sentences)
+    reason = f"{len(found.lines)} distinct lines named, {len(builder.item.sentences)} sentences"
+    return [*judgments, builder.ok("conciseness", value=share, reason=reason)]
 
 
-def _unread(pen: Pen, facts: KeyFacts, why: str) -> list[Judgment]:
+def _unread(builder: JudgmentBuilder, facts: KeyFacts, why: str) -> list[Judgment]:
     if facts.facts:
         failed = [
-            pen.failed("completeness", "unparsed", why, "key_fact", index, list_id=facts.id)
+            builder.failed("completeness", "unparsed", why, "key_fact", index, list_id=facts.id)
             for index in range(len(facts.facts))
         ]
     else:
-        failed = [pen.failed("completeness", "unparsed", why)]
-    return [*failed, pen.failed("conciseness", "unparsed", why)]
+        failed = [builder.failed("completeness", "unparsed", why)]
+    return [*failed, builder.failed("conciseness", "unparsed", why)]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Pen, Prepared, Tools
+from summeter.evaluators.base import JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.geval.weights import weigh
 from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import AspectJudge, Verdict, texts, view
@@ -54,7 +54,7 @@ class ScoreForm(AspectJudge):
     """
 
     package: ClassVar[str] = PACKAGE
-    bare: ClassVar[str | None] = "variant"
+    positional_setting: ClassVar[str | None] = "variant"
     schema_: ClassVar[dict[str, Any]] = SCHEMA
 
     variant: Literal["logprob", "sample", "single"] = "logprob"
@@ -65,10 +65,10 @@ class ScoreForm(AspectJudge):
     def _counted(cls, fields: Any) -> Any:
         return counted(fields)
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """As for every rating judge, and the variant always."""
         variant = f"sample:{self.n}" if self.variant == "sample" else self.variant
-        parts = dict(super().traits())
+        parts = dict(super().signature_fields())
         return {"aspect": parts.pop("aspect"), "variant": variant, **parts}
 
     def sign(
@@ -81,20 +81,20 @@ class ScoreForm(AspectJudge):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call, or one a sample; one judgment."""
-        pen = Pen(self, item, tools.signature, prepared=prepared.id)
-        if why := self.unfit(item):
-            return [pen.failed(self.aspect, "skipped", why)]
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(self.aspect, "skipped", why)]
         if prepared.status != "ok":
-            pen = Pen(self, item, tools.signature, prepared=prepared.id, calls=prepared.calls)
-            return [pen.failed(self.aspect, prepared.status, prepared.reason or "nothing was prepared")]
+            builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id, calls=prepared.calls)
+            return [builder.failed(self.aspect, prepared.status, prepared.reason or "nothing was prepared")]
         llm = tools.llm("judge")
         seen, cut = view(item, llm, lambda one: self.asking(one, prepared.data), self.reply_tokens)
         rating = await self._rate(llm, self.asking(seen, prepared.data), seen)
-        pen = Pen(self, item, tools.signature, prepared=prepared.id, model=llm.id, calls=rating.calls)
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id, model=llm.id, calls=rating.calls)
         if rating.value is None:
             why = rating.reason or "no usable reply"
-            return [pen.failed(self.aspect, rating.status, why, truncated_tokens=cut)]
-        return [pen.ok(self.aspect, value=rating.value, reason=rating.reason, truncated_tokens=cut)]
+            return [builder.failed(self.aspect, rating.status, why, truncated_tokens=cut)]
+        return [builder.ok(self.aspect, value=rating.value, reason=rating.reason, truncated_tokens=cut)]
 
     def prompt(self, item: Item) -> Prompt:
         """The prompt where nothing had to be prepared."""

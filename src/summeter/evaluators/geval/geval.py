@@ -78,12 +78,12 @@ class GEval(ScoreForm):
         if self.given is None:
             hashes.append(Template.load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts).hash)
         if self.key_facts != "none":
-            hashes.append(str(self._extraction.traits()["prompt"]))
+            hashes.append(str(self._extraction.signature_fields()["prompt"]))
         return hashes[0] if len(hashes) == 1 else digest(hashes, 4)
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """As for every judge of this family; steps and key facts where they are not the default."""
-        parts = dict(super().traits())
+        parts = dict(super().signature_fields())
         own = self.steps if isinstance(self.steps, str) else digest(list(self.steps), 6)
         facts = None if self.key_facts == "none" else self.key_facts
         first = {name: parts.pop(name) for name in ("aspect", "variant")}

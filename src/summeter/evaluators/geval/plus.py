@@ -29,7 +29,7 @@ class GEvalPlus(Evaluator):
     summary: ClassVar[str] = "Faithfulness by the sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS, *RATED_PLUS)
     roles: ClassVar[tuple[str, ...]] = ("judge",)
-    bare: ClassVar[str | None] = "variant"
+    positional_setting: ClassVar[str | None] = "variant"
 
     aspect: Literal["all", "faithfulness", "completeness", "conciseness"] = "all"
     variant: Literal["logprob", "sample", "single"] = "logprob"

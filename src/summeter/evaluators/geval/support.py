@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import lines
 from summeter.evaluators.geval.common import PACKAGE
 from summeter.evaluators.rating.judge import texts
@@ -41,13 +41,13 @@ class GEvalPlusFaithfulness(Evaluator):
 
     prompts: Path | None = None
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """The prompt."""
         return {"prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}
 
-    def unfit(self, item: Item) -> str | None:
+    def skip_reason(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""
-        return super().unfit(item) or (None if item.sentences else "the summary has no sentences")
+        return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call, or one a window of a document that is longer than the judge reads; one judgment a sentence.
@@ -55,9 +55,9 @@ class GEvalPlusFaithfulness(Evaluator):
         A sentence that one window supports is supported.
         """
         del prepared
-        pen = Pen(self, item, tools.signature)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, tools.signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         llm = tools.llm("judge")
         count = len(item.sentences)
         found = shown(item.document, llm, self.prompt(seen(item, "")), REPLY_TOKENS * count)
@@ -66,22 +66,24 @@ class GEvalPlusFaithfulness(Evaluator):
         while len(answers) < len(views) and not all(_supported(answers, place) for place in range(count)):
             one = views[len(answers)]
             answers.append(await llm.ask(self.prompt(one), self.form(one)))
-        pen = Pen(self, item, tools.signature, model=llm.id, calls=tuple(key for one in answers for key in one.calls))
-        return [_judgment(pen, answers, place, found.truncated_tokens) for place in range(count)]
+        builder = JudgmentBuilder(
+            self, item, tools.signature, model=llm.id, calls=tuple(key for one in answers for key in one.calls)
+        )
+        return [_judgment(builder, answers, place, found.truncated_tokens) for place in range(count)]
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a stored reply; nothing was released to read as, so both parsers are this one."""
         del parser
-        pen = Pen(self, item, signature)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         try:
             labels = _read(output, item)
         except ReplyError as error:
             places = range(len(item.sentences))
-            return [pen.failed(FAITHFULNESS, error.kind, str(error), "sentence", place) for place in places]
+            return [builder.failed(FAITHFULNESS, error.kind, str(error), "sentence", place) for place in places]
         return [
-            pen.ok(FAITHFULNESS, "sentence", place, value=float(one), label=one) for place, one in enumerate(labels)
+            builder.ok(FAITHFULNESS, "sentence", place, value=float(one), label=one) for place, one in enumerate(labels)
         ]
 
     def prompt(self, item: Item) -> Prompt:
@@ -133,11 +135,13 @@ def _supported(answers: Sequence[Answer[tuple[int, ...]]], place: int) -> bool:
     return any(one.data is not None and one.data[place] for one in answers)
 
 
-def _judgment(pen: Pen, answers: Sequence[Answer[tuple[int, ...]]], place: int, cut: int | None) -> Judgment:
+def _judgment(
+    builder: JudgmentBuilder, answers: Sequence[Answer[tuple[int, ...]]], place: int, cut: int | None
+) -> Judgment:
     bad = next((one for one in answers if one.data is None), None)
     label = int(_supported(answers, place))
     if bad is not None and not label:
         # A window that was not read might have held the support: nothing can be said.
         why = bad.reason or "no usable reply"
-        return pen.failed(FAITHFULNESS, bad.status, why, "sentence", place, truncated_tokens=cut)
-    return pen.ok(FAITHFULNESS, "sentence", place, value=float(label), label=label, truncated_tokens=cut)
+        return builder.failed(FAITHFULNESS, bad.status, why, "sentence", place, truncated_tokens=cut)
+    return builder.ok(FAITHFULNESS, "sentence", place, value=float(label), label=label, truncated_tokens=cut)

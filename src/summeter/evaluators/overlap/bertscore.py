@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, Need, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
 from summeter.evaluators.overlap.backbones import Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy
 from summeter.models.base import Kind, TokenEmbedder, TokenStates
@@ -48,7 +48,7 @@ class BertScore(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
     needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
     roles: ClassVar[tuple[str, ...]] = ("encoder",)
-    kinds: ClassVar[Mapping[str, Kind]] = {"encoder": "encoder"}
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"encoder": "encoder"}
     reduce: ClassVar[Reduce] = "whole"
 
     layer: int | None = Field(default=None, ge=0)
@@ -62,9 +62,9 @@ class BertScore(Evaluator):
             raise ValueError("a baseline does nothing without rescale=true")
         return self
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the hashes of files."""
-        found = dict(super().traits())
+        found = dict(super().signature_fields())
         if self.idf is not None:
             found["idf"] = Frequencies.load(self.idf).id
         if self.baseline is not None:
@@ -82,9 +82,9 @@ class BertScore(Evaluator):
         """Three judgments of the summary, one a sentence."""
         del prepared
         encoder = _encoder(tools)
-        pen = Pen(self, item, tools.signature, model=encoder.id)
-        if why := self.unfit(item):
-            return [pen.failed(aspect, "skipped", why) for aspect in ASPECTS]
+        builder = JudgmentBuilder(self, item, tools.signature, model=encoder.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
         layer = self._layer(encoder)
         base = baseline_of(encoder.id, layer, self.baseline) if self.rescale else None
         counts = self._frequencies(tools)
@@ -94,9 +94,9 @@ class BertScore(Evaluator):
         matches = [found for one in references if (found := greedy(candidate, one, counts)) is not None]
         if not matches:
             side = "the summary or every reference has no token that weighs anything"
-            return [pen.failed(aspect, "skipped", side) for aspect in ASPECTS]
+            return [builder.failed(aspect, "skipped", side) for aspect in ASPECTS]
         cut = candidate.truncated or any(one.truncated for one in references)
-        return [*_whole(pen, matches, base, cut=cut), *_sentences(pen, candidate, max(matches, key=_f1), base)]
+        return [*_whole(builder, matches, base, cut=cut), *_sentences(builder, candidate, max(matches, key=_f1), base)]
 
     def _layer(self, encoder: TokenEmbedder) -> int:
         return layer_of(encoder.id, encoder.layers) if self.layer is None else self.layer
@@ -127,27 +127,29 @@ def _f1(match: Greedy) -> float:
     return match.f1
 
 
-def _whole(pen: Pen, matches: Sequence[Greedy], base: Baseline | None, *, cut: bool) -> list[Judgment]:
+def _whole(builder: JudgmentBuilder, matches: Sequence[Greedy], base: Baseline | None, *, cut: bool) -> list[Judgment]:
     scores = [(one.precision, one.recall, one.f1) for one in matches]
     if base is not None:
         scores = [base.rescaled(one) for one in scores]
     best = [max(one[place] for one in scores) for place in range(3)]
     told = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
     told += "; what is longer than the encoder reads was cut" if cut else ""
-    return [pen.ok(aspect, value=value, reason=told) for aspect, value in zip(ASPECTS, best, strict=True)]
+    return [builder.ok(aspect, value=value, reason=told) for aspect, value in zip(ASPECTS, best, strict=True)]
 
 
-def _sentences(pen: Pen, candidate: TokenStates, match: Greedy, base: Baseline | None) -> list[Judgment]:
+def _sentences(
+    builder: JudgmentBuilder, candidate: TokenStates, match: Greedy, base: Baseline | None
+) -> list[Judgment]:
     """The precision of each sentence's tokens. A sentence whose tokens weigh nothing, or were cut, has none."""
-    text = pen.item.summary.text
+    text = builder.item.summary.text
     shift = len(text) - len(text.lstrip())
     starts = np.array([start for start, _ in candidate.offsets]) + shift
     found = []
-    for place, span in enumerate(pen.item.summary.sentences):
+    for place, span in enumerate(builder.item.summary.sentences):
         mine = (starts >= span.start) & (starts < span.end) & (match.weights > 0)
         if not mine.any():
             why = "no token of the sentence weighs anything, or the encoder does not read so far"
-            found.append(pen.failed(PRECISION, "skipped", why, "sentence", place))
+            found.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
             continue
         value = float(match.best[mine] @ match.weights[mine] / match.weights[mine].sum())
         if base is not None:
@@ -155,7 +157,7 @@ def _sentences(pen: Pen, candidate: TokenStates, match: Greedy, base: Baseline |
         worst = _worst(text, candidate, match, mine, shift)
         shown = ", ".join(f"'{text[word.start : word.end]}' ({word.similar:.2f})" for word in worst)
         told = f"least like anything in the reference: {shown}" if shown else "every word has its like in the reference"
-        found.append(pen.ok(
+        found.append(builder.ok(
             PRECISION, "sentence", place, value=value,
             reason=told,
             evidence=tuple(Span(of="summary", start=word.start, end=word.end) for word in worst),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.novelty import LENGTHS, novelty
 
@@ -25,10 +25,10 @@ class Abstractiveness(Evaluator):
         """One judgment of the summary."""
         del prepared
         found = novelty(item.document.text, item.summary.text)
-        pen = Pen(self, item, tools.signature)
+        builder = JudgmentBuilder(self, item, tools.signature)
         if found.value is None:
-            return [pen.failed("abstractiveness", "skipped", "the summary holds no word")]
+            return [builder.failed("abstractiveness", "skipped", "the summary holds no word")]
         shares = ", ".join(f"{share:.0%} of {n}-grams" for n, share in found.by_n.items())
         short = [str(n) for n in LENGTHS if n not in found.by_n]
         left_out = f"; too short for {', '.join(short)}-grams" if short else ""
-        return [pen.ok("abstractiveness", value=found.value, reason=f"new: {shares}{left_out}")]
+        return [builder.ok("abstractiveness", value=found.value, reason=f"new: {shares}{left_out}")]

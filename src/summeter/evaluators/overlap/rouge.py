@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from summeter.evaluators.base import Evaluator, Need, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.rouge import Rouge as Scores
 from summeter.text.rouge import Tokenizer, rouge_l, rouge_lsum, rouge_n
@@ -41,10 +41,10 @@ class Rouge(Evaluator):
             "rougeL": rouge_l(item.summary.text, references, stem=self.stemmer, tokenizer=self.tokenizer),
             "rougeLsum": self._lsum(item, references),
         }
-        pen = Pen(self, item, tools.signature)
+        builder = JudgmentBuilder(self, item, tools.signature)
         best = "the reference" if len(references) == 1 else f"the best of {len(references)} references"
         return [
-            pen.ok(
+            builder.ok(
                 aspect, value=getattr(scores, self.measure),
                 reason=f"precision {scores.precision:.2f}, recall {scores.recall:.2f} with {best}",
             )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.support.matched import unmatched
 from summeter.models.base import Embedder, Kind
@@ -44,15 +44,19 @@ class Similarity(Evaluator):
     summary: ClassVar[str] = "cosine of the summary's embedding with the document's or the reference's"
     aspects: ClassVar[tuple[str, ...]] = (SIMILARITY,)
     roles: ClassVar[tuple[str, ...]] = ("embed",)
-    kinds: ClassVar[Mapping[str, Kind]] = {"embed": "embed"}
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"embed": "embed"}
     reduce: ClassVar[Reduce] = "whole"
 
     against: Literal["document", "reference"] = "document"
     pool: Literal["whole", "sentences"] = "whole"
 
-    def unfit(self, item: Item) -> str | None:
+    def skip_reason(self, item: Item) -> str | None:
         """As for all, and where there is no reference to compare with."""
-        if (why := super().unfit(item)) is None and self.against == "reference" and not _references(item.document):
+        if (
+            (why := super().skip_reason(item)) is None
+            and self.against == "reference"
+            and not _references(item.document)
+        ):
             return "there is no reference summary"
         return why
 
@@ -65,19 +69,19 @@ class Similarity(Evaluator):
         """One judgment of the summary; against the document, one a sentence."""
         del prepared
         embedder = _embedder(tools)
-        pen = Pen(self, item, tools.signature, model=embedder.id)
-        if why := self.unfit(item):
-            return [pen.failed(SIMILARITY, "skipped", why)]
+        builder = JudgmentBuilder(self, item, tools.signature, model=embedder.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(SIMILARITY, "skipped", why)]
         other = await self._other(item.document, tools)
         cut = [text for text in item.sentences if text.strip()] or [item.summary.text]
         own = await _vectors(embedder, [item.summary.text, *cut])
         vector = own[0] if self.pool == "whole" else _mean(own[1:])
         near = other.texts @ vector
         told = "cosine with the document" if self.against == "document" else _nearest(near)
-        whole = pen.ok(SIMILARITY, value=_clipped(near.max()), reason=told)
+        whole = builder.ok(SIMILARITY, value=_clipped(near.max()), reason=told)
         if other.sentences is None:
             return [whole]
-        return [whole, *_parts(pen, own[1:], other.sentences, sentences_of(item.document))]
+        return [whole, *_parts(builder, own[1:], other.sentences, sentences_of(item.document))]
 
     async def _other(self, document: Document, tools: Tools) -> _Against:
         if "against" not in tools.scratch:
@@ -129,16 +133,16 @@ def _nearest(near: Floats) -> str:
     return "cosine with the reference" if len(near) == 1 else f"cosine with the nearest of {len(near)} references"
 
 
-def _parts(pen: Pen, own: Floats, document: Floats, places: list[tuple[int, int]]) -> list[Judgment]:
+def _parts(builder: JudgmentBuilder, own: Floats, document: Floats, places: list[tuple[int, int]]) -> list[Judgment]:
     cosines = own @ document.T
-    numbers = [place for place, text in enumerate(pen.item.sentences) if text.strip()]
+    numbers = [place for place, text in enumerate(builder.item.sentences) if text.strip()]
     found = []
     for place, row in zip(numbers, cosines, strict=False):
         at = int(row.argmax())
-        start, end = places[at] if at < len(places) else (0, len(pen.item.document.text))
-        new = unmatched(pen.item.sentences[place], pen.item.document.text[start:end])
+        start, end = places[at] if at < len(places) else (0, len(builder.item.document.text))
+        new = unmatched(builder.item.sentences[place], builder.item.document.text[start:end])
         told = f"cosine {row[at]:.2f} with the nearest sentence; {new}"
-        found.append(pen.ok(
+        found.append(builder.ok(
             SIMILARITY, "sentence", place, value=_clipped(row[at]), reason=told,
             evidence=(Span(of="document", start=start, end=end),),
         ))  # fmt: skip

@@ -64,9 +64,9 @@ class HeadToHead(AspectJudge):
             raise ValueError("name two or more different systems")
         return value
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """As for every rating judge; and the order, where only one is asked."""
-        return {**super().traits(), "order": None if self.order == "both" else self.order}
+        return {**super().signature_fields(), "order": None if self.order == "both" else self.order}
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
         """The pairs of the chosen systems: each in both orders, or each once."""
@@ -76,12 +76,12 @@ class HeadToHead(AspectJudge):
             return pairs
         return [one for one in pairs if one.rival and ranks[one.summary.system] < ranks[one.rival.system]]
 
-    def unsuited(self, systems: Collection[str]) -> str | None:
+    def incompatible(self, systems: Collection[str]) -> str | None:
         """Also where a chosen system has no summaries."""
         absent = [name for name in self.systems or () if name not in systems]
         if absent:
             return f"{self.name}: the data hold no summaries by {', '.join(absent)} (systems: {', '.join(systems)})"
-        return super().unsuited(systems)
+        return super().incompatible(systems)
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
         """The one letter answered, where what follows does not gainsay it."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
-from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import fence_code
 from summeter.evaluators.windows import seen, shown
 from summeter.models.prompts import Prompt, Template
@@ -96,7 +96,7 @@ class AspectJudge(Evaluator):
         """What stands in the signature for the prompt."""
         return Template.load(self.package, self.template, self.prompts).hash
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """The aspect always; the wording of a user's own; the prompt; the scale."""
         own = self.definition.hash if self.definition is not None else None
         return {"aspect": self.aspect, "def": own, "prompt": self.prompt_hash, "scale": self.scale}
@@ -104,27 +104,27 @@ class AspectJudge(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call, one judgment."""
         del prepared
-        pen = Pen(self, item, tools.signature)
-        if why := self.unfit(item):
-            return [pen.failed(self.aspect, "skipped", why, self.unit)]
+        builder = JudgmentBuilder(self, item, tools.signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(self.aspect, "skipped", why, self.unit)]
         llm = tools.llm("judge")
         seen, cut = view(item, llm, self.prompt, self.reply_tokens)
         answer = await llm.ask(self.prompt(seen), self.form(seen))
-        pen = Pen(self, item, tools.signature, model=llm.id, calls=answer.calls)
+        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id, calls=answer.calls)
         if answer.data is None:
             why = answer.reason or "no usable reply"
-            return [pen.failed(self.aspect, answer.status, why, self.unit, truncated_tokens=cut)]
-        return [self._written(pen, answer.data, cut)]
+            return [builder.failed(self.aspect, answer.status, why, self.unit, truncated_tokens=cut)]
+        return [self._written(builder, answer.data, cut)]
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """The judgment in a stored reply: in this judge's form or the published one, or by the released parser."""
-        pen = Pen(self, item, signature)
-        if why := self.unfit(item):
-            return [pen.failed(self.aspect, "skipped", why, self.unit)]
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(self.aspect, "skipped", why, self.unit)]
         try:
-            return [self._written(pen, self._by(parser, output, item))]
+            return [self._written(builder, self._by(parser, output, item))]
         except ReplyError as error:
-            return [pen.failed(self.aspect, error.kind, str(error), self.unit)]
+            return [builder.failed(self.aspect, error.kind, str(error), self.unit)]
 
     def prompt(self, item: Item) -> Prompt:
         """The document first, behind the same words for every judge: a provider's prefix cache can then serve it
@@ -150,8 +150,8 @@ class AspectJudge(Evaluator):
         rival = (item.rival.text,) if item.rival else ()
         return self.strict(text, (item.document.text, item.summary.text, *rival))
 
-    def _written(self, pen: Pen, verdict: Verdict, cut: int | None = None) -> Judgment:
-        return pen.ok(self.aspect, self.unit, value=verdict.value, reason=verdict.reason, truncated_tokens=cut)
+    def _written(self, builder: JudgmentBuilder, verdict: Verdict, cut: int | None = None) -> Judgment:
+        return builder.ok(self.aspect, self.unit, value=verdict.value, reason=verdict.reason, truncated_tokens=cut)
 
 
 def texts(item: Item) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
-from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import PACKAGE, Verdict, sentence, texts, view
 from summeter.evaluators.replies import choice, read_reply, show, unwrap
@@ -101,7 +101,7 @@ class RatedTogether(Evaluator):
         known = {**RATED, **{one.name: one for one in self.definitions}}
         return tuple(known[one] for one in self.rated)
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """The aspects, since each is judged in the company of the others; their own wording; prompt and scale."""
         own = digest([one.hash for one in self.definitions], 6) if self.definitions else None
         prompt = Template.load(PACKAGE, TEMPLATE, self.prompts).hash
@@ -110,26 +110,30 @@ class RatedTogether(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call, one judgment an aspect."""
         del prepared
-        pen = Pen(self, item, tools.signature)
-        if why := self.unfit(item):
-            return self._failed(pen, "skipped", why)
+        builder = JudgmentBuilder(self, item, tools.signature)
+        if why := self.skip_reason(item):
+            return self._failed(builder, "skipped", why)
         llm = tools.llm("judge")
         seen, cut = view(item, llm, self.prompt, REPLY_TOKENS * len(self.rated))
         answer = await llm.ask(self.prompt(seen), self.form(seen))
-        pen = Pen(self, item, tools.signature, model=llm.id, calls=answer.calls)
+        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id, calls=answer.calls)
         found = answer.data if answer.data is not None else self._rest(answer, seen)
-        return self._failed(pen, answer.status, answer.reason, cut) if found is None else self._written(pen, found, cut)
+        return (
+            self._failed(builder, answer.status, answer.reason, cut)
+            if found is None
+            else self._written(builder, found, cut)
+        )
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """The judgments in a stored reply; nothing was released to read as, so both parsers are this one."""
         del parser
-        pen = Pen(self, item, signature)
-        if why := self.unfit(item):
-            return self._failed(pen, "skipped", why)
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return self._failed(builder, "skipped", why)
         try:
-            return self._written(pen, self.verdicts(output, item))
+            return self._written(builder, self.verdicts(output, item))
         except ReplyError as error:
-            return self._failed(pen, error.kind, str(error))
+            return self._failed(builder, error.kind, str(error))
 
     def prompt(self, item: Item) -> Prompt:
         """The document first, as for every rating judge."""
@@ -155,17 +159,19 @@ class RatedTogether(Evaluator):
         except ReplyError:
             return None
 
-    def _written(self, pen: Pen, found: Found, cut: int | None = None) -> list[Judgment]:
+    def _written(self, builder: JudgmentBuilder, found: Found, cut: int | None = None) -> list[Judgment]:
         return [
-            pen.failed(aspect, "unparsed", str(one.error), truncated_tokens=cut)
+            builder.failed(aspect, "unparsed", str(one.error), truncated_tokens=cut)
             if isinstance(one, Lack)
-            else pen.ok(aspect, value=one.value, reason=one.reason, truncated_tokens=cut)
+            else builder.ok(aspect, value=one.value, reason=one.reason, truncated_tokens=cut)
             for aspect, one in found.items()
         ]
 
-    def _failed(self, pen: Pen, status: Status, reason: str | None, cut: int | None = None) -> list[Judgment]:
+    def _failed(
+        self, builder: JudgmentBuilder, status: Status, reason: str | None, cut: int | None = None
+    ) -> list[Judgment]:
         why = reason or "no usable reply"
-        return [pen.failed(aspect, status, why, truncated_tokens=cut) for aspect in self.rated]
+        return [builder.failed(aspect, status, why, truncated_tokens=cut) for aspect in self.rated]
 
 
 def schema(aspects: Iterable[str]) -> dict[str, Any]:

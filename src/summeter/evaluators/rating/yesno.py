@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from summeter.evaluators.base import Evaluator, Parser, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import PACKAGE, Verdict, texts, view
 from summeter.evaluators.replies import choice, clean, show
@@ -60,7 +60,7 @@ class YesNo(Evaluator):
         """The name of its prompt template."""
         return "yesno_cot" if self.cot else "yesno"
 
-    def traits(self) -> Mapping[str, object]:
+    def signature_fields(self) -> Mapping[str, object]:
         """Whether it reasons, and the prompt."""
         return {
             "variant": "cot" if self.cot else "zero-shot",
@@ -70,28 +70,28 @@ class YesNo(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call, one judgment."""
         del prepared
-        pen = Pen(self, item, tools.signature)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, tools.signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         llm = tools.llm("judge")
         seen, cut = view(item, llm, self.prompt, REPLY_TOKENS)
         answer = await llm.ask(self.prompt(seen), self.form(seen))
-        pen = Pen(self, item, tools.signature, model=llm.id, calls=answer.calls)
+        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id, calls=answer.calls)
         if answer.data is None:
             why = answer.reason or "no usable reply"
-            return [pen.failed(FAITHFULNESS, answer.status, why, truncated_tokens=cut)]
-        return [_written(pen, answer.data, cut)]
+            return [builder.failed(FAITHFULNESS, answer.status, why, truncated_tokens=cut)]
+        return [_written(builder, answer.data, cut)]
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """The judgment in a stored reply; nothing was released to read as, so both parsers are this one."""
         del parser
-        pen = Pen(self, item, signature)
-        if why := self.unfit(item):
-            return [pen.failed(FAITHFULNESS, "skipped", why)]
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
         try:
-            return [_written(pen, self.strict(output, _material(item)))]
+            return [_written(builder, self.strict(output, _material(item)))]
         except ReplyError as error:
-            return [pen.failed(FAITHFULNESS, error.kind, str(error))]
+            return [builder.failed(FAITHFULNESS, error.kind, str(error))]
 
     def prompt(self, item: Item) -> Prompt:
         """The document first, as for every rating judge."""
@@ -139,7 +139,7 @@ def _material(item: Item) -> tuple[str, str]:
     return item.document.text, item.summary.text
 
 
-def _written(pen: Pen, verdict: Verdict, cut: int | None = None) -> Judgment:
-    return pen.ok(
+def _written(builder: JudgmentBuilder, verdict: Verdict, cut: int | None = None) -> Judgment:
+    return builder.ok(
         FAITHFULNESS, value=verdict.value, label=int(verdict.value), reason=verdict.reason, truncated_tokens=cut
     )  # fmt: skip

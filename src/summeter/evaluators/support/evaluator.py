@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, Pen, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
 from summeter.evaluators.support.network import MODEL, combination, score
@@ -38,19 +38,19 @@ class Support(Evaluator):
     summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
     roles: ClassVar[tuple[str, ...]] = ("support",)
-    kinds: ClassVar[Mapping[str, Kind]] = {"support": "nli"}
-    brings: ClassVar[Mapping[str, str]] = {"support": MODEL}
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"support": "nli"}
+    default_models: ClassVar[Mapping[str, str]] = {"support": MODEL}
 
     network: bool = False
     max_key_facts: int = Field(default=8, ge=1)
 
-    def traits(self) -> dict[str, object]:
+    def signature_fields(self) -> dict[str, object]:
         """The scorer's id, which hashes weights and rules, and changed settings."""
         joint = {"joint": combination().digest} if self.network else {}
-        return {"scorer": default_scorer().id, **joint, **super().traits()}
+        return {"scorer": default_scorer().id, **joint, **super().signature_fields()}
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def required_roles(self) -> tuple[str, ...]:
         """The embedded network, unless words alone are asked for."""
         return self.roles if self.network else ()
 
@@ -73,10 +73,10 @@ class Support(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence (faithfulness), a key fact (completeness), a sentence (conciseness)."""
-        pen = Pen(self, item, tools.signature, prepared=prepared.id)
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
         nli = tools.nli if self.network else None
-        return [*await _faithfulness(item, pen, tools, nli), *await _coverage(item, facts, pen, nli)]
+        return [*await _faithfulness(item, builder, tools, nli), *await _coverage(item, facts, builder, nli)]
 
 
 async def _verdicts(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI | None) -> list[Verdict]:
@@ -86,36 +86,38 @@ async def _verdicts(claims: Sequence[str], evidence: Evidence, use: Use, nli: NL
     return await score(claims, evidence, use, nli)
 
 
-async def _faithfulness(item: Item, pen: Pen, tools: Tools, nli: NLI | None) -> list[Judgment]:
+async def _faithfulness(item: Item, builder: JudgmentBuilder, tools: Tools, nli: NLI | None) -> list[Judgment]:
     """Each sentence against the document, which is made ready once for all its summaries."""
     scorer = default_scorer("source")
     if "source" not in tools.scratch:
         tools.scratch["source"] = scorer.prepare(item.document.text, _ends(item.document.sentences))
     verdicts = await _verdicts(item.sentences, tools.scratch["source"], "source", nli)
     return [
-        _judgment(pen, "faithfulness", ("sentence", place), verdict, "document")
+        _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
         for place, verdict in enumerate(verdicts)
     ]
 
 
-async def _coverage(item: Item, facts: KeyFacts, pen: Pen, nli: NLI | None) -> list[Judgment]:
+async def _coverage(item: Item, facts: KeyFacts, builder: JudgmentBuilder, nli: NLI | None) -> list[Judgment]:
     """Each key fact against the summary; then each sentence by the key fact it carries best."""
     scorer = default_scorer("summary")
     if not facts.facts:
         why = "no key facts: none given, no reference, and the document has no sentence to take one from"
-        return [pen.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
+        return [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
     spans = _ends(item.summary.sentences)
     whole = await _verdicts(facts.texts, scorer.prepare(item.summary.text, spans), "summary", nli)
     present = [
-        _judgment(pen, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
+        _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
         for place, verdict in enumerate(whole)
     ]
-    carried = [_carries(pen, place, spans, item.sentences[place], facts, whole, scorer) for place in range(len(spans))]
+    carried = [
+        _carries(builder, place, spans, item.sentences[place], facts, whole, scorer) for place in range(len(spans))
+    ]
     return present + carried
 
 
 def _carries(
-    pen: Pen, place: int, spans: list[tuple[int, int]], text: str, facts: KeyFacts,
+    builder: JudgmentBuilder, place: int, spans: list[tuple[int, int]], text: str, facts: KeyFacts,
     whole: list[Verdict], scorer: LexicalScorer,
 ) -> Judgment:  # fmt: skip
     """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
@@ -126,11 +128,11 @@ def _carries(
         known = [(bool(one.supported), one.probability, -number) for one in told if one.probability is not None]
         found.extend(known)
     if not found:
-        return pen.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
+        return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
     carries, probability, negative = max(found)
     best = -negative
     said = f"carries key fact {best + 1}" if carries else f"carries no key fact; nearest: {best + 1}"
-    return pen.ok(
+    return builder.ok(
         "conciseness", "sentence", place, value=probability, label=int(carries),
         reason=f"{said} ({_shortened(facts.texts[best], LONGEST - len(said) - 3)})",
     )  # fmt: skip
@@ -145,13 +147,13 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _judgment(
-    pen: Pen, aspect: str, unit: tuple[Literal["sentence", "key_fact"], int], verdict: Verdict,
+    builder: JudgmentBuilder, aspect: str, unit: tuple[Literal["sentence", "key_fact"], int], verdict: Verdict,
     of: Side, list_id: str | None = None,
 ) -> Judgment:  # fmt: skip
     reason = "; ".join(verdict.reasons) or None
     if verdict.probability is None:
-        return pen.failed(aspect, "skipped", reason or "nothing to check", *unit, list_id=list_id)
-    return pen.ok(
+        return builder.failed(aspect, "skipped", reason or "nothing to check", *unit, list_id=list_id)
+    return builder.ok(
         aspect, *unit, value=verdict.probability, label=int(bool(verdict.supported)), reason=reason,
         evidence=tuple(Span(of=of, start=start, end=end) for start, end in verdict.evidence), list_id=list_id,
     )  # fmt: skip
