@@ -17,7 +17,7 @@ from summeter.meta.agree import Panel, agree, export
 from summeter.meta.agreement_draws import alpha_draws, cohen_draws, gwet_draws
 from summeter.meta.coefficients import COEFFICIENTS, Measure, measure, scale_of, slots, usual
 from summeter.meta.columns import of_judgments
-from summeter.meta.gold import MergeRule
+from summeter.meta.gold import Aggregation
 from summeter.meta.grids import Draws
 from summeter.meta.overruled import overruled
 from summeter.meta.results import Study
@@ -309,7 +309,7 @@ def test_overruled_both_ways() -> None:
     found = {row.details.get("shown"): (row.value, row.n) for row in study}
     assert found == {None: (0.4, 5), 1: (pytest.approx(1 / 3), 3), 0: (0.5, 2)}
     assert study[0].missing == 1
-    turned = overruled(shown, final, select=Selection(rule=MergeRule("x")), draws=PLAIN)
+    turned = overruled(shown, final, select=Selection(rule=Aggregation("x")), draws=PLAIN)
     assert turned[0].gold_signature == "human.sentence_labels|annotator:x|v:1"
     with pytest.raises(UsageError, match="no sentence has both"):
         overruled(ratings({"d1": {"A": 1.0}}), final)

@@ -11,7 +11,7 @@ import pytest
 from meta.makers import judgment, people, ratings, sentences, voted
 from sklearn import metrics
 
-from summeter.meta import Columns, Context, MergeRule, Selection, Study, classify, correlate, of_judgments
+from summeter.meta import Aggregation, Columns, Context, Selection, Study, classify, correlate, of_judgments
 from summeter.meta.classify import NEEDS_THRESHOLD, STATISTICS, Settings
 from summeter.meta.correlate import Settings as Correlating
 from summeter.meta.inputs import Judged
@@ -188,7 +188,7 @@ def test_finesures_released_replies(shared: Path, tmp_path: Path) -> None:
             for index, cell in enumerate(row["human"].get("sentence_labels") or []):
                 hits[int(sum(cell.values()) * 2 >= len(cell))].append(said[row["doc_id"], row["system"], index])
     expected = (np.mean(hits[1]) + 1 - np.mean(hits[0])) / 2
-    study = classify(run, data, select=Selection(rule=MergeRule(min_votes=2)), settings=PLAIN)
+    study = classify(run, data, select=Selection(rule=Aggregation(min_votes=2)), settings=PLAIN)
     assert value(study, "balanced_accuracy") == pytest.approx(expected, abs=1e-12)
     assert value(study, "success_ratio") == 1.0
     agreed: Any = correlate(run, data, aspect="faithfulness", settings=Correlating(resamples=0))

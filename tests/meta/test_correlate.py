@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from meta.makers import judgment, people, ratings, sentences, voted
 from scipy import stats as scipy_stats
 
-from summeter.meta import MergeRule, Selection, correlate
+from summeter.meta import Aggregation, Selection, correlate
 from summeter.meta.correlate import COEFFICIENTS, Settings
 from summeter.records import Judgment, UsageError
 
@@ -160,7 +160,7 @@ def test_broken_down_by_a_column() -> None:
 
 def test_several_annotators_one_by_one() -> None:
     gold = people({(d, s): {"a": v, "b": 6 - v} for d, row in GOLD.items() for s, v in row.items()})
-    rows = correlate(both()[0], gold, select=Selection(rule=MergeRule("each")), settings=ONE).rows
+    rows = correlate(both()[0], gold, select=Selection(rule=Aggregation("each")), settings=ONE).rows
     assert [row.gold_signature for row in rows] == ["human.ratings|annotator:a|v:1", "human.ratings|annotator:b|v:1"]
     assert rows[0].value == pytest.approx(-(rows[1].value or 0))
 
@@ -238,7 +238,7 @@ def test_dialsummevals_correlations(shared: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len(cells) == 72
     data, run = _imported(shared, tmp_path, "dialsummeval", {name for _, name, _, _ in cells})
-    chosen = Selection(rule=MergeRule("mode_else_mean"))
+    chosen = Selection(rule=Aggregation("mode_else_mean"))
     pairs = [f"overall:{aspect}" for aspect in ("coherence", "consistency", "fluency", "relevance")]
     studies = {
         "summary_pearson": correlate(run, data, average="document", aspect=pairs, select=chosen, settings=ONE),

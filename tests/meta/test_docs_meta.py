@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from summeter.cli.main import app
 from summeter.meta.correlate import COEFFICIENTS
-from summeter.meta.gold import Merge, Tie
+from summeter.meta.gold import AggregationRule, Tie
 from summeter.meta.results import Row
 
 
@@ -29,7 +29,7 @@ def test_its_python_runs(page: str) -> None:
 
 
 def test_it_names_every_choice(page: str) -> None:
-    for name in (*COEFFICIENTS, *Merge, *Tie, *Row.model_fields):
+    for name in (*COEFFICIENTS, *AggregationRule, *Tie, *Row.model_fields):
         assert f"`{name}`" in page or name in re.findall(r"[a-z_]+", page), name
 
 

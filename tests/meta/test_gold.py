@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, people, sentences, voted
 
-from summeter.meta import Level, MergeRule, Series, Tie, gold_series, of_judgments, votes
+from summeter.meta import Aggregation, Level, Series, Tie, gold_series, of_judgments, votes
 from summeter.meta.gold import aspects, blocks, decisions, merged
 from summeter.records import Judgment, UsageError
 
@@ -20,7 +20,7 @@ ITEM = ("d", "A")
 
 
 def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Series:
-    (made,) = gold_series(of_judgments(judgments), aspect, level, MergeRule(**rule))  # type: ignore[arg-type]
+    (made,) = gold_series(of_judgments(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
     return made
 
 
@@ -46,7 +46,7 @@ def test_mode_else_mean(cast: dict[str, float | None], expected: float) -> None:
     assert got.signature == "human.ratings|merge:mode_else_mean|v:1"
 
 
-@pytest.mark.parametrize(("tie", "expected"), [("low", 2), ("high", 5), ("half", 3.5), ("drop", NAN), ("original", 2)])
+@pytest.mark.parametrize(("tie", "expected"), [("low", 2), ("high", 5), ("half", 3.5), ("drop", NAN), ("finesure", 2)])
 def test_a_majority_names_what_it_does_with_a_tie(tie: str, expected: float) -> None:
     got = one(people({ITEM: {"a": 5, "b": 5, "c": 2, "d": 2, "e": 1}}), merge="majority", tie=tie)
     np.testing.assert_array_equal(got.value, [expected])
@@ -91,7 +91,7 @@ def test_majorities_against_a_plain_count(cast: list[list[float | None]], tie: T
         expected = NAN
         if tops and sum(counts.values()) >= least:
             expected = {
-                Tie.LOW: tops[0], Tie.ORIGINAL: tops[0], Tie.HIGH: tops[-1], Tie.HALF: sum(tops) / len(tops),
+                Tie.LOW: tops[0], Tie.FINESURE: tops[0], Tie.HIGH: tops[-1], Tie.HALF: sum(tops) / len(tops),
                 Tie.DROP: tops[0] if len(tops) == 1 else NAN,
             }[tie]  # fmt: skip
         np.testing.assert_allclose(found[f"d{i}"], expected)
@@ -99,7 +99,7 @@ def test_majorities_against_a_plain_count(cast: list[list[float | None]], tie: T
 
 def test_each_annotator_or_one_by_name() -> None:
     rows = people({ITEM: {"a": 4, "b": 5}})
-    both = gold_series(of_judgments(rows), "coherence", Level.SUMMARY, MergeRule("each"))
+    both = gold_series(of_judgments(rows), "coherence", Level.SUMMARY, Aggregation("each"))
     assert [(got.judge, got.value.tolist(), got.signature) for got in both] == [
         ("a", [4.0], "human.ratings|annotator:a|v:1"), ("b", [5.0], "human.ratings|annotator:b|v:1"),
     ]  # fmt: skip
@@ -162,9 +162,9 @@ def test_votes_are_a_matrix_of_raters_and_units() -> None:
 
 def test_rules_are_checked() -> None:
     with pytest.raises(UsageError, match="at least 1"):
-        MergeRule(min_votes=0)
+        Aggregation(min_votes=0)
     with pytest.raises(UsageError, match="tie rule is one of"):
-        MergeRule(tie="coin")
+        Aggregation(tie="coin")
 
 
 def test_merging_leaves_one_row_a_unit_in_order() -> None:

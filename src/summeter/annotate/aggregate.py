@@ -16,7 +16,7 @@ from summeter.annotate.judgments import judgments_of
 from summeter.data.human import PEOPLE
 from summeter.data.judged import SIGNATURES
 from summeter.meta import of_judgments
-from summeter.meta.gold import Merge, Tie, merged
+from summeter.meta.gold import AggregationRule, Tie, merged
 from summeter.records import Judgment, Span
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
 
 def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
     """The judgments of one aspect (and one rival), a unit at a time."""
-    rule = Merge.MEAN if group[0].signature in _MEANS else Merge.MAJORITY
+    rule = AggregationRule.MEAN if group[0].signature in _MEANS else AggregationRule.MAJORITY
     columns = merged(of_judgments(group), rule, Tie.DROP)
     keys = zip(columns.document.labels(), columns.system.labels(), columns.unit.labels(), columns.index.tolist(),
                strict=True)  # fmt: skip
@@ -126,7 +126,7 @@ def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
         yield _one(votes, values[key], rule)
 
 
-def _one(votes: Sequence[Judgment], value: float, rule: Merge) -> Judgment:
+def _one(votes: Sequence[Judgment], value: float, rule: AggregationRule) -> Judgment:
     first = votes[0]
     about: dict[str, Any] = {
         "target": first.target, "aspect": first.aspect, "judge": PEOPLE, "signature": first.signature
@@ -135,7 +135,7 @@ def _one(votes: Sequence[Judgment], value: float, rule: Merge) -> Judgment:
         counts = Counter(str(one.label if one.label is not None else one.value) for one in votes)
         said = ", ".join(f"{count} for {label}" for label, count in counts.most_common())
         return Judgment(**about, status="skipped", reason=f"a tie ({said}): adjudicate it")
-    if rule is Merge.MEAN:
+    if rule is AggregationRule.MEAN:
         return Judgment(**about, value=value)
     own = [one for one in votes if one.value == value]
     types = Counter(one.error_type for one in own if one.error_type is not None)

@@ -74,7 +74,7 @@ def correlate(
     set_name: SetName = "human.raw",
     source: Source = None,
     merge: MergeBy = "auto",
-    tie: TieRule = Tie.ORIGINAL,
+    tie: TieRule = Tie.FINESURE,
     min_votes: MinVotes = 1,
     gold_at_least: GoldAtLeast = None,
     items: ItemsOf = Items.COMMON,
@@ -121,7 +121,7 @@ def classify(
     set_name: SetName = "human.raw",
     source: Source = None,
     merge: MergeBy = "auto",
-    tie: TieRule = Tie.ORIGINAL,
+    tie: TieRule = Tie.FINESURE,
     min_votes: MinVotes = 1,
     gold_at_least: GoldAtLeast = None,
     threshold: Annotated[float | None, typer.Option(help="A score above it is decided 1.")] = None,
@@ -174,7 +174,7 @@ def errors(
     from summeter.meta.errors import Settings
     from summeter.meta.errors import errors as study
 
-    chosen = selection(None, judge, set_name, None, merge, Tie.ORIGINAL, min_votes, None, None)
+    chosen = selection(None, judge, set_name, None, merge, Tie.FINESURE, min_votes, None, None)
     plan = Settings(mapping=_renames(rename), match=MatchRule(match), min_votes=min_votes)
     show(
         (

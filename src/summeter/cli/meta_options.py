@@ -40,7 +40,7 @@ class Average(StrEnum):
 class Tie(StrEnum):
     """What a majority does with a tie."""
 
-    ORIGINAL = "original"
+    FINESURE = "finesure"
     LOW = "low"
     HIGH = "high"
     HALF = "half"
@@ -70,8 +70,23 @@ MergeBy = Annotated[
     typer.Option("--merge", help="How annotators are merged: auto (majority of labels, mean of ratings), mean, "
                                  "majority, mode_else_mean, each; or the id of one annotator."),
 ]  # fmt: skip
+
+
+def tie_rule(value: str) -> Tie:
+    """A tie rule by its name; `original`, the name of `finesure` in earlier versions, still works."""
+    if value not in [*Tie, "original"]:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(repr(tie.value) for tie in Tie)}.")
+    return Tie.FINESURE if value == "original" else Tie(value)
+
+
 TieRule = Annotated[
-    Tie, typer.Option("--tie", help="What a majority does with a tie; original is FineSurE's: supported, absent.")
+    Tie,
+    typer.Option(
+        "--tie",
+        parser=tie_rule,
+        metavar=f"[{'|'.join(Tie)}]",
+        help="What a majority does with a tie; finesure: a sentence is then supported, anything else absent.",
+    ),
 ]
 MinVotes = Annotated[int, typer.Option(min=1, help="Leave out what has fewer votes.")]
 GoldAtLeast = Annotated[float | None, typer.Option(help="People's values from this one on count as yes, others no.")]
@@ -107,13 +122,13 @@ def selection(
     min_votes: int, gold_at_least: float | None, by: str | None, items: str = "common", min_items: int = 1,
 ) -> Selection:  # fmt: skip
     """The options as the studies take them."""
-    from summeter.meta.gold import MergeRule
+    from summeter.meta.gold import Aggregation
     from summeter.meta.matrix import Items as ItemsRule
     from summeter.meta.selection import Selection
 
     return Selection(
         aspects=tuple(aspects or ()), judge=judge, set_name=set_name, source=source,
-        rule=MergeRule(merge, tie, min_votes), gold_at_least=gold_at_least, by=by, items=ItemsRule(items),
+        rule=Aggregation(merge, tie, min_votes), gold_at_least=gold_at_least, by=by, items=ItemsRule(items),
         min_items=min_items,
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ from summeter.meta.coverage import simulate
 from summeter.meta.errors import errors
 from summeter.meta.estimate import estimate
 from summeter.meta.gate import gate
-from summeter.meta.gold import Merge, MergeRule, Tie, Votes, gold_series, votes
+from summeter.meta.gold import Aggregation, AggregationRule, Tie, Votes, gold_series, votes
 from summeter.meta.grids import Draws
 from summeter.meta.inputs import Judged, judged, people
 from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use, align
@@ -36,11 +36,13 @@ from summeter.meta.protocol import protocol
 from summeter.meta.reasons import reasons
 from summeter.meta.reliability import reliability
 from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection
+from summeter.meta.selection import Selection, SelectionArgs
 from summeter.meta.stability import stability
 from summeter.meta.tables import system_table
 
 __all__ = [
+    "Aggregation",
+    "AggregationRule",
     "Average",
     "Calibration",
     "Columns",
@@ -50,11 +52,10 @@ __all__ = [
     "Items",
     "Judged",
     "Level",
-    "Merge",
-    "MergeRule",
     "Pairs",
     "Row",
     "Selection",
+    "SelectionArgs",
     "Series",
     "Study",
     "Tie",

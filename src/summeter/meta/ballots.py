@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from summeter.meta.columns import Coded, Columns
-from summeter.meta.gold import PEOPLE, MergeRule, Votes, block_of, chosen, coded, gold_series, votes
+from summeter.meta.gold import PEOPLE, Aggregation, Votes, block_of, chosen, coded, gold_series, votes
 from summeter.meta.matrix import Level, Series, align
 from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats
@@ -35,7 +35,7 @@ def score_votes(columns: Columns, aspect: str, source: str | None = None) -> Vot
     rows = chosen(columns, aspect, Level.SUMMARY, source)
     if rows is None:
         return None
-    found = gold_series(columns, aspect, Level.SUMMARY, MergeRule("each"), source)
+    found = gold_series(columns, aspect, Level.SUMMARY, Aggregation("each"), source)
     return replace(together([(one.judge, one) for one in found]), source=block_of(found[0].signature))
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.meta.columns import Columns
-from summeter.meta.gold import PEOPLE, Merge
+from summeter.meta.gold import PEOPLE, AggregationRule
 from summeter.meta.inputs import Gold, Judged, Judging, Question
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, Sides, sides
@@ -123,7 +123,11 @@ class _Lost(NamedTuple):
 
 
 def _mark(chosen: Selection, plan: Settings) -> str:
-    who = "" if chosen.rule.merge in {Merge.AUTO, Merge.MAJORITY} else f"|annotator:{chosen.rule.merge}"
+    who = (
+        ""
+        if chosen.rule.merge in {AggregationRule.AUTO, AggregationRule.MAJORITY}
+        else f"|annotator:{chosen.rule.merge}"
+    )
     least = f"|min:{plan.min_votes}" if plan.min_votes > 1 else ""
     return f"human.sentence_labels{who}|types:{plan.match.value}{least}|v:1"
 
@@ -143,13 +147,13 @@ def _typed(columns: Columns, aspect: str) -> Iterable[tuple[_Key, str, str | Non
 def _gold_types(columns: Columns, aspect: str, chosen: Selection, plan: Settings) -> dict[_Key, tuple[str, ...]]:
     """The types of each sentence: the winner of the votes, all types with `any`, none where it is unclear."""
     rule = chosen.rule.merge
-    if rule not in set(Merge) and rule not in columns.judge.used():
+    if rule not in set(AggregationRule) and rule not in columns.judge.used():
         raise UsageError(f"no annotator {rule!r} among people's judgments")
     cast: dict[_Key, list[str]] = {}
     named = False
     for key, judge, kind, _ in _typed(columns, aspect):
         found = cast.setdefault(key, [])
-        if kind is not None and (rule in set(Merge) or judge in {rule, PEOPLE}):
+        if kind is not None and (rule in set(AggregationRule) or judge in {rule, PEOPLE}):
             found.append(canonical_type(kind, plan.mapping))
             named = named or kind != NO_ERROR
     if not named:

@@ -30,7 +30,7 @@ _UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "alignment")
 _SPANS = "spans"
 
 
-class Merge(StrEnum):
+class AggregationRule(StrEnum):
     """How the votes on one unit become one value."""
 
     AUTO = "auto"
@@ -43,11 +43,11 @@ class Merge(StrEnum):
 class Tie(StrEnum):
     """What a majority does when two values have equally many votes.
 
-    `original` is FineSurE's rule, 0 in the polarity of its files: a sentence is then supported (1), a key fact
+    `finesure` is FineSurE's rule, 0 in the polarity of its files: a sentence is then supported (1), a key fact
     absent (0). `low` and `high` take the lower or higher of the tied values, `half` their mean, `drop` none.
     """
 
-    ORIGINAL = "original"
+    FINESURE = "finesure"
     LOW = "low"
     HIGH = "high"
     HALF = "half"
@@ -55,16 +55,16 @@ class Tie(StrEnum):
 
 
 @dataclass(frozen=True)
-class MergeRule:
+class Aggregation:
     """How to merge annotators.
 
-    `merge` is a `Merge` or the id of one annotator. `auto` is the majority of labels of units and the mean of
+    `merge` is a `AggregationRule` or the id of one annotator. `auto` is the majority of labels of units and the mean of
     ratings. `min_votes` leaves out units with fewer votes (FineSurE: 2); a value that came already merged is
     exempt. `tie` is for majorities only.
     """
 
-    merge: str = Merge.AUTO
-    tie: str = Tie.ORIGINAL
+    merge: str = AggregationRule.AUTO
+    tie: str = Tie.FINESURE
     min_votes: int = 1
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ def aspects(columns: Columns) -> list[str]:
 
 
 def gold_series(
-    columns: Columns, aspect: str, level: Level, rule: MergeRule | None = None, source: str | None = None
+    columns: Columns, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
 ) -> list[Series]:
     """People's values of an aspect at a level: one series, or one an annotator with `merge="each"`.
 
@@ -118,21 +118,21 @@ def gold_series(
     before overall values. Empty where people did not judge the aspect at that level. Raises UsageError for an
     unknown source or annotator.
     """
-    rule = rule or MergeRule()
+    rule = rule or Aggregation()
     if aspect == COMPOSITE and COMPOSITE not in columns.aspect.names:
         return _composites(columns, level, rule, source)
     rows = chosen(columns, aspect, level, source)
     if rows is None:
         return []
     block = block_of(rows.signature.names[rows.signature.codes[0]] or "")
-    if rule.merge == Merge.EACH:
+    if rule.merge == AggregationRule.EACH:
         raters = [name or "" for name in rows.judge.used()]
         return [_one(rows, aspect, level, block, _Plan(rater, rule)) for rater in raters]
-    if rule.merge not in set(Merge) and rule.merge not in rows.judge.used():
+    if rule.merge not in set(AggregationRule) and rule.merge not in rows.judge.used():
         known = ", ".join(str(name) for name in rows.judge.used())
         raise UsageError(
             f"no annotator {rule.merge!r} among the {block} of {aspect} ({known}); "
-            f"to merge them give one of {', '.join(Merge)}"
+            f"to merge them give one of {', '.join(AggregationRule)}"
         )
     return [_one(rows, aspect, level, block, _Plan(rule.merge, rule))]
 
@@ -177,20 +177,20 @@ class _Plan(NamedTuple):
     """A merge (or an annotator), with the rule it came from."""
 
     merge: str
-    rule: MergeRule
+    rule: Aggregation
 
     def resolved(self, block: str, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
         """The merge without `auto`, the tie rule where it matters, and the parts of the signature."""
         merge = self.merge
-        if merge == Merge.AUTO:
-            merge = Merge.MAJORITY if block in _UNIT_BLOCKS else Merge.MEAN
-        if merge not in set(Merge):
+        if merge == AggregationRule.AUTO:
+            merge = AggregationRule.MAJORITY if block in _UNIT_BLOCKS else AggregationRule.MEAN
+        if merge not in set(AggregationRule):
             return merge, None, {"annotator": merge}
         parts: dict[str, object] = {"merge": str(merge)}
         tie = None
-        if merge == Merge.MAJORITY:
+        if merge == AggregationRule.MAJORITY:
             tie = Tie(self.rule.tie)
-            if tie is Tie.ORIGINAL:
+            if tie is Tie.FINESURE:
                 tie = Tie.HIGH if aspect == "faithfulness" else Tie.LOW
             parts["tie"] = tie.value
         if self.rule.min_votes > 1:
@@ -233,9 +233,9 @@ def merged(rows: Columns, merge: str, tie: Tie | None = None, min_votes: int = 1
     counts = np.bincount(unit[cast], minlength=size)
     sums = np.bincount(unit[cast], weights=vote[cast], minlength=size)
     value = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
-    if merge != Merge.MEAN:
+    if merge != AggregationRule.MEAN:
         most = _modes(unit[cast], vote[cast], size)
-        value = _majority(most, tie or Tie.HALF) if merge == Merge.MAJORITY else _mode_else_mean(most, value)
+        value = _majority(most, tie or Tie.HALF) if merge == AggregationRule.MAJORITY else _mode_else_mean(most, value)
     already = np.bincount(unit[rows.judge.equal(PEOPLE)], minlength=size) > 0
     value[(counts < min_votes) & ~already] = np.nan
     kept = rows.take(first)
@@ -284,9 +284,9 @@ def _mode_else_mean(most: _Modes, mean: Floats) -> Floats:
     return np.where((most.votes >= 2) & (most.low == most.high), most.low, mean)
 
 
-def _composites(columns: Columns, level: Level, rule: MergeRule, source: str | None) -> list[Series]:
+def _composites(columns: Columns, level: Level, rule: Aggregation, source: str | None) -> list[Series]:
     """People's composite: the mean of the three aspects, where a summary has all three (UniSumEval)."""
-    if level.base is not Level.SUMMARY or rule.merge == Merge.EACH:
+    if level.base is not Level.SUMMARY or rule.merge == AggregationRule.EACH:
         return []
     parts = [found[0] for aspect in COMPOSED if (found := gold_series(columns, aspect, level, rule, source))]
     return [composite(parts, PEOPLE)] if len(parts) == len(COMPOSED) else []

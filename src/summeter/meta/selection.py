@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from summeter.data.human import RAW
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
-from summeter.meta.gold import Merge, MergeRule, aspects, block_of, blocks, decisions, gold_series
+from summeter.meta.gold import Aggregation, AggregationRule, Tie, aspects, block_of, blocks, decisions, gold_series
 from summeter.meta.inputs import Gold, Judged, Judging, judged, people
 from summeter.meta.matrix import Average, Items, Level, Pairs, Use, align
 from summeter.meta.results import Row, RowStatus
 from summeter.records import UsageError
+
+
+class SelectionArgs(TypedDict, total=False):
+    """The shared keywords of the studies, all optional; `Selection.of` gives the defaults and the checks.
+
+    `aspect` is a name, `JUDGE:GOLD` for unlike ones, or several of these. `judge` is a judge's name or signature.
+    `judgment_set` and `source` choose people's judgments; `merge`, `tie` and `min_votes` say how annotators become
+    one value; `gold_at_least` turns their values into yes and no. `by` breaks the rows down by a column as well.
+    `items` and `min_items` are for means of documents and systems.
+    """
+
+    aspect: str | Sequence[str] | None
+    judge: str | None
+    judgment_set: str
+    source: str | None
+    merge: str
+    tie: str
+    min_votes: int
+    gold_at_least: float | None
+    by: str | None
+    items: str
+    min_items: int
 
 
 @dataclass(frozen=True)
@@ -31,11 +53,37 @@ class Selection:
     judge: str | None = None
     set_name: str = RAW
     source: str | None = None
-    rule: MergeRule = field(default_factory=MergeRule)
+    rule: Aggregation = field(default_factory=Aggregation)
     gold_at_least: float | None = None
     by: str | None = None
     items: Items = Items.COMMON
     min_items: int = 1
+
+    @classmethod
+    def of(cls, **args: Unpack[SelectionArgs]) -> Selection:
+        """The selection of a study's keywords. Raises UsageError for a value that a keyword does not have.
+
+        >>> Selection.of(aspect="overall", tie="low").rule.tie
+        'low'
+        """
+        if strange := sorted(set(args) - set(SelectionArgs.__annotations__)):
+            raise TypeError(f"unexpected keyword {strange[0]!r}; there are: {', '.join(SelectionArgs.__annotations__)}")
+        aspect, items = args.get("aspect"), args.get("items", Items.COMMON)
+        if items not in list(Items):
+            raise UsageError(f"items is one of {', '.join(Items)}, not {items!r}")
+        return cls(
+            aspects=() if aspect is None else (aspect,) if isinstance(aspect, str) else tuple(aspect),
+            judge=args.get("judge"),
+            set_name=args.get("judgment_set", RAW),
+            source=args.get("source"),
+            rule=Aggregation(
+                args.get("merge", AggregationRule.AUTO), args.get("tie", Tie.FINESURE), args.get("min_votes", 1)
+            ),
+            gold_at_least=args.get("gold_at_least"),
+            by=args.get("by"),
+            items=Items(items),
+            min_items=args.get("min_items", 1),
+        )
 
 
 class Group(NamedTuple):
@@ -148,7 +196,7 @@ def notes(read: Sides, selection: Selection, level: Level, found: Sequence[Pairs
         others = [
             name for name in blocks(read.gold)
             if name not in {used, "spans"} and gold_series(
-                read.gold, aspect, level, MergeRule(Merge.MEAN), name
+                read.gold, aspect, level, Aggregation(AggregationRule.MEAN), name
             )
         ] if selection.source is None and not signature.startswith("composite(") else []  # fmt: skip
         if others:
