@@ -50,7 +50,7 @@ def test_mode_else_mean(cast: dict[str, float | None], expected: float) -> None:
 def test_a_majority_names_what_it_does_with_a_tie(tie: str, expected: float) -> None:
     got = one(people({ITEM: {"a": 5, "b": 5, "c": 2, "d": 2, "e": 1}}), merge="majority", tie=tie)
     np.testing.assert_array_equal(got.value, [expected])
-    assert f"merge:majority|tie:{'low' if tie == 'original' else tie}" in got.signature
+    assert f"merge:majority|tie:{'low' if tie == 'finesure' else tie}" in got.signature
 
 
 def test_labels_of_sentences_take_finesures_majority() -> None:
