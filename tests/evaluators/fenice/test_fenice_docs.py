@@ -10,16 +10,18 @@ import pytest
 
 from summeter.evaluators.catalog import build
 
-MODULES = [
-    "entailment.convolution", "entailment.grains", "entailment.premises", "entailment.reasons", "fenice.align",
-    "fenice.clauses", "fenice.coref", "fenice.kinds", "fenice.parsed", "fenice.pronouns",
-    "fenice.reasons", "overlap.backbones", "overlap.greedy",
-]  # fmt: skip
+ROOMS = {
+    "evaluators.entailment": ("convolution", "grains", "premises", "reasons"),
+    "evaluators.fenice": ("align", "coref", "reasons"),
+    "evaluators.overlap": ("backbones", "greedy"),
+    "text.english": ("clauses", "dependency", "pronouns"),
+}
+MODULES = [f"{room}.{name}" for room, names in ROOMS.items() for name in names]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_modules(name: str) -> None:
-    found = doctest.testmod(import_module(f"summeter.evaluators.{name}"))
+    found = doctest.testmod(import_module(f"summeter.{name}"))
     assert found.failed == 0
 
 

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from summeter.evaluators.catalog import build
-from summeter.evaluators.fenice import claims, tree
-from summeter.evaluators.fenice.clauses import LONGEST, clauses
-from summeter.evaluators.fenice.parsed import statements
-from summeter.evaluators.fenice.tree import Tree, Word
+from summeter.evaluators.fenice import claims
 from summeter.records import InstallError, Span, Summary
+from summeter.text.english import dependency
+from summeter.text.english.clauses import LONGEST, clauses
+from summeter.text.english.dependency import Tree, Word, statements
 
 HELD = json.loads(Path(__file__).with_name("sentences.json").read_text("utf-8"))
 ROWS: list[dict[str, Any]] = HELD["sentences"]
@@ -92,13 +92,13 @@ def test_the_parser_never_has_more_than_one_sentence_of_moderate_length(monkeypa
 
 
 def test_a_missing_parser_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "PACKAGE", "no-such-parser-anywhere")
+    monkeypatch.setattr(dependency, "PACKAGE", "no-such-parser-anywhere")
     with pytest.raises(InstallError, match=r"pip install 'summeter\[parse\]'"):
         build("fenice[claims=parse]").sign({"nli": "a/b"})
 
 
 def test_the_parser_is_signed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree, "version", lambda: "parser-1")
+    monkeypatch.setattr(dependency, "version", lambda: "parser-1")
     assert "parser:parser-1" in build("fenice[claims=parse]").sign({"nli": "a/b"})
     assert "parser:" not in build("fenice[claims=parse,step=nli_sent]").sign({"nli": "a/b"})
     assert build("fenice[claims=parse]").required_roles == ("nli",)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.fenice.evaluator import Fenice
-from summeter.evaluators.fenice.pronouns import clusters
 from summeter.records import UsageError
+from summeter.text.english.pronouns import clusters
 from summeter.text.split import split
 
 RESOLVED = [

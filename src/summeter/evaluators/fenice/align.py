@@ -15,9 +15,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, sentences_of
-from summeter.evaluators.fenice.coref import Mention, Version, legacy_versions, versions
+from summeter.evaluators.fenice.coref import Version, legacy_versions, versions
 from summeter.models.base import NLI
 from summeter.records import Document
+from summeter.text.english.pronouns import Mention
 from summeter.text.windows import sentence_windows
 
 Variant = Literal["paper", "legacy"]

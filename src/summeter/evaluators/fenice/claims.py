@@ -8,15 +8,14 @@ from typing import Literal, NamedTuple
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.claims.extract import AT_MOST, anchor, extract_claims
-from summeter.evaluators.fenice.clauses import LONGEST, clauses
-from summeter.evaluators.fenice.parsed import statements
-from summeter.evaluators.fenice.tree import parse
 from summeter.models.base import Seq2Seq
 from summeter.records import Claim, Span, Status, Summary, UsageError, digest
+from summeter.text.english.clauses import LONGEST, clauses
+from summeter.text.english.dependency import parse, statements
 from summeter.text.split import split
 
 Source = Literal["rules", "parse", "seq2seq", "llm"]
-"""`rules`: clauses by rules (`clauses`). `parse`: statements along a dependency tree (`parsed`; the extra `parse`).
+"""`rules`: clauses by rules. `parse`: statements along a dependency tree (the extra `parse`).
 `seq2seq`: a network trained to write a summary's claims one sentence each, such as the paper's T5. `llm`: an LLM in the
 role `extractor`."""
 

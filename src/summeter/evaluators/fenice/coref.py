@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from summeter.text.english.pronouns import Mention
+
 _NO_NAMES = (
     "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself we "
     "us our ours ourselves they them their theirs themselves this that these those who whom whose which one oneself"
@@ -16,8 +18,6 @@ _NO_NAMES = (
 PRONOUNS: Final = frozenset(_NO_NAMES.split())
 _POSSESSIVE: Final = frozenset(["my", "your", "his", "its", "our", "their", "whose"])
 _GENITIVE: Final = ("'s", "’s")
-
-Mention = tuple[int, int]
 
 
 class Version(NamedTuple):

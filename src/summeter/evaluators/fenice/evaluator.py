@@ -12,14 +12,14 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduc
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import network, sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
-from summeter.evaluators.fenice import tree
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant, Verdict
 from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
-from summeter.evaluators.fenice.pronouns import clusters
 from summeter.evaluators.fenice.reasons import opposed, told
 from summeter.models.base import Coref, Kind
 from summeter.models.prompts import Template
 from summeter.records import Claim, Document, Item, Judgment, Unit, UsageError
+from summeter.text.english import dependency
+from summeter.text.english.pronouns import clusters
 
 FAITHFULNESS = "faithfulness"
 
@@ -94,7 +94,7 @@ class Fenice(Evaluator):
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the parser or the prompt that draws the claims."""
         if self.claims == "parse" and self.step != "nli_sent":
-            return {**super().signature_fields(), "parser": tree.version()}
+            return {**super().signature_fields(), "parser": dependency.version()}
         if "extractor" not in self.required_roles:
             return super().signature_fields()
         return {**super().signature_fields(), "prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
 from summeter.evaluators.entailment.reasons import TELLING, against, short
 from summeter.evaluators.fenice.align import Best, Rules, Verdict
-from summeter.evaluators.fenice.coref import Mention
+from summeter.text.english.pronouns import Mention
 
 LONGEST = 120
 """A claim of more characters is quoted by its beginning."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.evaluators.fenice.clauses import LONGEST, clauses
+from summeter.text.english.clauses import LONGEST, clauses
 
 APART = [
     (

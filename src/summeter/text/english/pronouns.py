@@ -2,7 +2,7 @@
 
 The pronoun stands for the subject of the sentence before, if that subject is plainly of its kind and nothing else in
 that sentence is or may be. Everything else is left alone: a pronoun within a sentence, a possessive, one whose
-antecedent stands further back, and whatever the word lists (`kinds`) do not know. A wrong replacement has the network
+antecedent stands further back, and whatever the word lists below do not know. A wrong replacement has the network
 judge what the document does not say; a missing one costs what `coref=false` costs.
 """
 
@@ -11,20 +11,70 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from summeter.evaluators.fenice.clauses import Token, finite_verb, words_of
-from summeter.evaluators.fenice.coref import Mention
-from summeter.evaluators.fenice.kinds import (
-    SEVERAL,
-    WHEN,
-    Pronoun,
-    genders,
-    is_organisation,
-    is_plural,
-    may_be_a_person,
-    may_be_several,
-)  # fmt: skip
+from summeter.text.english.clauses import Token, finite_verb, words_of
+
+Pronoun = Literal["he", "she", "it", "they"]
+Mention = tuple[int, int]
+"""(start, end) in code points of the text."""
+
+
+def _held(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# What words alone tell of who is meant. A word that stands in none of these lists is not guessed at.
+_MEN: Final = _held(
+    "mr sir lord king prince duke father brother son uncle husband grandfather nephew man boy gentleman actor waiter "
+    "policeman fireman chairman businessman salesman fisherman widower monk priest "
+    "adam alan albert alexander andrew anthony arthur benjamin bernard brian carl charles christopher daniel david "
+    "dennis donald edward eric ernest francis frederick gary george gordon graham harold harry henry howard hugh "
+    "ian ivan jack jacob james jason jeremy john jonathan joseph joshua juan karl keith kenneth kevin lawrence leonard "
+    "louis luke marcus martin matthew michael neil nicholas oliver oscar otto patrick paul peter philip pierre "
+    "ralph raymond richard robert roger ronald samuel scott simon stephen steven stuart thomas timothy trevor "
+    "victor vincent walter william"
+)
+_WOMEN: Final = _held(
+    "mrs ms miss madam lady dame queen princess duchess mother sister daughter aunt wife grandmother niece woman girl "
+    "actress waitress policewoman chairwoman businesswoman saleswoman widow nun hostess midwife "
+    "ada agnes alice alison amanda amelia amy ana andrea angela anita ann anna anne barbara beatrice betty brenda "
+    "carol caroline catherine christina christine clara claire deborah diana diane dorothy edith eleanor "
+    "elena elizabeth ella emily emma esther eva evelyn fiona frances gloria hannah heather helen helena "
+    "ida ingrid irene isabel isabella jane janet jennifer jessica joan judith julia julie karen katherine kathleen "
+    "laura linda lisa louise lucy margaret maria marie martha mary melissa michelle monica nancy natalie nora olga "
+    "olivia pamela patricia paula rachel rebecca rosa ruth sandra sarah sharon silvia simone sophia sophie "
+    "stephanie susan sylvia teresa theresa ursula vera veronica wendy yvonne zoe"
+)
+_EITHER: Final = _held(
+    "dr prof professor president senator mayor judge captain minister bishop doctor nurse teacher student coach chef "
+    "pilot guard chief athlete swimmer singer author writer poet painter artist scientist engineer lawyer farmer baker "
+    "driver officer spokesperson patient witness suspect victim child baby cousin friend neighbour neighbor colleague "
+    "guest person citizen tourist guide boss partner spouse heir clerk cook thief hero star"
+)
+# Endings of words for persons. They say that a word may mean one, never that it does.
+_MAY: Final = re.compile(r".{3,}(?:er|or|ist|ian|ant|ent|ee|man|woman|ess|eur|body|one|mate)")
+_MAY_NOT: Final = _held(
+    "after never under other another later earlier however whether rather together number paper water river summer "
+    "winter september october november december former longer greater over letter order quarter center corner matter "
+    "tower dinner border weather floor door colour color harbour error mirror phone stone"
+)
+_SEVERAL: Final = _held("people police children men women wives families both all many several others they them")
+_COLLECTIVE: Final = _held("team family couple council government crowd staff group band committee crew public army")
+_NOT_SEVERAL: Final = _held(
+    "always perhaps sometimes afterwards towards besides news series species years months weeks days hours minutes "
+    "seconds metres meters miles kilometres feet euros dollars pounds times thanks less was has does his hers theirs "
+    "yes this us its"
+)
+_ORGANISATION: Final = _held(
+    "inc ltd plc corp corporation company university college bank hospital airport museum institute agency ministry "
+    "airlines railway parliament senate court council party union bridge tower palace church school stadium"
+)
+_WHEN: Final = _held(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
+    "september october november december year month week day morning evening afternoon night spring summer autumn "
+    "winter time end beginning past decade century easter christmas first second third"
+)
 
 _OPENER: Final = (
     r"(?:(?:(?:but|and|then|later|so|yet|however|afterwards|meanwhile|today|still)|"
@@ -44,26 +94,7 @@ _DETERMINERS: Final = frozenset(
     ["the", "a", "an", "this", "that", "its", "his", "her", "their", "our", "my", "another", "each", "every", "one"]
 )
 _OWNERS: Final = frozenset(["his", "her", "their", "its"])
-_PREPOSITIONS: Final = frozenset(
-    [
-        "of",
-        "in",
-        "at",
-        "for",
-        "from",
-        "with",
-        "on",
-        "over",
-        "near",
-        "to",
-        "between",
-        "by",
-        "into",
-        "under",
-        "as",
-        "like",
-    ]
-)
+_PREPOSITIONS: Final = _held("of in at for from with on over near to between by into under as like")
 _PLACED: Final = frozenset(["in", "at", "near", "across", "throughout", "outside"])
 _BESIDE_THE_VERB: Final = frozenset(
     ["later", "also", "soon", "then", "now", "never", "always", "first", "once", "still", "already", "just", "again"]
@@ -189,34 +220,34 @@ def _kinds(text: str, head: list[Token], aside: list[Token]) -> frozenset[Pronou
     words = [one.text for one in head]
     if "and" in words:
         ends = [words[: words.index("and")], words[words.index("and") + 1 :]]
-        both = all(part and (genders(part[0]) or part[0] in _DETERMINERS) for part in ends)
+        both = all(part and (_genders(part[0]) or part[0] in _DETERMINERS) for part in ends)
         return frozenset(["they"]) if both and "or" not in words else frozenset()
     if all(text[one.start].isupper() for one in head) and words[0] not in _DETERMINERS:
         return _named(text, head, aside)
     cut = next((place for place, one in enumerate(words) if one in _PREPOSITIONS), len(words))
     noun = words[cut - 1] if cut else ""
-    if cut < 2 or text[head[cut - 1].start].isupper() or noun.isdigit() or noun in WHEN | _DETERMINERS:
+    if cut < 2 or text[head[cut - 1].start].isupper() or noun.isdigit() or noun in _WHEN | _DETERMINERS:
         return frozenset()
     determined = words[0] in _DETERMINERS or words[0].endswith("'s")
-    if is_plural(noun):
+    if _is_plural(noun):
         return frozenset(["they"])
-    if genders(noun):
-        return genders(noun) if determined else frozenset()
-    return frozenset(["it"]) if determined and noun not in SEVERAL and not may_be_a_person(noun) else frozenset()
+    if _genders(noun):
+        return _genders(noun) if determined else frozenset()
+    return frozenset(["it"]) if determined and noun not in _SEVERAL and not _may_be_a_person(noun) else frozenset()
 
 
 def _named(text: str, head: list[Token], aside: list[Token]) -> frozenset[Pronoun]:
     """Of a name: by its title or first name, an age or a word for a person behind it, or as an organisation."""
     words = [one.text for one in head]
-    if any(is_organisation(one.text, text[one.start : one.end]) for one in head):
+    if any(_is_organisation(one.text, text[one.start : one.end]) for one in head):
         return frozenset(["it"])
     if len(head) > 4 or words[-1].endswith("'s"):
         return frozenset()
-    if known := genders(words[0]):
-        return genders(words[1]) & known or known if len(words) > 1 else known
+    if known := _genders(words[0]):
+        return _genders(words[1]) & known or known if len(words) > 1 else known
     cut = next((place for place, one in enumerate(aside) if one.text in _PREPOSITIONS), len(aside))
     if cut > 1 and aside[0].text in _DETERMINERS:
-        return genders(aside[cut - 1].text)  # "a teacher from Bern"
+        return _genders(aside[cut - 1].text)  # "a teacher from Bern"
     age = len(aside) == 1 and aside[0].text.isdigit() and len(aside[0].text) < 4
     return frozenset(["he", "she"]) if age else frozenset()
 
@@ -226,7 +257,7 @@ def _rivals(text: str, rest: Sequence[Token], said: Pronoun) -> bool:
     if any(one.text in _SAME[said] for one in rest):
         return True
     if said == "they":
-        return any(may_be_several(one.text) or one.text == "and" for one in rest)
+        return any(_may_be_several(one.text) or one.text == "and" for one in rest)
     if said == "it":
         return any(_thing(text, rest, place) for place in range(len(rest)))
     return any(_person(text, rest, place, said) for place in range(len(rest)))
@@ -234,26 +265,63 @@ def _rivals(text: str, rest: Sequence[Token], said: Pronoun) -> bool:
 
 def _person(text: str, rest: Sequence[Token], place: int, said: Pronoun) -> bool:
     word = rest[place].text.removesuffix("'s")
-    if genders(word):
-        return said in genders(word)
-    if word in WHEN | _DETERMINERS or word.isdigit():
+    if _genders(word):
+        return said in _genders(word)
+    if word in _WHEN | _DETERMINERS or word.isdigit():
         return False
     if not text[rest[place].start].isupper():
-        return may_be_a_person(word)
+        return _may_be_a_person(word)
     first = place
     while first and text[rest[first - 1].start].isupper():
         first -= 1
     before = rest[first - 1].text if first else ""
     # A surname goes with its first name, and what something happens in is no person.
-    return not genders(rest[first].text) and before not in _PLACED
+    return not _genders(rest[first].text) and before not in _PLACED
 
 
 def _thing(text: str, rest: Sequence[Token], place: int) -> bool:
     word, after = rest[place].text, rest[place + 1].text if place + 1 < len(rest) else ""
     if text[rest[place].start].isupper():
-        return word not in WHEN and not genders(word)
-    known = after in WHEN or after.isdigit() or is_plural(after) or bool(genders(after))
+        return word not in _WHEN and not _genders(word)
+    known = after in _WHEN or after.isdigit() or _is_plural(after) or bool(_genders(after))
     if word in _DETERMINERS:
         return not known
     named = bool(after) and text[rest[place + 1].start].isupper()
     return word in _PREPOSITIONS and bool(after) and not (known or named or after in _DETERMINERS)
+
+
+# What a word may stand for
+
+
+def _genders(word: str) -> frozenset[Pronoun]:
+    """Which of "he" and "she" may stand for the person a word names; neither where it is not known to name one.
+
+    >>> sorted(_genders("mrs")), sorted(_genders("mayor")), sorted(_genders("bridge"))
+    (['she'], ['he', 'she'], [])
+    """
+    if word in _MEN:
+        return frozenset(["he"])
+    if word in _WOMEN:
+        return frozenset(["she"])
+    return frozenset(["he", "she"]) if word in _EITHER else frozenset()
+
+
+def _may_be_a_person(word: str) -> bool:
+    """Whether a common noun names a person, or ends as such nouns do."""
+    return bool(_genders(word)) or (word not in _MAY_NOT and _MAY.fullmatch(word) is not None)
+
+
+def _may_be_several(word: str) -> bool:
+    """Whether "they" may stand for what the word names."""
+    return word in _SEVERAL | _COLLECTIVE or _is_plural(word)
+
+
+def _is_plural(word: str) -> bool:
+    """Whether a noun is one of several: by its ending, or one of the common ones without."""
+    plain = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))
+    return word in {"people", "children", "men", "women"} or (plain and word not in _NOT_SEVERAL)
+
+
+def _is_organisation(word: str, written: str) -> bool:
+    """Whether part of a name tells that no person has it: a word for an institution, or letters alone (NASA)."""
+    return word in _ORGANISATION or (len(written) > 2 and written.isupper())
