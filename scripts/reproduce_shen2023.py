@@ -26,9 +26,9 @@ from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
 from summeter.meta.consistency import self_consistency
 from summeter.meta.correlate import Settings, correlate
-from summeter.meta.gold import gold_series
+from summeter.meta.gold import gold_scores
 from summeter.meta.grids import Draws, system_means
-from summeter.meta.inputs import judged, people
+from summeter.meta.inputs import gold_input, judge_input
 from summeter.meta.matrix import Level
 from summeter.meta.prefer import Pairing, prefer
 from summeter.meta.reliability import Trust, reliability
@@ -180,11 +180,11 @@ def _table_22(runs: Runs) -> dict[Key, float | None]:
 
 def _tables_21_25(runs: Runs) -> dict[Key, float | None]:
     made: dict[Key, float | None] = {}
-    columns, _ = people(runs.data)
-    machine = judged(runs.ratings)
+    columns, _ = gold_input(runs.data)
+    machine = judge_input(runs.ratings)
     for aspect in ASPECTS:
-        sides = {"human": gold_series(columns, aspect, Level.SUMMARY)[0]}
-        sides |= {f"chat_{judge}": machine.series(machine.questions(aspect, judge)[0], Level.SUMMARY)
+        sides = {"human": gold_scores(columns, aspect, Level.SUMMARY)[0]}
+        sides |= {f"chat_{judge}": machine.scores(machine.questions(aspect, judge)[0], Level.SUMMARY)
                   for judge in JUDGES}  # fmt: skip
         for name, series in sides.items():
             grid = series.grid()

@@ -17,8 +17,8 @@ from summeter.annotate.build import build
 from summeter.annotate.folder import CampaignFolder
 from summeter.annotate.plan import Asked, plan_calibration, plan_comparison
 from summeter.data.dataset import load
-from summeter.meta import Level, judged
-from summeter.meta.inputs import Judged
+from summeter.meta import Level, judge_input
+from summeter.meta.inputs import JudgeInput
 from summeter.records import InputError, UsageError
 
 N = 120
@@ -26,11 +26,11 @@ RNG = np.random.default_rng(5)
 BASE = RNG.normal(3, 0.7, (N, 2))
 
 
-def judge(name: str, lead: float, noise: float = 0.4, size: int = N) -> Judged:
+def judge(name: str, lead: float, noise: float = 0.4, size: int = N) -> JudgeInput:
     """A judge who puts A ahead of B by `lead`, around a common base."""
     rng = np.random.default_rng(len(name))
     values = BASE + lead * np.array([1.0, 0.0]) + noise * rng.normal(size=BASE.shape)
-    return judged([
+    return judge_input([
         judgment(f"d{place:03d}", system, float(values[place, column]), judge=name)
         for place in range(size) for column, system in enumerate("AB")
     ])  # fmt: skip
@@ -53,7 +53,7 @@ def test_the_width_is_that_of_the_formula_where_the_judge_says_nothing() -> None
     # A correlation of 0 is assumed: people alone, so +- t(.95, 39) s / sqrt 40 with s the spread of the differences.
     machine = judge("one", 0.3)
     found = plan_comparison([machine], ("A", "B"), Asked(sizes=(40,), expect=0.0, draws=300))
-    grid = machine.series(machine.questions()[0], Level.SUMMARY).grid().values
+    grid = machine.scores(machine.questions()[0], Level.SUMMARY).grid().values
     spread = float((grid[0] - grid[1]).std(ddof=1))
     assert found.study[0].value == pytest.approx(2.0227 * spread / math.sqrt(40), rel=0.06)
 

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, people, sentences, voted
 
-from summeter.meta import Aggregation, Level, Series, Tie, gold_series, of_judgments, votes
-from summeter.meta.gold import aspects, blocks, decisions, merged
+from summeter.meta import Aggregation, Level, Scores, Tie, gold_scores, of_judgments, votes
+from summeter.meta.gold import aggregate_votes, aspects, blocks, decisions
 from summeter.records import Judgment, UsageError
 
 NAN = math.nan
 ITEM = ("d", "A")
 
 
-def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Series:
-    (made,) = gold_series(of_judgments(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
+def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Scores:
+    (made,) = gold_scores(of_judgments(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
     return made
 
 
@@ -99,7 +99,7 @@ def test_majorities_against_a_plain_count(cast: list[list[float | None]], tie: T
 
 def test_each_annotator_or_one_by_name() -> None:
     rows = people({ITEM: {"a": 4, "b": 5}})
-    both = gold_series(of_judgments(rows), "coherence", Level.SUMMARY, Aggregation("each"))
+    both = gold_scores(of_judgments(rows), "coherence", Level.SUMMARY, Aggregation("each"))
     assert [(got.judge, got.value.tolist(), got.signature) for got in both] == [
         ("a", [4.0], "human.ratings|annotator:a|v:1"), ("b", [5.0], "human.ratings|annotator:b|v:1"),
     ]  # fmt: skip
@@ -126,10 +126,10 @@ def test_labels_of_units_come_before_ratings_and_overall_values() -> None:
     assert blocks(columns) == ["sentence_labels", "ratings", "overall"]
     by_default = one(rows, "faithfulness")
     assert (by_default.value.tolist(), by_default.signature.split("|")[0]) == ([0.5], "human.sentence_labels")
-    assert gold_series(columns, "faithfulness", Level.SUMMARY, source="overall")[0].value.tolist() == [0.25]
-    assert gold_series(columns, "faithfulness", Level.SENTENCE, source="overall") == []
+    assert gold_scores(columns, "faithfulness", Level.SUMMARY, source="overall")[0].value.tolist() == [0.25]
+    assert gold_scores(columns, "faithfulness", Level.SENTENCE, source="overall") == []
     with pytest.raises(UsageError, match="have no 'alignment'; they have: sentence_labels, ratings, overall"):
-        gold_series(columns, "faithfulness", Level.SUMMARY, source="alignment")
+        gold_scores(columns, "faithfulness", Level.SUMMARY, source="alignment")
 
 
 def test_the_composite_of_people_is_the_mean_of_the_three() -> None:
@@ -169,6 +169,6 @@ def test_rules_are_checked() -> None:
 
 def test_merging_leaves_one_row_a_unit_in_order() -> None:
     rows = of_judgments(people({("d2", "A"): {"a": 1, "b": 2}, ("d1", "A"): {"a": 3}}))
-    got = merged(rows, "mean")
+    got = aggregate_votes(rows, "mean")
     assert dict(zip(got.document.labels(), got.value.tolist(), strict=True)) == {"d2": 1.5, "d1": 3.0}
     assert set(got.judge.labels()) == {"people"}

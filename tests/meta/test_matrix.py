@@ -14,8 +14,8 @@ from meta.makers import judgment, ratings, sentences
 
 from summeter.meta import Context, Items, Level, Use, align, of_judgments, read_lines
 from summeter.meta.columns import Columns, combine, join
-from summeter.meta.inputs import Judged
-from summeter.meta.matrix import OTHER_LIST, Pairs, Series, group_means
+from summeter.meta.inputs import JudgeInput
+from summeter.meta.matrix import OTHER_LIST, PairedScores, Scores, group_means
 from summeter.records import InputError, Judgment, UsageError
 from summeter.scoring import dedupe, summary_scores
 
@@ -24,14 +24,14 @@ NAN = math.nan
 
 def only(
     judgments: list[Judgment], level: Level = Level.SUMMARY, use: Use = Use.VALUE, reduce: str = "share"
-) -> Series:
+) -> Scores:
     """The series of judgments that are all one judge's on one aspect."""
-    judged = Judged(of_judgments(judgments), {judgments[0].judge: reduce})
+    judged = JudgeInput(of_judgments(judgments), {judgments[0].judge: reduce})
     (question,) = judged.questions()
-    return judged.series(question, level, use)
+    return judged.scores(question, level, use)
 
 
-def values(pairs: Pairs) -> dict[tuple[str | None, ...], tuple[float, float]]:
+def values(pairs: PairedScores) -> dict[tuple[str | None, ...], tuple[float, float]]:
     keys = zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True)
     return {
         key: (float(x), float(y)) for key, x, y in zip(keys, pairs.x, pairs.y, strict=True)

@@ -14,7 +14,7 @@ from meta.makers import people, ratings
 
 from summeter.meta import of_judgments
 from summeter.meta.grids import Draws
-from summeter.meta.matrix import Grid
+from summeter.meta.matrix import ScoreMatrix
 from summeter.meta.prefer import Pairing, chain_of, parse_pairs, prefer, ranking_of
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection
@@ -201,8 +201,8 @@ def test_pair_names_with_hyphens() -> None:
 
 
 def test_ranking_leaves_out_who_lacks_an_aspect() -> None:
-    full = Grid(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))
-    part = Grid(np.array([[2.0, np.nan]]), ("A",), ("d1", "d2"))
+    full = ScoreMatrix(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))
+    part = ScoreMatrix(np.array([[2.0, np.nan]]), ("A",), ("d1", "d2"))
     assert ranking_of([full, part]) == {"A": 1.75}
     assert chain_of({"A": 1.75}, ["A", "B"]) == []
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from meta.makers import people, ratings
 
-from summeter.meta import Level, align, gold_series, judged, of_judgments
-from summeter.meta.matrix import Pairs, group_means
+from summeter.meta import Level, align, gold_scores, judge_input, of_judgments
+from summeter.meta.matrix import PairedScores, group_means
 from summeter.meta.resampling import Plan, average_interval, means_interval
 from summeter.stats import Coefficient, Status
 from summeter.stats.correlation import raw
@@ -16,18 +16,18 @@ PLAN = Plan(300, 0.95, 7)
 
 
 @pytest.fixture(scope="module")
-def pairs() -> Pairs:
+def pairs() -> PairedScores:
     """Twelve documents, five systems, ratings of 1-4 with many ties, a constant system, and cells missing."""
     rng = np.random.default_rng(2)
     judge = {f"d{i}": {s: float(rng.integers(1, 5)) for s in "ABCD"} | {"E": 3.0} for i in range(12)}
     truth = {(d, s): {"a": float(rng.integers(1, 5))} for d, row in judge.items() for s in row}
     del judge["d3"]["A"], judge["d4"]["B"]
-    read = judged(ratings(judge))
-    gold = gold_series(of_judgments(people(truth)), "coherence", Level.SUMMARY)[0]
-    return align(read.series(read.questions()[0], Level.SUMMARY), gold)
+    read = judge_input(ratings(judge))
+    gold = gold_scores(of_judgments(people(truth)), "coherence", Level.SUMMARY)[0]
+    return align(read.scores(read.questions()[0], Level.SUMMARY), gold)
 
 
-def loop(pairs: Pairs, statistic: object) -> tuple[float, float]:
+def loop(pairs: PairedScores, statistic: object) -> tuple[float, float]:
     """The same draws, each taken out as rows."""
     kept = pairs.take(pairs.kept)
     documents = np.unique(kept.document.codes, return_inverse=True)[1]
@@ -44,7 +44,7 @@ def loop(pairs: Pairs, statistic: object) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("name", list(Coefficient))
-def test_means_of_systems(pairs: Pairs, name: Coefficient) -> None:
+def test_means_of_systems(pairs: PairedScores, name: Coefficient) -> None:
     def statistic(x: np.ndarray, y: np.ndarray, system: np.ndarray) -> float | None:  # type: ignore[type-arg]
         return raw(group_means(x, system, 5), group_means(y, system, 5), name)
 
@@ -55,7 +55,7 @@ def test_means_of_systems(pairs: Pairs, name: Coefficient) -> None:
 
 
 @pytest.mark.parametrize("name", list(Coefficient))
-def test_averages_over_systems(pairs: Pairs, name: Coefficient) -> None:
+def test_averages_over_systems(pairs: PairedScores, name: Coefficient) -> None:
     def statistic(x: np.ndarray, y: np.ndarray, system: np.ndarray) -> float | None:  # type: ignore[type-arg]
         parts = [raw(x[system == one], y[system == one], name) for one in np.unique(system)]
         usable = [part for part in parts if part is not None]
@@ -65,7 +65,7 @@ def test_averages_over_systems(pairs: Pairs, name: Coefficient) -> None:
     assert (got.low, got.high) == pytest.approx(loop(pairs, statistic), abs=1e-9)
 
 
-def test_one_document_has_no_interval(pairs: Pairs) -> None:
+def test_one_document_has_no_interval(pairs: PairedScores) -> None:
     one = pairs.take(pairs.document.equal("d1"))
     got = means_interval(one.at(Level.SYSTEM), one, "pearson", 0.5, PLAN)
     assert (got.low, got.status, got.reason) == (None, Status.NO_INTERVAL, "fewer than 2 clusters: no interval")

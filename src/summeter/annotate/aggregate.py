@@ -16,7 +16,7 @@ from summeter.annotate.judgments import judgments_of
 from summeter.data.human import PEOPLE
 from summeter.data.judged import SIGNATURES
 from summeter.meta import of_judgments
-from summeter.meta.gold import AggregationRule, Tie, merged
+from summeter.meta.gold import AggregationRule, Tie, aggregate_votes
 from summeter.records import Judgment, Span
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
 def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
     """The judgments of one aspect (and one rival), a unit at a time."""
     rule = AggregationRule.MEAN if group[0].signature in _MEANS else AggregationRule.MAJORITY
-    columns = merged(of_judgments(group), rule, Tie.DROP)
+    columns = aggregate_votes(of_judgments(group), rule, Tie.DROP)
     keys = zip(columns.document.labels(), columns.system.labels(), columns.unit.labels(), columns.index.tolist(),
                strict=True)  # fmt: skip
     values = dict(zip(keys, columns.value.tolist(), strict=True))

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from summeter.data.dataset import Dataset
-from summeter.meta import Level, Row, Study, Use, gold_series, people
+from summeter.meta import Level, Row, Study, Use, gold_input, gold_scores
 from summeter.meta.coverage import Drawing, coverage
 from summeter.meta.estimate import Plan
-from summeter.meta.inputs import Judged, Question
-from summeter.meta.matrix import Series
+from summeter.meta.inputs import JudgeInput, Question
+from summeter.meta.matrix import Scores
 from summeter.records import UsageError
 from summeter.stats.base import Floats
 
@@ -90,7 +90,7 @@ class _Scores(NamedTuple):
     domains: tuple[str, ...]
 
 
-def plan_comparison(runs: Sequence[Judged], systems: tuple[str, str], asked: Asked | None = None) -> Proposed:
+def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], asked: Asked | None = None) -> Proposed:
     """Which documents to have judged to say which of two systems is better. One label is one document, read with
     both systems' summaries.
 
@@ -119,7 +119,7 @@ def plan_comparison(runs: Sequence[Judged], systems: tuple[str, str], asked: Ask
     return Proposed(Study("plan", rows, notes), items, labels, settled)
 
 
-def plan_calibration(runs: Sequence[Judged], judge: str, asked: Asked | None = None) -> Proposed:
+def plan_calibration(runs: Sequence[JudgeInput], judge: str, asked: Asked | None = None) -> Proposed:
     """Which summaries to have judged to say whether a judge is calibrated: its mean less people's, plus or minus.
 
     One label is one summary. Raises UsageError for an unknown judge or aspect.
@@ -155,7 +155,7 @@ class _Step(NamedTuple):
     alone: float
 
 
-def _questions(runs: Sequence[Judged], how: Asked) -> list[tuple[Judged, Question]]:
+def _questions(runs: Sequence[JudgeInput], how: Asked) -> list[tuple[JudgeInput, Question]]:
     """Every judge of the aspect, the one asked about first."""
     every = [(run, one) for run in runs for one in run.questions()]
     names = list(dict.fromkeys(one[2] for _, one in every if how.judge is None or how.judge in one[:2]))
@@ -173,23 +173,25 @@ def _questions(runs: Sequence[Judged], how: Asked) -> list[tuple[Judged, Questio
     return sorted(found, key=lambda both: how.judge is not None and how.judge not in both[1][:2])
 
 
-def _tables(runs: Sequence[Judged], how: Asked) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
+def _tables(
+    runs: Sequence[JudgeInput], how: Asked
+) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
     """Scores of summaries by judge, and people's; what has no score is left out."""
     questions = _questions(runs, how)
-    judged = [(one, _scores(run.series(one, Level.SUMMARY, Use.VALUE))) for run, one in questions]
+    judged = [(one, _scores(run.scores(one, Level.SUMMARY, Use.VALUE))) for run, one in questions]
     if how.gold is None:
         return judged, {}
-    columns, _ = people(how.gold)
-    merged = gold_series(columns, questions[0][1][2], Level.SUMMARY)
+    columns, _ = gold_input(how.gold)
+    merged = gold_scores(columns, questions[0][1][2], Level.SUMMARY)
     return judged, _scores(merged[0]) if merged else {}
 
 
-def _scores(series: Series) -> dict[Item, float]:
+def _scores(series: Scores) -> dict[Item, float]:
     rows = zip(series.document.labels(), series.system.labels(), series.value.tolist(), strict=True)
     return {(document, system): value for document, system, value in rows if not np.isnan(value)}
 
 
-def _differences(runs: Sequence[Judged], systems: tuple[str, str], how: Asked) -> _Scores:
+def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], how: Asked) -> _Scores:
     judged, labels = _tables(runs, how)
     there = list(dict.fromkeys(system for _, system in judged[0][1]))
     for one in systems:
@@ -206,13 +208,13 @@ def _differences(runs: Sequence[Judged], systems: tuple[str, str], how: Asked) -
     return _together(runs, [(one, gaps(scores)) for one, scores in judged], gaps(labels))
 
 
-def _levels(runs: Sequence[Judged], how: Asked) -> _Scores:
+def _levels(runs: Sequence[JudgeInput], how: Asked) -> _Scores:
     judged, labels = _tables(runs, how)
     return _together(runs, judged, labels)
 
 
 def _together(
-    runs: Sequence[Judged], judged: Sequence[tuple[Question, dict[Item, float]]], labels: Mapping[Item, float]
+    runs: Sequence[JudgeInput], judged: Sequence[tuple[Question, dict[Item, float]]], labels: Mapping[Item, float]
 ) -> _Scores:  # fmt: skip
     question, machine = judged[0]
     units = tuple(machine)

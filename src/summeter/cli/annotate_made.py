@@ -56,7 +56,7 @@ def plan(
     from summeter.annotate.plan import Asked, plan_calibration, plan_comparison
     from summeter.data.atomic import write_lines
     from summeter.data.dataset import load
-    from summeter.meta import judged
+    from summeter.meta import judge_input
     from summeter.records import UsageError
     from summeter.runs.run import RunFolder
 
@@ -66,7 +66,7 @@ def plan(
             "compare: give one run or more, then two systems" if last == 2 else
             "calibrate: give one run or more, then the judge"
         )  # fmt: skip
-    runs = [judged(RunFolder(one)) for one in words[:-last]]
+    runs = [judge_input(RunFolder(one)) for one in words[:-last]]
     data = None if gold is None else load(gold)
     asked = Asked(aspect, judge, data, expect, labels, tuple(sizes or ()), draws, seed)
     if question is Question.COMPARE:

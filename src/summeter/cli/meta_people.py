@@ -35,7 +35,7 @@ from summeter.cli.meta_options import (
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
-    from summeter.meta.inputs import Judging
+    from summeter.meta.inputs import RunLike
     from summeter.meta.results import Study
 
 Coefficients = Annotated[
@@ -378,7 +378,7 @@ def _people(
     return own
 
 
-def _shown(text: str, data: Dataset) -> Judging:
+def _shown(text: str, data: Dataset) -> RunLike:
     """A judgment set of the data, else the folder of a run."""
     from summeter.runs.run import RunFolder
 

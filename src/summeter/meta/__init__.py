@@ -2,10 +2,10 @@
 
 The way through this room, for whoever adds a study:
 
-    inputs    judged(run) -> Judged(columns, reduce, context), people(data) -> columns, context
+    inputs    judge_input(run) -> JudgeInput(columns, reduce, context), gold_input(data) -> columns, context
     columns   judgments as numpy columns (`of_judgments`, `read_lines`), one row a question
-    gold      people's judgments merged: gold_series(columns, aspect, level, rule, source), votes(...) for agreement
-    matrix    Judged.series(question, level) x gold -> align() -> Pairs (x, y; NaN is missing), .at(level), .split(by)
+    gold      people's judgments merged: gold_scores(columns, aspect, level, rule, source), votes(...) for agreement
+    matrix    JudgeInput.scores(question, level) x gold -> align() -> PairedScores (x, y; NaN is missing), .at(level)
     selection the options all studies share, and all_pairs(...): the pairs of every judge and gold they ask for
     results   Row and Study, which every study returns
 """
@@ -25,10 +25,10 @@ from summeter.meta.coverage import simulate
 from summeter.meta.errors import errors
 from summeter.meta.estimate import estimate
 from summeter.meta.gate import gate
-from summeter.meta.gold import Aggregation, AggregationRule, Tie, Votes, gold_series, votes
+from summeter.meta.gold import Aggregation, AggregationRule, Tie, Votes, gold_scores, votes
 from summeter.meta.grids import Draws
-from summeter.meta.inputs import Judged, judged, people
-from summeter.meta.matrix import Average, Grid, Items, Level, Pairs, Series, Use, align
+from summeter.meta.inputs import JudgeInput, gold_input, judge_input
+from summeter.meta.matrix import Average, Items, Level, PairedScores, ScoreMatrix, Scores, Use, align
 from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
 from summeter.meta.prefer import prefer
@@ -48,15 +48,15 @@ __all__ = [
     "Columns",
     "Context",
     "Draws",
-    "Grid",
     "Items",
-    "Judged",
+    "JudgeInput",
     "Level",
-    "Pairs",
+    "PairedScores",
     "Row",
+    "ScoreMatrix",
+    "Scores",
     "Selection",
     "SelectionArgs",
-    "Series",
     "Study",
     "Tie",
     "Use",
@@ -76,13 +76,13 @@ __all__ = [
     "errors",
     "estimate",
     "gate",
-    "gold_series",
-    "judged",
+    "gold_input",
+    "gold_scores",
+    "judge_input",
     "load_calibration",
     "of_judgments",
     "overlap",
     "overruled",
-    "people",
     "prefer",
     "protocol",
     "read_lines",

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.data.dataset import Dataset
-from summeter.meta.ballots import beside, lines, merge, score_votes, take, type_votes, unit_level
+from summeter.meta.ballots import aligned_values, lines, merge, score_votes, take, type_votes, unit_level
 from summeter.meta.coefficients import ON_SCALE, Measure, Measured, check_names, measure, scale_of, usual
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
-from summeter.meta.gold import Votes, aspects, blocks, gold_series, votes
+from summeter.meta.gold import Votes, aspects, blocks, gold_scores, votes
 from summeter.meta.grids import Draws, named
-from summeter.meta.inputs import Gold, Judged, Judging, judged, people
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Level, Use
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Selection, selected
@@ -104,7 +104,7 @@ class Board(NamedTuple):
 
 def agree(
     gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
-    panel: Panel | None = None, judges: Sequence[Judging] = (), draws: Draws | None = None,
+    panel: Panel | None = None, judges: Sequence[RunLike] = (), draws: Draws | None = None,
 ) -> Study:  # fmt: skip
     """How far the annotators of `gold` agree on each aspect, and how far each judge of `judges` agrees with them.
 
@@ -122,7 +122,7 @@ def agree(
         if panel.each:
             rows += list(_each(board))
     for run in judges:
-        machine = judged(run)
+        machine = judge_input(run)
         for board in boards:
             rows += list(_with_judges(board, machine, columns, chosen_))
     if SPAN_F1 in panel.coefficients or not panel.coefficients:
@@ -141,7 +141,7 @@ def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], Columns, Context]:
     if isinstance(gold, Columns):
         return (), gold, Context()
     records = gold.judgments(name) if isinstance(gold, Dataset) else tuple(gold)
-    return records, *people(gold if isinstance(gold, Dataset) else records, name)
+    return records, *gold_input(gold if isinstance(gold, Dataset) else records, name)
 
 
 def _boards(columns: Columns, chosen_: Selection, panel: Panel, draws: Draws) -> Iterator[Board]:
@@ -207,24 +207,24 @@ def _fitting(board: Board, values: Floats) -> Board:
     return board._replace(names=tuple(name for name in board.names if name not in ON_SCALE))
 
 
-def _with_judges(board: Board, machine: Judged, columns: Columns, chosen_: Selection) -> Iterator[Row]:
+def _with_judges(board: Board, machine: JudgeInput, columns: Columns, chosen_: Selection) -> Iterator[Row]:
     """A judge as one more annotator, and beside the merged votes."""
     level = Level(board.votes.unit)
     wanted = [one.partition(":")[0] for one in chosen_.aspects if (one.partition(":")[2] or one) == board.aspect]
     for question in machine.questions(judge=chosen_.judge):
         if question[2] not in (wanted or [board.aspect]):
             continue
-        series = machine.series(question, level, Use.VALUE if level is Level.SUMMARY else Use.LABEL)
+        series = machine.scores(question, level, Use.VALUE if level is Level.SUMMARY else Use.LABEL)
         if not len(series):
             continue
-        said = beside(series, board.votes)
+        said = aligned_values(series, board.votes)
         units = ~np.isnan(said)
         fields = named(series)
         del fields["gold_aspect"], fields["gold_signature"]
         part, own = board.take(units), said[units]
         strange = _off_scale(own, board.how)
-        for merged in gold_series(columns, board.aspect, level, chosen_.rule, chosen_.source):
-            pair = np.stack([own, beside(merged, part.votes)])
+        for merged in gold_scores(columns, board.aspect, level, chosen_.rule, chosen_.source):
+            pair = np.stack([own, aligned_values(merged, part.votes)])
             about = {**fields, "gold_signature": merged.signature}
             yield from _judge_rows(_fitting(part, pair), "judge_and_people", pair, strange, about)
         everyone = np.vstack([part.votes.values, own])

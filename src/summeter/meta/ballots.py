@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from summeter.meta.columns import Coded, Columns
-from summeter.meta.gold import PEOPLE, Aggregation, Votes, block_of, chosen, coded, gold_series, votes
-from summeter.meta.matrix import Level, Series, align
+from summeter.meta.gold import PEOPLE, Aggregation, Votes, block_of, chosen, coded, gold_scores, votes
+from summeter.meta.matrix import Level, Scores, align
 from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats
 
@@ -35,12 +35,12 @@ def score_votes(columns: Columns, aspect: str, source: str | None = None) -> Vot
     rows = chosen(columns, aspect, Level.SUMMARY, source)
     if rows is None:
         return None
-    found = gold_series(columns, aspect, Level.SUMMARY, Aggregation("each"), source)
-    return replace(together([(one.judge, one) for one in found]), source=block_of(found[0].signature))
+    found = gold_scores(columns, aspect, Level.SUMMARY, Aggregation("each"), source)
+    return replace(aligned_votes([(one.judge, one) for one in found]), source=block_of(found[0].signature))
 
 
-def together(found: Sequence[tuple[str, Series]]) -> Votes:
-    """Series of one level as the votes of raters, each with its name; a unit that any of them has is a column."""
+def aligned_votes(found: Sequence[tuple[str, Scores]]) -> Votes:
+    """Scores of one level as the votes of raters, each with its name; a unit that any of them has is a column."""
     columns: dict[tuple[Any, ...], int] = {}
     places = [[columns.setdefault(unit, len(columns)) for unit in _units(one)] for _, one in found]
     matrix = np.full((len(found), len(columns)), np.nan)
@@ -54,7 +54,7 @@ def together(found: Sequence[tuple[str, Series]]) -> Votes:
     )  # fmt: skip
 
 
-def _units(one: Series) -> Iterator[tuple[Any, ...]]:
+def _units(one: Scores) -> Iterator[tuple[Any, ...]]:
     return zip(one.document.labels(), one.system.labels(), one.list_id.labels(), one.index.tolist(), strict=True)
 
 
@@ -80,11 +80,11 @@ def merge(values: Floats, unit: str) -> Floats:
     return np.where(means == 0.5, np.nan, np.round(means))
 
 
-def beside(series: Series, found: Votes) -> Floats:
+def aligned_values(series: Scores, found: Votes) -> Floats:
     """The values of a series on the units of the votes, NaN where it has none."""
     size = found.values.shape[1]
     level = Level(found.unit)
-    places = Series(
+    places = Scores(
         PEOPLE, "", None, series.aspect, level, found.document, found.system, found.list_id, found.index,
         np.arange(size, dtype=np.float64), Coded(np.zeros(size, np.int64), (None,)),
     )  # fmt: skip

@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from summeter.data.dataset import Dataset
-from summeter.meta.grids import Draws, Table, drawn_row, merged_details, tables
-from summeter.meta.inputs import Gold, Judging
+from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, paired_matrices
+from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import Level
 from summeter.meta.results import Row, Study, pair_name
-from summeter.meta.selection import Selection, selected, sides
+from summeter.meta.selection import Selection, meta_input, selected
 from summeter.meta.verdicts import Verdicts, verdicts
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
@@ -68,7 +68,7 @@ class Suspicion:
 
 
 def bias(
-    run: Judging, gold: Gold | None = None, *, aspect: str | Sequence[str] | None = None,
+    run: RunLike, gold: Gold | None = None, *, aspect: str | Sequence[str] | None = None,
     select: Selection | None = None, suspicion: Suspicion | None = None, draws: Draws | None = None,
 ) -> Study:  # fmt: skip
     """Audit the judges of a run for bias by position, length and family, whichever can be seen in it.
@@ -79,7 +79,7 @@ def bias(
     chosen, suspicion, draws = selected(select, aspect), suspicion or Suspicion(), draws or Draws()
     if gold is None and isinstance(run, RunFolder):
         gold = run.data
-    read = sides(run, gold if gold is not None else (), chosen)
+    read = meta_input(run, gold if gold is not None else (), chosen)
     own = {one.partition(":")[0] for one in chosen.aspects}
     rows: list[Row] = []
     notes: list[str] = []
@@ -88,7 +88,7 @@ def bias(
             rows += position(said, draws)
     lengths = lengths_of(run, gold, suspicion.length)
     try:
-        found = tables(read, chosen)
+        found = paired_matrices(read, chosen)
     except UsageError as error:
         found = []
         if not rows:
@@ -104,7 +104,7 @@ def bias(
     return Study("bias", rows, notes)
 
 
-def lengths_of(run: Judging, gold: Gold | None, unit: str) -> dict[tuple[str, str], int]:
+def lengths_of(run: RunLike, gold: Gold | None, unit: str) -> dict[tuple[str, str], int]:
     """The length of each summary by (document, system); empty where no texts are at hand."""
     data = run.data if isinstance(run, RunFolder) else gold
     summaries: Sequence[Summary] = data.summaries if isinstance(data, Dataset) else ()
@@ -165,7 +165,7 @@ def sign_p(effect: OrderEffect) -> float | None:
     return min(1.0, 2 * ways / int(2**total))
 
 
-def length(one: Table, lengths: Mapping[tuple[str, str], int], unit: str, draws: Draws) -> list[Row]:
+def length(one: PairedMatrix, lengths: Mapping[tuple[str, str], int], unit: str, draws: Draws) -> list[Row]:
     """Rows about length; a summary counts when it has a length and both have scored it."""
     size = np.array([[lengths.get((doc, system), np.nan) for doc in one.documents] for system in one.systems])
     kept = one.kept & ~np.isnan(size)
@@ -235,7 +235,7 @@ def drawn_lengths(rows: Floats, documents: Ints, times: np.ndarray[Any, np.dtype
     }  # fmt: skip
 
 
-def self_preference(one: Table, suspicion: Suspicion, draws: Draws) -> Row:
+def self_preference(one: PairedMatrix, suspicion: Suspicion, draws: Draws) -> Row:
     """How far a judge favours its own family's systems beyond people."""
     judge = one.pairs.judge
     family = suspicion.family_of(judge.judge, judge.signature, judge.model)

@@ -22,9 +22,9 @@ from summeter.data.atomic import write_text
 from summeter.meta.disagreements import Disagreement, disagreements
 from summeter.meta.gold import Votes, decisions, votes
 from summeter.meta.inputs import Gold
-from summeter.meta.matrix import Level, Pairs, Use
+from summeter.meta.matrix import Level, PairedScores, Use
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Selection, Sides, all_pairs, selected, sides
+from summeter.meta.selection import MetaInput, Selection, all_pairs, meta_input, selected
 from summeter.records import InputError, Record, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.stats import (
@@ -139,7 +139,7 @@ def calibrate(
     `plan.allow_few`), where several judges fit (name one in `select.judge`), and where a dev split has no label.
     """
     chosen, how = selected(select, aspect), plan or Plan()
-    read = sides(run, gold, chosen)
+    read = meta_input(run, gold, chosen)
     pairs = _chosen(read, chosen, level, how)
     if chosen.gold_at_least is None:
         decisions(pairs.gold)  # raises where people's values are no yes or no
@@ -188,7 +188,7 @@ def part_of(signature: str, key: str) -> str | None:
     return parts.get(key)
 
 
-def _chosen(read: Sides, chosen: Selection, level: str | None, plan: Plan) -> Pairs:
+def _chosen(read: MetaInput, chosen: Selection, level: str | None, plan: Plan) -> PairedScores:
     """The one judge's values beside people's; its own decisions where no threshold is tuned."""
     use = Use.VALUE if plan.dev is not None else Use.LABEL
     levels = [Level(level)] if level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
@@ -208,7 +208,7 @@ def _chosen(read: Sides, chosen: Selection, level: str | None, plan: Plan) -> Pa
     raise lost or UsageError("nothing to calibrate on")
 
 
-def _check_decisions(pairs: Pairs) -> None:
+def _check_decisions(pairs: PairedScores) -> None:
     said = pairs.x[~np.isnan(pairs.x)]
     undecided = not len(said) and any("no decision" in why for why in pairs.missing_reasons)
     if undecided or not np.isin(said, (0.0, 1.0)).all():
@@ -217,7 +217,7 @@ def _check_decisions(pairs: Pairs) -> None:
         )
 
 
-def _tuned(pairs: Pairs, plan: Plan) -> tuple[Threshold | None, Pairs]:
+def _tuned(pairs: PairedScores, plan: Plan) -> tuple[Threshold | None, PairedScores]:
     if plan.dev is None:
         return None, pairs
     column, value = plan.split
@@ -242,7 +242,7 @@ class _Measured(NamedTuple):
     baseline: float | None
 
 
-def _measured(pairs: Pairs, said: Floats, plan: Plan) -> _Measured:
+def _measured(pairs: PairedScores, said: Floats, plan: Plan) -> _Measured:
     gold = pairs.y
     both = np.stack([said, gold])
     documents = pairs.document.codes

@@ -24,9 +24,9 @@ from summeter.meta.card_errors import error_rows
 from summeter.meta.columns import Coded
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
-from summeter.meta.gold import gold_series
-from summeter.meta.inputs import Judged, judged, people
-from summeter.meta.matrix import Level, Series
+from summeter.meta.gold import gold_scores
+from summeter.meta.inputs import JudgeInput, gold_input, judge_input
+from summeter.meta.matrix import Level, Scores
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Selection
 from summeter.records import Document, UsageError
@@ -113,7 +113,7 @@ def card(run: RunFolder, gold: Dataset | None = None, *, plan: Plan | None = Non
     `category`, others in `details.by` and `details.group`. Raises UsageError where nothing fits the plan.
     """
     how = plan or Plan()
-    read = judged(run)
+    read = judge_input(run)
     context = _with_lengths(read.context, run.data.documents, run, how.edges)
     found = _series(read, gold, how)
     lost = [name for name in how.aspects if name not in {one.aspect for one in found}]
@@ -141,20 +141,20 @@ def _with_lengths(context: Context, documents: Mapping[str, Document], run: RunF
     return replace(context, extra={**context.extra, LENGTH: column})
 
 
-def _series(read: Judged, gold: Dataset | None, plan: Plan) -> list[Series]:
+def _series(read: JudgeInput, gold: Dataset | None, plan: Plan) -> list[Scores]:
     questions = [
         one for one in read.questions(judge=plan.judge) if not plan.aspects or one[2] in plan.aspects
     ]  # fmt: skip
-    found = [read.series(one, Level.SUMMARY) for one in questions]
+    found = [read.scores(one, Level.SUMMARY) for one in questions]
     if gold is not None:
-        columns, _ = people(gold, plan.select.set_name)
+        columns, _ = gold_input(gold, plan.select.set_name)
         wanted = [name for name in judged_aspects(columns) if not plan.aspects or name in plan.aspects]
         for name in wanted:
-            found += gold_series(columns, name, Level.SUMMARY, plan.select.rule, plan.select.source)
+            found += gold_scores(columns, name, Level.SUMMARY, plan.select.rule, plan.select.source)
     return [one for one in found if len(one)]
 
 
-def _common(series: Series) -> dict[str, Any]:
+def _common(series: Scores) -> dict[str, Any]:
     return {
         "study": STUDY, "judge": series.judge, "signature": series.signature, "model": series.model,
         "aspect": series.aspect,
@@ -171,7 +171,7 @@ def mean_row(common: Mapping[str, Any], values: Floats, documents: Coded, fields
     )  # fmt: skip
 
 
-def _of(series: Series, context: Context, plan: Plan) -> Iterator[Row]:
+def _of(series: Scores, context: Context, plan: Plan) -> Iterator[Row]:
     """Everything about one judge's aspect."""
     common = _common(series)
     columns = {
@@ -193,7 +193,7 @@ def _of(series: Series, context: Context, plan: Plan) -> Iterator[Row]:
 
 
 def _domains(
-    common: Mapping[str, Any], series: Series, rows: Bools, about: Mapping[str, Any], domains: _Column, plan: Plan
+    common: Mapping[str, Any], series: Scores, rows: Bools, about: Mapping[str, Any], domains: _Column, plan: Plan
 ) -> Iterator[Row]:
     """A system's mean in each domain, their average, and how stable they are."""
     found: list[Row] = []
@@ -243,7 +243,7 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True) -> t
 
 
 def _redaction(
-    common: Mapping[str, Any], series: Series, context: Context, systems: _Column, plan: Plan
+    common: Mapping[str, Any], series: Scores, context: Context, systems: _Column, plan: Plan
 ) -> Iterator[Row]:
     """Redacted minus unredacted, over all and by system."""
     told = redaction_column(context, plan.redacted)
@@ -307,7 +307,7 @@ def _delta(
     )  # fmt: skip
 
 
-def _abstractness(found: Sequence[Series], context: Context) -> Iterator[Row]:
+def _abstractness(found: Sequence[Scores], context: Context) -> Iterator[Row]:
     """Abstractiveness against faithfulness: over all summaries, within systems and domains, and over systems."""
     novel = next((one for one in found if one.aspect == "abstractiveness"), None)
     if novel is None:
@@ -330,7 +330,7 @@ def _abstractness(found: Sequence[Series], context: Context) -> Iterator[Row]:
         yield _over_systems(common, novel.system.take(rows), x, y)
 
 
-def _beside(novel: Series, faithful: Series) -> tuple[Floats, Floats, Any]:
+def _beside(novel: Scores, faithful: Scores) -> tuple[Floats, Floats, Any]:
     keys = {key: row for row, key in enumerate(zip(faithful.document.labels(), faithful.system.labels(), strict=True))}
     both = [(row, keys[key]) for row, key in
             enumerate(zip(novel.document.labels(), novel.system.labels(), strict=True)) if key in keys]  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from summeter.data.dataset import Dataset
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
-from summeter.meta.inputs import Judged, people
+from summeter.meta.inputs import JudgeInput, gold_input
 from summeter.meta.results import Row
 from summeter.records import names_no_error
 from summeter.stats.base import Bools
@@ -23,7 +23,7 @@ PEOPLE = "people"
 
 
 def error_rows(
-    read: Judged, gold: Dataset | None, context: Context, further: Sequence[str], plan: Plan
+    read: JudgeInput, gold: Dataset | None, context: Context, further: Sequence[str], plan: Plan
 ) -> Iterator[Row]:
     """`error_share` (of all typed errors) and `error_rate` (of all judged units) of each type, by each column.
 
@@ -37,7 +37,7 @@ def error_rows(
                 found = read.columns.take(rows)
                 yield from _distribution(found, {"judge": judge, "signature": signature}, context, further)
         if gold is not None:
-            columns, _ = people(gold, plan.select.set_name)
+            columns, _ = gold_input(gold, plan.select.set_name)
             found = columns.take(columns.aspect.equal("faithfulness"))
             for code in np.unique(found.signature.codes):
                 part = found.take(found.signature.codes == code)

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.meta.gold import decisions
-from summeter.meta.inputs import Gold, Judging
-from summeter.meta.matrix import ABSENT, OTHER_LIST, Level, Pairs, Use
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import ABSENT, OTHER_LIST, Level, PairedScores, Use
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Group, Selection, all_pairs, groups, notes, row, selected, sides
+from summeter.meta.selection import Group, Selection, all_pairs, groups, meta_input, notes, row, selected
 from summeter.records import UsageError
 from summeter.stats import (
     Statistic,
@@ -73,7 +73,7 @@ class Settings:
 class Decided(NamedTuple):
     """Test rows with decisions (NaN where there is none), scores, and how the decisions were made."""
 
-    pairs: Pairs
+    pairs: PairedScores
     said: Floats
     scores: Floats
     reason: str | None
@@ -81,7 +81,7 @@ class Decided(NamedTuple):
 
 
 def classify(
-    run: Judging, gold: Gold, *, level: str = Level.SENTENCE, aspect: str | Sequence[str] | None = None,
+    run: RunLike, gold: Gold, *, level: str = Level.SENTENCE, aspect: str | Sequence[str] | None = None,
     select: Selection | None = None, settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """How well do the judges of a run decide what people decided?
@@ -97,7 +97,7 @@ def classify(
     if where.base is not where:
         raise UsageError(f"means of the level {where} are no decisions; give sentence, key_fact or summary")
     chosen, plan = selected(select, aspect), settings or Settings()
-    read = sides(run, gold, chosen)
+    read = meta_input(run, gold, chosen)
     scored = [_binary(pairs) for pairs in all_pairs(read, where, chosen)]
     labelled = list(all_pairs(read, where, chosen, Use.LABEL))
     rows: list[Row] = []
@@ -109,13 +109,13 @@ def classify(
     return Study(STUDY, rows, notes(read, chosen, where, scored))
 
 
-def _binary(pairs: Pairs) -> Pairs:
+def _binary(pairs: PairedScores) -> PairedScores:
     """The pairs, once it is sure that people's side is a yes or no."""
     decisions(pairs.gold)
     return pairs
 
 
-def _decide(scores: Pairs, labels: Pairs, plan: Settings) -> Decided:
+def _decide(scores: PairedScores, labels: PairedScores, plan: Settings) -> Decided:
     if plan.tune is not None:
         return _tuned(scores, plan)
     if plan.threshold is not None:
@@ -126,7 +126,7 @@ def _decide(scores: Pairs, labels: Pairs, plan: Settings) -> Decided:
     return Decided(scores, labels.x if usable else np.full(len(scores), np.nan), scores.x, reason, {})
 
 
-def _tuned(pairs: Pairs, plan: Settings) -> Decided:
+def _tuned(pairs: PairedScores, plan: Settings) -> Decided:
     column, value = plan.dev
     dev = pairs.column(column).equal(value)
     if not dev.any() or dev.all():
@@ -175,7 +175,7 @@ def _rows(group: Group, decided: Decided, plan: Settings) -> Iterator[Row]:
         )  # fmt: skip
 
 
-def _places(whole: Pairs, group: Group) -> Any:
+def _places(whole: PairedScores, group: Group) -> Any:
     if group.column is None:
         return slice(None)
     return whole.column(group.column).equal(group.value)
@@ -212,7 +212,7 @@ def _row(group: Group, one: Statistic, used: Floats, decided: Decided, plan: Set
     )  # fmt: skip
 
 
-def _success(pairs: Pairs) -> Row:
+def _success(pairs: PairedScores) -> Row:
     """The share of judged summaries with a usable verdict on every unit people were shown, and on no other."""
     items = pairs.document.codes.astype(np.int64) * (int(pairs.system.codes.max(initial=0)) + 1) + pairs.system.codes
     _, of = np.unique(items, return_inverse=True)
@@ -233,6 +233,6 @@ def _success(pairs: Pairs) -> Row:
     )  # fmt: skip
 
 
-def at_threshold(pairs: Pairs, threshold: float) -> Pairs:
+def at_threshold(pairs: PairedScores, threshold: float) -> PairedScores:
     """The pairs with the judge's scores turned into decisions: 1 above the threshold, else 0."""
     return replace(pairs, x=decide(pairs.x, threshold))

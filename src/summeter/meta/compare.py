@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
-from summeter.meta.gold import gold_series
-from summeter.meta.inputs import Gold, Judging, judged, people
-from summeter.meta.matrix import Grid, Level, Series
+from summeter.meta.gold import gold_scores
+from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
+from summeter.meta.matrix import Level, ScoreMatrix, Scores
 from summeter.meta.results import Row, Study, pair_name, status_of
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError
@@ -103,7 +103,7 @@ class Pair(NamedTuple):
 
 
 def compare_systems(
-    run: Judging, *, aspect: str | Sequence[str] | None = None, judge: str | None = None, by: str | None = None,
+    run: RunLike, *, aspect: str | Sequence[str] | None = None, judge: str | None = None, by: str | None = None,
     settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """Which systems of a run are better than which, by every judge and aspect in it?
@@ -116,7 +116,7 @@ def compare_systems(
 
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
-    read = judged(run)
+    read = judge_input(run)
     asked = [one.partition(":")[0] for one in selected(None, aspect).aspects]
     fit = read.questions(judge=judge)
     found = [one for one in fit if not asked or one[2] in asked]
@@ -125,7 +125,7 @@ def compare_systems(
         there = ", ".join(sorted({f"{one[0]} ({one[2]})" for one in read.questions()})) or "none"
         what = f"with the aspect {lost[0]}" if lost else "in the run"
         raise UsageError(f"no judge {f'{judge} ' if judge else ''}{what}; there are: {there}")
-    made = [read.series(question, Level.SUMMARY) for question in found]
+    made = [read.scores(question, Level.SUMMARY) for question in found]
     return _compare([one for one in made if len(one)], read.context, by, settings or Settings())
 
 
@@ -135,19 +135,19 @@ def compare_by_people(
 ) -> Study:  # fmt: skip
     """Which systems are better than which by people's own judgments, merged as `select.rule` says."""
     chosen = selected(select, aspect)
-    columns, context = people(gold, chosen.set_name)
+    columns, context = gold_input(gold, chosen.set_name)
     known = judged_aspects(columns)
     wanted = [one.partition(":")[2] or one for one in chosen.aspects] or known
     for name in wanted:
         if name not in known:
             raise UsageError(f"people have not judged {name!r}; they have: {', '.join(known) or 'nothing'}")
     made = [
-        one for name in wanted for one in gold_series(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
+        one for name in wanted for one in gold_scores(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
     ]  # fmt: skip
     return _compare(made, context, chosen.by, settings or Settings())
 
 
-def _compare(found: Sequence[Series], context: Context, by: str | None, plan: Settings) -> Study:
+def _compare(found: Sequence[Scores], context: Context, by: str | None, plan: Settings) -> Study:
     usable = [one for one in found if len(one.system.used()) > 1]
     if not usable:
         raise UsageError("to compare systems, a judge must have scored the summaries of at least 2 of them")
@@ -166,13 +166,13 @@ def _compare(found: Sequence[Series], context: Context, by: str | None, plan: Se
 _Fields = Mapping[str, Any]
 
 
-def _families(series: Series, context: Context, by: str | None) -> Iterator[list[tuple[_Fields, Series]]]:
+def _families(series: Scores, context: Context, by: str | None) -> Iterator[list[tuple[_Fields, Scores]]]:
     """All rows, and, as one family of tests, the rows of each value of a column."""
     yield [({}, series)]
     if by is None:
         return
     column = context.column(by, series.document, series.system)
-    parts: list[tuple[_Fields, Series]] = []
+    parts: list[tuple[_Fields, Scores]] = []
     for code in dict.fromkeys(column.codes.tolist()):
         value = column.names[code]
         part = _take(series, column.codes == code)
@@ -184,7 +184,7 @@ def _families(series: Series, context: Context, by: str | None) -> Iterator[list
     yield parts
 
 
-def _take(series: Series, rows: Bools) -> Series:
+def _take(series: Scores, rows: Bools) -> Scores:
     return replace(
         series, document=series.document.take(rows), system=series.system.take(rows),
         list_id=series.list_id.take(rows), index=series.index[rows], value=series.value[rows],
@@ -196,14 +196,14 @@ class _Part(NamedTuple):
     """The summaries of one group: means of systems and tests of pairs."""
 
     fields: _Fields
-    grid: Grid
+    grid: ScoreMatrix
     means: list[Interval]
     pairs: list[Pair]
     bootstraps: list[Comparison]
     method: str
 
     @classmethod
-    def of(cls, fields: _Fields, series: Series, plan: Settings) -> _Part:
+    def of(cls, fields: _Fields, series: Scores, plan: Settings) -> _Part:
         grid = series.grid()
         means = [bootstrap_mean(row, None, plan.resamples, plan.level, plan.seed) for row in grid.values]
         tests = paired_permutations(grid.values, None, plan.permutations, plan.seed)
@@ -246,7 +246,7 @@ def cluster(
     return clusters_of_equals(values, matrix, plan.alpha, plan.rule)
 
 
-def _rows(series: Series, part: _Part, plan: Settings) -> Iterator[Row]:
+def _rows(series: Scores, part: _Part, plan: Settings) -> Iterator[Row]:
     fields = {key: value for key, value in part.fields.items() if key != "details"}
     extra = dict(part.fields.get("details", {}))
     common: dict[str, Any] = {
@@ -400,7 +400,7 @@ def _clusters(names: Sequence[str], values: Sequence[float | None], pairs: Seque
     )
 
 
-def _told(series: Series, part: _Part, plan: Settings) -> str:
+def _told(series: Scores, part: _Part, plan: Settings) -> str:
     group = next((str(value) for key, value in part.fields.items() if key != "details"), None)
     group = group or part.fields.get("details", {}).get("group")
     where = f" in {group}" if group else ""

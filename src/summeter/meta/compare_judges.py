@@ -20,10 +20,10 @@ from summeter.meta.columns import Columns
 from summeter.meta.compare import STUDY, Pair, Settings, cluster_rows, corrected, pair_row, sentence, verdict
 from summeter.meta.correlate import Settings as CorrelationSettings
 from summeter.meta.correlate import measure
-from summeter.meta.inputs import Gold, Judged, Judging
-from summeter.meta.matrix import Average, Level, Pairs, group_means
+from summeter.meta.inputs import Gold, JudgeInput, RunLike
+from summeter.meta.matrix import Average, Level, PairedScores, group_means
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Group, Selection, all_pairs, check, groups, notes, selected, sides
+from summeter.meta.selection import Group, Selection, all_pairs, check, groups, meta_input, notes, selected
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import (
@@ -55,11 +55,11 @@ class _Task(NamedTuple):
 
 class _Named(NamedTuple):
     name: str
-    pairs: Pairs
+    pairs: PairedScores
 
 
 def compare_evaluators(
-    runs: Judging | Sequence[Judging], gold: Gold, *, level: str = Level.SUMMARY, average: str = Average.POOLED,
+    runs: RunLike | Sequence[RunLike], gold: Gold, *, level: str = Level.SUMMARY, average: str = Average.POOLED,
     aspect: str | Sequence[str] | None = None, select: Selection | None = None, settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """Which judges of one or several runs correlate better with people than which?
@@ -77,9 +77,9 @@ def compare_evaluators(
     task = _Task(plan.coefficient, Level(level), Average(average), plan)
     check(task.level, task.average)
     told: list[str] = []
-    found: dict[tuple[str, str], list[Pairs]] = {}
+    found: dict[tuple[str, str], list[PairedScores]] = {}
     for run in _several(runs):
-        read = sides(run, gold, chosen)
+        read = meta_input(run, gold, chosen)
         here = list(all_pairs(read, task.level, chosen))
         told.extend(notes(read, chosen, task.level, here))
         for pairs in here:
@@ -95,17 +95,17 @@ def compare_evaluators(
     return Study(STUDY, rows, told)
 
 
-def _several(runs: Judging | Sequence[Judging]) -> list[Judging]:
+def _several(runs: RunLike | Sequence[RunLike]) -> list[RunLike]:
     """One run, or a list of judgments, as a list of one."""
-    if isinstance(runs, RunFolder | Columns | Judged):
+    if isinstance(runs, RunFolder | Columns | JudgeInput):
         return [runs]
     found = list(runs)
     if found and all(isinstance(one, Judgment) for one in found):
         return [cast("list[Judgment]", found)]
-    return cast("list[Judging]", found)
+    return cast("list[RunLike]", found)
 
 
-def _with_names(judges: Sequence[Pairs]) -> list[_Named]:
+def _with_names(judges: Sequence[PairedScores]) -> list[_Named]:
     """Each judge by the shortest of name, name:aspect, name@model and signature that tells it from the others."""
     ways = [
         [one.judge.judge for one in judges],
@@ -152,7 +152,7 @@ def _tested(a: _Named, b: _Named, task: _Task) -> _Test:
     return _Test(pair, {**made.details, **signatures})
 
 
-def common(a: Pairs, b: Pairs) -> tuple[Pairs, Pairs]:
+def common(a: PairedScores, b: PairedScores) -> tuple[PairedScores, PairedScores]:
     """Two judges' pairs with the same gold, cut to the rows that people and both judges have, in one order.
 
     Raises UsageError where a row is not one (the same key fact number in two lists of one document).
@@ -167,16 +167,16 @@ def common(a: Pairs, b: Pairs) -> tuple[Pairs, Pairs]:
     return one.take(left), two.take(right)
 
 
-def _keys(pairs: Pairs) -> list[tuple[Any, Any, int]]:
+def _keys(pairs: PairedScores) -> list[tuple[Any, Any, int]]:
     return list(zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True))
 
 
-def _with_gold(a: Pairs, b: Pairs) -> int:
+def _with_gold(a: PairedScores, b: PairedScores) -> int:
     """How many rows people judged."""
     return len({key for one in (a, b) for key in _keys(one.take(~np.isnan(one.y)))})
 
 
-def _pooled(first: Pairs, second: Pairs, task: _Task) -> _Test:
+def _pooled(first: PairedScores, second: PairedScores, task: _Task) -> _Test:
     kind, plan = Coefficient(task.coefficient), task.plan
     one, two = (pairs.at(task.level) if task.level is not task.level.base else pairs for pairs in (first, second))
     documents = one.document.codes if one.source is None else None
@@ -194,7 +194,7 @@ def _pooled(first: Pairs, second: Pairs, task: _Task) -> _Test:
     return _Test(pair, details)
 
 
-def _interval(first: Pairs, second: Pairs, task: _Task) -> tuple[float | None, float | None]:
+def _interval(first: PairedScores, second: PairedScores, task: _Task) -> tuple[float | None, float | None]:
     """The difference over drawn documents; for means of systems or documents, the means are formed anew."""
     kind, plan = Coefficient(task.coefficient), task.plan
     if task.level is task.level.base:
@@ -220,7 +220,7 @@ def _means(values: Floats, group: Ints) -> Floats:
     return means[~np.isnan(means)]
 
 
-def _averaged(first: Pairs, second: Pairs, task: _Task) -> _Test:
+def _averaged(first: PairedScores, second: PairedScores, task: _Task) -> _Test:
     """Correlations within each document (or system), exchanged as a whole."""
     over = first.document if task.average is Average.DOCUMENT else first.system
     labels = list(over.labels())

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from summeter.meta.ballots import together as side_by_side
+from summeter.meta.ballots import aligned_votes as side_by_side
 from summeter.meta.ballots import unit_level
 from summeter.meta.coefficients import Measure, measure, scale_of
 from summeter.meta.grids import Draws, drawn_row, merged_details, named
-from summeter.meta.inputs import Judged, Judging, judged
-from summeter.meta.matrix import Level, Series, Use
+from summeter.meta.inputs import JudgeInput, RunLike, judge_input
+from summeter.meta.matrix import Level, Scores, Use
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError
@@ -23,7 +23,7 @@ FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
 
 
 def self_consistency(
-    runs: Sequence[Judging], *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
+    runs: Sequence[RunLike], *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
     level: str = "summary", draws: Draws | None = None,
 ) -> Study:  # fmt: skip
     """How far repeats of one judge agree (FineSurE, table 4): those of one run (`--repeats`), and each of `runs`.
@@ -34,24 +34,26 @@ def self_consistency(
     Raises UsageError where no judge was asked twice.
     """
     chosen, draws, at = selected(select, aspect), draws or Draws(), unit_level(level)
-    rows = [row for found in _repeats([judged(run) for run in runs], chosen, at) for row in _rows(found, at, draws)]
+    rows = [
+        row for found in _repeats([judge_input(run) for run in runs], chosen, at) for row in _rows(found, at, draws)
+    ]
     if not rows:
         raise UsageError("no judge was asked twice: give a run made with --repeats, or two runs or more of one "
                          "judge, on the same aspect and at this level")  # fmt: skip
     return Study("self_consistency", rows)
 
 
-def _repeats(runs: Sequence[Judged], chosen: Selection, level: Level) -> list[list[Series]]:
+def _repeats(runs: Sequence[JudgeInput], chosen: Selection, level: Level) -> list[list[Scores]]:
     """The series of each judge and aspect over the runs, those with two or more."""
     use = Use.VALUE if level is Level.SUMMARY else Use.LABEL
     names = [one.partition(":")[0] for one in chosen.aspects]
-    by_signature: dict[tuple[str | None, ...], list[Series]] = {}
-    by_judge: dict[tuple[str | None, ...], list[Series]] = {}
+    by_signature: dict[tuple[str | None, ...], list[Scores]] = {}
+    by_judge: dict[tuple[str | None, ...], list[Scores]] = {}
     for run in runs:
         for question in run.questions(judge=chosen.judge):
             if names and question[2] not in names:
                 continue
-            series = run.series(question, level, use)
+            series = run.scores(question, level, use)
             if len(series):
                 by_signature.setdefault((question[0], repeated(question[1]), *question[2:]), []).append(series)
                 by_judge.setdefault((series.judge, series.model, series.aspect), []).append(series)
@@ -68,7 +70,7 @@ def repeated(signature: str) -> str:
     return _REPEAT.sub("", signature)
 
 
-def _rows(found: Sequence[Series], level: Level, draws: Draws) -> list[Row]:
+def _rows(found: Sequence[Scores], level: Level, draws: Draws) -> list[Row]:
     votes = side_by_side([(f"repeat {number}", one) for number, one in enumerate(found, 1)])
     seen = votes.values[~np.isnan(votes.values)]
     names = FOR_LABELS if np.isin(seen, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES

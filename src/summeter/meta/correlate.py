@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.meta.inputs import Gold, Judging
-from summeter.meta.matrix import Average, Items, Level, Pairs
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import Average, Items, Level, PairedScores
 from summeter.meta.resampling import Plan, average_interval, means_interval
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Group, Selection, all_pairs, check, groups, notes, row, selected, sides
+from summeter.meta.selection import Group, Selection, all_pairs, check, groups, meta_input, notes, row, selected
 from summeter.records import UsageError
 from summeter.stats import (
     Coefficient,
@@ -94,7 +94,7 @@ class Measured(NamedTuple):
 
 
 def correlate(
-    run: Judging, gold: Gold, *, level: str = Level.SUMMARY, average: str = Average.POOLED,
+    run: RunLike, gold: Gold, *, level: str = Level.SUMMARY, average: str = Average.POOLED,
     aspect: str | Sequence[str] | None = None, select: Selection | None = None, settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """How well do the judges of a run agree with people?
@@ -113,13 +113,13 @@ def correlate(
     check(where, how)
     if where is Level.SYSTEM and chosen.by == "system":
         raise UsageError("at the system level there is nothing to break down by system; give another column")
-    read = sides(run, gold, chosen)
+    read = meta_input(run, gold, chosen)
     found = list(all_pairs(read, where, chosen))
     rows = [made for pairs in found for made in _rows(pairs, where, how, chosen, plan)]
     return Study(STUDY, rows, notes(read, chosen, where, found))
 
 
-def _rows(pairs: Pairs, level: Level, average: Average, chosen: Selection, plan: Settings) -> Iterator[Row]:
+def _rows(pairs: PairedScores, level: Level, average: Average, chosen: Selection, plan: Settings) -> Iterator[Row]:
     for part in groups(pairs, chosen.by):
         base = level.base
         at = part.pairs if level is base else part.pairs.at(level, items=chosen.items, min_items=chosen.min_items)
@@ -148,7 +148,7 @@ def _of(group: Group, name: str, average: Average, plan: Settings) -> Iterator[R
             )  # fmt: skip
 
 
-def measure(pairs: Pairs, name: str, average: Average, plan: Settings) -> Measured:
+def measure(pairs: PairedScores, name: str, average: Average, plan: Settings) -> Measured:
     """One statistic of pairs, pooled or averaged, with its interval."""
     if name == PAIRWISE:
         return _pairwise(pairs, average, plan)
@@ -157,7 +157,7 @@ def measure(pairs: Pairs, name: str, average: Average, plan: Settings) -> Measur
     return _averaged(pairs, name, average, plan)
 
 
-def _pooled(pairs: Pairs, name: str, plan: Settings) -> Measured:
+def _pooled(pairs: PairedScores, name: str, plan: Settings) -> Measured:
     got = correlate_values(pairs.x, pairs.y, name)
     drawn = None
     details: dict[str, Any] = {}
@@ -168,13 +168,13 @@ def _pooled(pairs: Pairs, name: str, plan: Settings) -> Measured:
     return Measured(got.value, got.n, got.missing, got.p, got.reason, drawn, details, {})
 
 
-def _interval(pairs: Pairs, name: str, value: float, plan: Settings) -> Interval:
+def _interval(pairs: PairedScores, name: str, value: float, plan: Settings) -> Interval:
     if pairs.source is not None and pairs.level is Level.SYSTEM:
         return means_interval(pairs, pairs.source, name, value, plan.draws)
     return correlation_interval(pairs.x, pairs.y, name, pairs.document.codes, plan.resamples, plan.level, plan.seed)
 
 
-def _averaged(pairs: Pairs, name: str, average: Average, plan: Settings) -> Measured:
+def _averaged(pairs: PairedScores, name: str, average: Average, plan: Settings) -> Measured:
     over = pairs.document if average is Average.DOCUMENT else pairs.system
     found = correlation_by_group(pairs.x, pairs.y, list(over.labels()), name)
     entering = {key: one for key, one in found.items() if one.value is not None and _enters(one, plan)}
@@ -204,7 +204,7 @@ def _enters(one: Statistic, plan: Settings) -> bool:
     return plan.only_significant is None or (one.p is not None and one.p <= plan.only_significant)
 
 
-def _pairwise(pairs: Pairs, average: Average, plan: Settings) -> Measured:
+def _pairwise(pairs: PairedScores, average: Average, plan: Settings) -> Measured:
     """Pairwise accuracy (Deutsch et al., 2023): pairs over all rows, or within documents or systems."""
     over = {Average.POOLED: None, Average.DOCUMENT: pairs.document, Average.SYSTEM: pairs.system}[average]
     labels = None if over is None else over.codes
@@ -223,7 +223,7 @@ def _pairwise(pairs: Pairs, average: Average, plan: Settings) -> Measured:
     return Measured(got.value, got.n, got.missing, None, got.reason, drawn, details, {})
 
 
-def _pairwise_interval(pairs: Pairs, average: Average, epsilon: float, plan: Settings) -> Interval | None:
+def _pairwise_interval(pairs: PairedScores, average: Average, epsilon: float, plan: Settings) -> Interval | None:
     """By document where it is the mean of documents, else of few rows only; the epsilon is that of all rows."""
     if average is Average.DOCUMENT:
         parts = (part for _, part in pairs.split("document"))

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.meta.estimate import STUDY, Plan
-from summeter.meta.inputs import Gold, Judging
-from summeter.meta.matrix import Level, Pairs
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import Level, PairedScores
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Group, Selection, all_pairs, row, selected, sides
+from summeter.meta.selection import Group, Selection, all_pairs, meta_input, row, selected
 from summeter.records import UsageError
 from summeter.stats import bootstrap_mean, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
@@ -125,7 +125,7 @@ def _draw(
 
 
 def simulate(
-    run: Judging, gold: Gold, labels: int, *, aspect: str | Sequence[str] | None = None,
+    run: RunLike, gold: Gold, labels: int, *, aspect: str | Sequence[str] | None = None,
     select: Selection | None = None, drawing: Drawing | None = None, plan: Plan | None = None,
 ) -> Study:  # fmt: skip
     """Simulate estimates on data that people judged in full: all systems together, and each.
@@ -134,10 +134,10 @@ def simulate(
     `width_ratio` (the estimate's mean width as a share of that from labels alone).
     """
     chosen, drawn = selected(select, aspect), drawing or Drawing()
-    read = sides(run, gold, chosen)
+    read = meta_input(run, gold, chosen)
     rows: list[Row] = []
     for pairs in all_pairs(read, Level.SUMMARY, chosen):
-        parts: list[tuple[str | None, Pairs]] = [(None, pairs)]
+        parts: list[tuple[str | None, PairedScores]] = [(None, pairs)]
         names = [str(name) for name in pairs.system.used()]
         parts += [(name, pairs.take(pairs.system.equal(name))) for name in names] if len(names) > 1 else []
         for system, part in parts:

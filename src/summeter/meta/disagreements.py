@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from summeter.meta.gold import Votes
-from summeter.meta.matrix import Level, Pairs
+from summeter.meta.matrix import Level, PairedScores
 from summeter.records import Judgment, Record
 from summeter.runs.run import RunFolder
 from summeter.stats.base import Floats
@@ -43,7 +43,7 @@ class Disagreement(Record):
 _Key = tuple[str | None, str | None, int]
 
 
-def disagreements(run: RunFolder, pairs: Pairs, said: Floats, found: Votes | None) -> list[Disagreement]:
+def disagreements(run: RunFolder, pairs: PairedScores, said: Floats, found: Votes | None) -> list[Disagreement]:
     """Units where the decision `said` and people's label `pairs.y` differ: the surest errors first, then those on
     which most annotators agree."""
     keys: list[_Key] = list(zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True))
@@ -63,7 +63,7 @@ def _agreed(one: Disagreement) -> float:
     return sum(vote == one.gold for vote in one.votes.values()) / len(one.votes) if one.votes else 0.0
 
 
-def _records(judgments: Iterable[Judgment], pairs: Pairs, wanted: set[_Key]) -> Mapping[_Key, Judgment]:
+def _records(judgments: Iterable[Judgment], pairs: PairedScores, wanted: set[_Key]) -> Mapping[_Key, Judgment]:
     made: dict[_Key, Judgment] = {}
     for one in judgments:
         index = -1 if one.target.index is None else one.target.index
@@ -117,7 +117,13 @@ class _Texts:
 
 
 def _one(
-    texts: _Texts, pairs: Pairs, row: int, decision: int, key: _Key, record: Judgment | None, cast: dict[str, float]
+    texts: _Texts,
+    pairs: PairedScores,
+    row: int,
+    decision: int,
+    key: _Key,
+    record: Judgment | None,
+    cast: dict[str, float],
 ) -> Disagreement:
     document, system, index = key
     score = None if record is None else record.value

@@ -18,9 +18,9 @@ import numpy as np
 
 from summeter.meta.columns import Columns
 from summeter.meta.gold import PEOPLE, AggregationRule
-from summeter.meta.inputs import Gold, Judged, Judging, Question
+from summeter.meta.inputs import Gold, JudgeInput, Question, RunLike
 from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection, Sides, sides
+from summeter.meta.selection import MetaInput, Selection, meta_input
 from summeter.records import UsageError
 
 STUDY = "errors"
@@ -87,7 +87,7 @@ def _stem(name: str) -> str:
 
 
 def errors(
-    run: Judging, gold: Gold, *, aspect: str = "faithfulness", select: Selection | None = None,
+    run: RunLike, gold: Gold, *, aspect: str = "faithfulness", select: Selection | None = None,
     settings: Settings | None = None,
 ) -> Study:  # fmt: skip
     """Do the judges of a run name the error types people name, sentence by sentence?
@@ -98,7 +98,7 @@ def errors(
     without a usable verdict, or without enough votes. Raises UsageError where no one named types.
     """
     chosen, plan = select or Selection(), settings or Settings()
-    read = sides(run, gold, chosen)
+    read = meta_input(run, gold, chosen)
     types = _gold_types(read.gold, aspect, chosen, plan)
     if not types:
         raise UsageError(f"people named no error types of sentences on {aspect}")
@@ -176,7 +176,7 @@ def _winner(kinds: Sequence[str], plan: Settings) -> tuple[str, ...]:
 
 
 def _units(
-    read: Sides, question: Question, types: Mapping[_Key, tuple[str, ...]], plan: Settings
+    read: MetaInput, question: Question, types: Mapping[_Key, tuple[str, ...]], plan: Settings
 ) -> tuple[list[Unit] | None, int]:
     rows = read.judge.columns.take(read.judge.rows[question]) if question in read.judge.rows else None
     if rows is None:
@@ -190,7 +190,7 @@ def _units(
     return units, sum(not gold for gold in types.values())
 
 
-def _rows(judge: Judged, question: Question, units: Sequence[Unit], lost: _Lost) -> Iterable[Row]:
+def _rows(judge: JudgeInput, question: Question, units: Sequence[Unit], lost: _Lost) -> Iterable[Row]:
     name, signature, aspect = question
     models = [one for one in judge.columns.take(judge.rows[question]).model.used() if one is not None]
     usable = [unit for unit in units if unit.said is not None]

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from summeter.meta.inputs import Gold, Judging
-from summeter.meta.matrix import Level, Pairs
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import Level, PairedScores
 from summeter.meta.results import Row, Study, pair_name, status_of
-from summeter.meta.selection import Group, Selection, all_pairs, groups, selected, sides
+from summeter.meta.selection import Group, Selection, all_pairs, groups, meta_input, selected
 from summeter.records import UsageError
 from summeter.stats import PpiMean, bootstrap_mean, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats
@@ -58,7 +58,7 @@ class Plan:
 
 
 def estimate(
-    run: Judging, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
+    run: RunLike, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
     plan: Plan | None = None,
 ) -> Study:  # fmt: skip
     """What would people's mean be for each system, had they read everything, and how far do systems differ?
@@ -73,7 +73,7 @@ def estimate(
     Raises UsageError where people and the machine have nothing in common, or for an unknown system in `plan.pairs`.
     """
     chosen, how = selected(select, aspect), plan or Plan()
-    read = sides(run, gold, chosen)
+    read = meta_input(run, gold, chosen)
     if read.judge.context.domains:
         # People's data may hold the labelled documents only; the run knows all of them.
         read = read._replace(context=read.judge.context)
@@ -89,11 +89,11 @@ def estimate(
     return Study(STUDY, rows, [*notes, *told])
 
 
-def _systems(pairs: Pairs) -> list[str]:
+def _systems(pairs: PairedScores) -> list[str]:
     return [str(name) for name in pairs.system.used()]
 
 
-def _of(group: Group, system: str) -> Pairs:
+def _of(group: Group, system: str) -> PairedScores:
     return group.pairs.take(group.pairs.system.equal(system))
 
 
@@ -170,7 +170,7 @@ def _pair_rows(group: Group, systems: Sequence[str], plan: Plan) -> Iterator[Row
         yield from _difference(group, pair_name(first, second), (gap, said), len(wanted), plan)
 
 
-def _grids(pairs: Pairs, systems: Sequence[str]) -> tuple[Floats, Floats]:
+def _grids(pairs: PairedScores, systems: Sequence[str]) -> tuple[Floats, Floats]:
     """People's and the machine's scores, systems x documents."""
     documents = pairs.document.used()
     rows = np.array([systems.index(str(name)) for name in pairs.system.labels()], np.int64)

@@ -1,4 +1,4 @@
-"""People's judgments as a gold series: which block of them, how annotators are merged, and the name of both.
+"""People's judgments as gold scores: which block of them, how annotators are merged, and the name of both.
 
 Votes are merged at the lowest unit (a sentence, a key fact, a rating of a summary); the arithmetic of `scoring` then
 makes a score of the merged labels, as it does of a judge's. What was chosen stands in the gold signature:
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from summeter.meta.columns import Coded, Columns, combine
-from summeter.meta.matrix import Level, Series, series
+from summeter.meta.matrix import Level, Scores, series
 from summeter.records import UsageError, composite_signature
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.stats.base import Floats, Ints
@@ -109,10 +109,10 @@ def aspects(columns: Columns) -> list[str]:
     return [*found, COMPOSITE] if set(COMPOSED) <= set(found) and COMPOSITE not in found else found
 
 
-def gold_series(
+def gold_scores(
     columns: Columns, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
-) -> list[Series]:
-    """People's values of an aspect at a level: one series, or one an annotator with `merge="each"`.
+) -> list[Scores]:
+    """People's values of an aspect at a level: one `Scores`, or one an annotator with `merge="each"`.
 
     Without a `source` the first block that has the aspect at that level is taken: labels of units before ratings
     before overall values. Empty where people did not judge the aspect at that level. Raises UsageError for an
@@ -198,21 +198,21 @@ class _Plan(NamedTuple):
         return str(merge), tie, parts
 
 
-def _one(rows: Columns, aspect: str, level: Level, block: str, plan: _Plan) -> Series:
+def _one(rows: Columns, aspect: str, level: Level, block: str, plan: _Plan) -> Scores:
     merge, tie, parts = plan.resolved(block, aspect)
     if "annotator" in parts:
         rows, judge = rows.take(rows.judge.equal(merge)), merge
     else:
-        rows, judge = merged(rows, merge, tie, plan.rule.min_votes), PEOPLE
+        rows, judge = aggregate_votes(rows, merge, tie, plan.rule.min_votes), PEOPLE
     mark = _signed(rows.signature.names[rows.signature.codes[0]] or "", parts)
     made = series(rows, (judge, mark, aspect), level)
     return _named(made)
 
 
-def _named(made: Series) -> Series:
+def _named(made: Scores) -> Scores:
     """`skipped` of people is a vote that was not cast (or that a rule dropped)."""
     names = tuple("no vote, or dropped by the merge" if name == "skipped" else name for name in made.why.names)
-    return Series(**{**made.__dict__, "why": Coded(made.why.codes, names)})
+    return Scores(**{**made.__dict__, "why": Coded(made.why.codes, names)})
 
 
 def _signed(signature: str, parts: Mapping[str, object]) -> str:
@@ -220,7 +220,7 @@ def _signed(signature: str, parts: Mapping[str, object]) -> str:
     return "|".join([head, *(f"{key}:{value}" for key, value in parts.items()), *rest])
 
 
-def merged(rows: Columns, merge: str, tie: Tie | None = None, min_votes: int = 1) -> Columns:
+def aggregate_votes(rows: Columns, merge: str, tie: Tie | None = None, min_votes: int = 1) -> Columns:
     """One row a unit: the votes of all annotators on it as one value, in order of units.
 
     `merge` is mean, majority (with a `tie` rule) or mode_else_mean: the value that most votes share, if at least
@@ -284,15 +284,15 @@ def _mode_else_mean(most: _Modes, mean: Floats) -> Floats:
     return np.where((most.votes >= 2) & (most.low == most.high), most.low, mean)
 
 
-def _composites(columns: Columns, level: Level, rule: Aggregation, source: str | None) -> list[Series]:
+def _composites(columns: Columns, level: Level, rule: Aggregation, source: str | None) -> list[Scores]:
     """People's composite: the mean of the three aspects, where a summary has all three (UniSumEval)."""
     if level.base is not Level.SUMMARY or rule.merge == AggregationRule.EACH:
         return []
-    parts = [found[0] for aspect in COMPOSED if (found := gold_series(columns, aspect, level, rule, source))]
+    parts = [found[0] for aspect in COMPOSED if (found := gold_scores(columns, aspect, level, rule, source))]
     return [composite(parts, PEOPLE)] if len(parts) == len(COMPOSED) else []
 
 
-def composite(parts: list[Series], judge: str) -> Series:
+def composite(parts: list[Scores], judge: str) -> Scores:
     """The mean of three series of summaries; a summary without one of them has none, and says which."""
     items: dict[tuple[object, object], list[float]] = {}
     lacks: dict[tuple[object, object], str] = {}
@@ -308,7 +308,7 @@ def composite(parts: list[Series], judge: str) -> Series:
     models = dict.fromkeys(part.model for part in parts if part.model)
     documents, systems = coded([item[0] for item in items]), coded([item[1] for item in items])
     none = Coded(np.zeros(len(items), np.int64), (None,))
-    return Series(
+    return Scores(
         judge, composite_signature([part.signature for part in parts]), ",".join(models) or None, COMPOSITE,
         Level.SUMMARY, documents, systems, none, np.full(len(items), -1, np.int64), np.array(values), coded(whys),
     )  # fmt: skip
@@ -340,7 +340,7 @@ def votes(columns: Columns, aspect: str, level: Level, source: str | None = None
     return Votes(matrix, tuple(raters), kept.document, kept.system, kept.list_id, kept.index, unit, block)
 
 
-def decisions(made: Series, at_least: float | None = None) -> Series:
+def decisions(made: Scores, at_least: float | None = None) -> Scores:
     """A gold series as labels 0 and 1: as they are, or 1 where the value is at least `at_least`.
 
     Raises UsageError where a value is neither 0 nor 1 and no bound is given.
@@ -353,4 +353,4 @@ def decisions(made: Series, at_least: float | None = None) -> Series:
             f"people's {made.aspect} ({made.signature}) is not a yes or no at the level {made.level}; "
             "say from which value on it counts as yes (--gold-at-least)"
         )
-    return Series(**{**made.__dict__, "value": value})
+    return Scores(**{**made.__dict__, "value": value})

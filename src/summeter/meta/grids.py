@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.meta.matrix import Level, Pairs, Series
+from summeter.meta.matrix import Level, PairedScores, Scores
 from summeter.meta.results import Row, status_of
-from summeter.meta.selection import Group, Selection, Sides, all_pairs, groups
+from summeter.meta.selection import Group, MetaInput, Selection, all_pairs, groups
 from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats
 
@@ -52,7 +52,7 @@ class Draws:
         return f"{self.level:.0%} percentile bootstrap by document, {self.resamples} resamples, seed {self.seed}"
 
 
-class Table(NamedTuple):
+class PairedMatrix(NamedTuple):
     """Scores of summaries by a judge and by people, systems x documents; NaN is missing on that side."""
 
     group: Group
@@ -62,7 +62,7 @@ class Table(NamedTuple):
     gold: Floats
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> PairedScores:
         """What the table was made of."""
         return self.group.pairs
 
@@ -76,7 +76,7 @@ class Table(NamedTuple):
         return {**named(self.pairs.judge, self.pairs.gold), **self.group.fields()}
 
 
-def named(judge: Series, gold: Series | None = None) -> dict[str, Any]:
+def named(judge: Scores, gold: Scores | None = None) -> dict[str, Any]:
     """Judge, signature, model and aspects as fields of a row."""
     return {
         "judge": judge.judge, "signature": judge.signature, "model": judge.model, "aspect": judge.aspect,
@@ -84,7 +84,7 @@ def named(judge: Series, gold: Series | None = None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def table(group: Group) -> Table:
+def paired_matrix(group: Group) -> PairedMatrix:
     """Pairs of summaries as two matrices."""
     pairs = group.pairs
     systems, documents = pairs.system.used(), pairs.document.used()
@@ -96,17 +96,19 @@ def table(group: Group) -> Table:
     )
     judge, gold = (np.full((len(systems), len(documents)), np.nan) for _ in range(2))
     judge[at], gold[at] = pairs.x, pairs.y
-    return Table(group, tuple(map(str, systems)), tuple(map(str, documents)), judge, gold)
+    return PairedMatrix(group, tuple(map(str, systems)), tuple(map(str, documents)), judge, gold)
 
 
-def tables(read: Sides, selection: Selection) -> list[Table]:
+def paired_matrices(read: MetaInput, selection: Selection) -> list[PairedMatrix]:
     """A table for every judge, aspect and gold, and for each value of the column to break down by.
 
     Raises UsageError where nobody judged summaries on what is asked (see `selection.all_pairs`).
     """
     return [
-        table(group) for pairs in all_pairs(read, Level.SUMMARY, selection) for group in groups(pairs, selection.by)
-    ]  # fmt: skip
+        paired_matrix(group)
+        for pairs in all_pairs(read, Level.SUMMARY, selection)
+        for group in groups(pairs, selection.by)
+    ]
 
 
 def system_means(values: Floats) -> Floats:

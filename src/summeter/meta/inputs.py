@@ -14,7 +14,7 @@ from summeter.data.human import RAW
 from summeter.meta.columns import Columns, combine, join, of_judgments, read_lines
 from summeter.meta.context import Context
 from summeter.meta.gold import composite
-from summeter.meta.matrix import Level, Series, Use, series
+from summeter.meta.matrix import Level, Scores, Use, series
 from summeter.records import Judgment, composite_signature
 from summeter.runs.run import Failure, RunFolder
 from summeter.scoring import COMPOSED, COMPOSITE, is_rating
@@ -28,7 +28,7 @@ Question = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgeInput:
     """A run's judgments as columns, how each judge's units become a score, and the context of its data."""
 
     columns: Columns
@@ -46,10 +46,10 @@ class Judged:
         named = [one for one in found if judge is None or judge in one[:2]]
         return [one for one in named if aspect is None or one[2] == aspect]
 
-    def series(self, question: Question, level: Level, use: Use = Use.VALUE) -> Series:
+    def scores(self, question: Question, level: Level, use: Use = Use.VALUE) -> Scores:
         """One judge's values at a level; a composite is the mean of its three aspects' scores of summaries."""
         if question in self._families:
-            parts = [self.series(part, level) for part in self._families[question]]
+            parts = [self.scores(part, level) for part in self._families[question]]
             return composite(parts, question[0])
         rows = self.columns.take(self.rows[question])
         return series(rows, question, level, reduce=self.reduce.get(question[0], "share"), use=use)
@@ -79,20 +79,20 @@ def _composed(judge: str, parts: list[Question]) -> dict[Question, list[Question
     return {(judge, composite_signature([signature for _, signature, _ in parts]), COMPOSITE): parts}
 
 
-Judging = RunFolder | Judged | Columns | Iterable[Judgment]
+RunLike = RunFolder | JudgeInput | Columns | Iterable[Judgment]
 """Whose trust is in question: a run, or its judgments."""
 
 
-def judged(run: Judging) -> Judged:
-    """A run, columns or judgments as `Judged`. Judgments alone have no context and reduce units by share."""
-    if isinstance(run, Judged):
+def judge_input(run: RunLike) -> JudgeInput:
+    """A run, columns or judgments as `JudgeInput`. Judgments alone have no context and reduce units by share."""
+    if isinstance(run, JudgeInput):
         return run
     if isinstance(run, RunFolder):
-        return Judged(run_columns(run), run.reduce, context_of(run.data))
-    return Judged(run if isinstance(run, Columns) else of_judgments(run))
+        return JudgeInput(run_columns(run), run.reduce, context_of(run.data))
+    return JudgeInput(run if isinstance(run, Columns) else of_judgments(run))
 
 
-def people(gold: Gold, name: str = RAW) -> tuple[Columns, Context]:
+def gold_input(gold: Gold, name: str = RAW) -> tuple[Columns, Context]:
     """A judgment set of a data set, or judgments, as columns with the context (empty for judgments alone)."""
     if isinstance(gold, Dataset):
         return of_judgments(gold.judgments(name)), context_of(gold)

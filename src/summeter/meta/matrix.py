@@ -1,8 +1,8 @@
 """Judgments x gold -> arrays at a level: what every study of an evaluator starts from.
 
     series   one judge's values of one aspect, a row a sentence, key fact or summary
-    align    two series -> Pairs: x and y on the same rows, NaN where one side has nothing, with the reason
-    at       Pairs of summaries -> Pairs of documents or systems
+    align    two Scores -> PairedScores: x and y on the same rows, NaN where one side has nothing, with the reason
+    at       PairedScores of summaries -> PairedScores of documents or systems
 
 A sentence is (document, system, index); a key fact is (document, system, list, index), since the same index in two
 lists is two facts; a summary is (document, system). A document's value is the mean over its systems, a system's the
@@ -71,7 +71,7 @@ class Use(StrEnum):
 
 
 @dataclass(frozen=True)
-class Series:
+class Scores:
     """One judge's values of one aspect, a row a unit. `value` is NaN where `why` says why there is none.
 
     `lost` names items that failed as a whole, so that they have no row a unit: (document, system) -> status.
@@ -93,7 +93,7 @@ class Series:
     def __len__(self) -> int:
         return len(self.value)
 
-    def grid(self) -> Grid:
+    def grid(self) -> ScoreMatrix:
         """Values of summaries as a matrix systems x documents, NaN where there is none."""
         if self.level is not Level.SUMMARY:
             raise UsageError(f"only summaries make a grid of systems and documents, not the level {self.level}")
@@ -102,10 +102,10 @@ class Series:
         columns = {name: place for place, name in enumerate(documents)}
         matrix = np.full((len(systems), len(documents)), np.nan)
         matrix[_places(self.system, rows), _places(self.document, columns)] = self.value
-        return Grid(matrix, tuple(map(str, systems)), tuple(map(str, documents)))
+        return ScoreMatrix(matrix, tuple(map(str, systems)), tuple(map(str, documents)))
 
 
-class Grid(NamedTuple):
+class ScoreMatrix(NamedTuple):
     """Scores of summaries, systems x documents; NaN is missing."""
 
     values: Floats
@@ -115,19 +115,19 @@ class Grid(NamedTuple):
 
 def series(
     columns: Columns, question: tuple[str, str, str], level: Level, *, reduce: str = "share", use: Use = Use.VALUE
-) -> Series:
+) -> Scores:
     """The values of one (judge, signature, aspect) whose rows `columns` holds (see `Columns.by_question`).
 
     At the summary level units become a score by the one arithmetic of `scoring`: the share of labels that are 1,
     or the mean of values, as `reduce` says ("whole": their parts do not count beside them); judgments of whole
     summaries stand as they are. Documents and systems
-    are read as summaries first: see `Pairs.at`.
+    are read as summaries first: see `PairedScores.at`.
     """
     judge, signature, aspect = question
     base = level.base
     found = _by_summary(columns, reduce, use) if base is Level.SUMMARY else _by_unit(columns, base, use)
     models = [name for name in columns.model.used() if name is not None]
-    return Series(judge, signature, ",".join(models) or None, aspect, base, *found)
+    return Scores(judge, signature, ",".join(models) or None, aspect, base, *found)
 
 
 _Parts = tuple[Coded, Coded, Coded, Ints, Floats, Coded, dict[tuple[str, str], str]]
@@ -199,15 +199,15 @@ def _places(column: Coded, place: dict[str | None, int]) -> Ints:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairedScores:
     """What a judge (`x`) and people, or another judge (`y`), say of the same rows.
 
     NaN is missing, and `why` says on which side and for what reason. `document` or `system` is None in the rows of
     a level that is above it. `source` holds the rows of summaries that means of documents or systems were made of.
     """
 
-    judge: Series
-    gold: Series
+    judge: Scores
+    gold: Scores
     level: Level
     document: Coded
     system: Coded
@@ -216,7 +216,7 @@ class Pairs:
     y: Floats
     why: Coded
     context: Context = field(default_factory=Context)
-    source: Pairs | None = None
+    source: PairedScores | None = None
     items: Items = Items.COMMON
 
     def __len__(self) -> int:
@@ -245,7 +245,7 @@ class Pairs:
         counts = np.bincount(self.why.codes, minlength=len(self.why.names))
         return {name: int(n) for name, n in zip(self.why.names, counts, strict=True) if name is not None and n}
 
-    def take(self, rows: Ints | Bools) -> Pairs:
+    def take(self, rows: Ints | Bools) -> PairedScores:
         """Some of the rows."""
         return replace(
             self, document=self.document.take(rows), system=self.system.take(rows), index=self.index[rows],
@@ -256,7 +256,7 @@ class Pairs:
         """A column to group by, a value a row."""
         return self.context.column(name, self.document, self.system)
 
-    def split(self, name: str) -> Iterator[tuple[str, Pairs]]:
+    def split(self, name: str) -> Iterator[tuple[str, PairedScores]]:
         """The rows of each value of a column, in order of first appearance; rows without a value are left out."""
         column = self.column(name)
         order = dict.fromkeys(column.codes.tolist())
@@ -265,7 +265,7 @@ class Pairs:
             if found is not None:
                 yield found, self.take(column.codes == code)
 
-    def at(self, level: Level, *, items: Items = Items.COMMON, min_items: int = 1) -> Pairs:
+    def at(self, level: Level, *, items: Items = Items.COMMON, min_items: int = 1) -> PairedScores:
         """Means over documents or systems (or the pairs themselves, if they are at that level already).
 
         Means equal in exact arithmetic must tie, so they are rounded to twelve significant digits. A system with
@@ -310,7 +310,7 @@ def rounded(values: Floats) -> Floats:
     return np.where(usable, np.round(values * scale) / scale, values)
 
 
-def align(judge: Series, gold: Series, context: Context | None = None) -> Pairs:
+def align(judge: Scores, gold: Scores, context: Context | None = None) -> PairedScores:
     """Put two series of one level side by side, on every row that either has.
 
     Key facts meet only within one list. A judge that numbers key facts without naming a list (imported scores do)
@@ -336,7 +336,7 @@ def align(judge: Series, gold: Series, context: Context | None = None) -> Pairs:
         absent = np.flatnonzero(~present)
         reasons[absent] = _absences(one, document.take(first[absent]), system.take(first[absent]))
         sides.append(reasons)
-    return Pairs(
+    return PairedScores(
         judge, gold, judge.level, document.take(first), system.take(first), index[first], x, y,
         _told(*sides), context or Context(),
     )  # fmt: skip
@@ -348,7 +348,7 @@ def _both(first: Coded, second: Coded) -> Coded:
     return Coded(np.concatenate([_places(first, place), _places(second, place)]), names)
 
 
-def _named_lists(judge: Series, gold: Series) -> Coded:
+def _named_lists(judge: Scores, gold: Scores) -> Coded:
     """The judge's lists, with the one people judged where it names none."""
     if judge.level is not Level.KEY_FACT or None not in judge.list_id.names:
         return judge.list_id
@@ -364,7 +364,7 @@ def _named_lists(judge: Series, gold: Series) -> Coded:
     return Coded(np.array([place[name] for name in labels], np.int64), names)
 
 
-def _absences(one: Series, document: Coded, system: Coded) -> list[str]:
+def _absences(one: Scores, document: Coded, system: Coded) -> list[str]:
     """Why `one` has no row where the other side has: the item failed whole, another list was judged, or nothing."""
     if not len(document.codes):
         return []

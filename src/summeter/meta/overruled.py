@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from summeter.meta.ballots import unit_level
-from summeter.meta.gold import gold_series
+from summeter.meta.gold import gold_scores
 from summeter.meta.grids import Draws, drawn_row, named
-from summeter.meta.inputs import Gold, Judging, judged, people
-from summeter.meta.matrix import Level, Series, Use, align
+from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
+from summeter.meta.matrix import Level, Scores, Use, align
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError
@@ -19,7 +19,7 @@ from summeter.stats import bootstrap_mean
 
 
 def overruled(
-    shown: Judging, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
+    shown: RunLike, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
     level: str = "sentence", draws: Draws | None = None,
 ) -> Study:  # fmt: skip
     """How often people decided against the machine label they were shown (UniSumEval, Table 12), both ways.
@@ -29,22 +29,22 @@ def overruled(
     """
     chosen_, draws = selected(select, aspect), draws or Draws()
     at = unit_level(level)
-    machine, (columns, _) = judged(shown), people(gold, chosen_.set_name)
+    machine, (columns, _) = judge_input(shown), gold_input(gold, chosen_.set_name)
     rows: list[Row] = []
     for question in machine.questions(judge=chosen_.judge):
         wanted = [one.partition(":") for one in chosen_.aspects] or [(question[2], "", "")]
         for own, _, theirs in wanted:
             if own != question[2]:
                 continue
-            said = machine.series(question, at, Use.LABEL)
-            for merged in gold_series(columns, theirs or own, at, chosen_.rule, chosen_.source):
+            said = machine.scores(question, at, Use.LABEL)
+            for merged in gold_scores(columns, theirs or own, at, chosen_.rule, chosen_.source):
                 rows += _overruled(said, merged, at, draws)
     if not rows:
         raise UsageError(f"no {level} has both a label that was shown and people's decision on it")
     return Study("overruled", rows)
 
 
-def _overruled(said: Series, merged: Series, level: Level, draws: Draws) -> list[Row]:
+def _overruled(said: Scores, merged: Scores, level: Level, draws: Draws) -> list[Row]:
     pairs = align(said, merged)
     changed = np.where(pairs.kept, (pairs.x != pairs.y).astype(np.float64), np.nan)
     fields = {**named(said, merged), "study": "overruled", "statistic": "overruled", "level": level.value}

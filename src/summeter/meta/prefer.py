@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.meta.gold import aspects, block_of, gold_series
-from summeter.meta.grids import Draws, Table, drawn_row, merged_details, system_means, tables
-from summeter.meta.inputs import Gold, Judging
-from summeter.meta.matrix import Grid, Level, Series
+from summeter.meta.gold import aspects, block_of, gold_scores
+from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, paired_matrices, system_means
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import Level, ScoreMatrix, Scores
 from summeter.meta.results import Row, Study, pair_name, status_of
-from summeter.meta.selection import Selection, Sides, selected, sides, wanted
+from summeter.meta.selection import MetaInput, Selection, meta_input, selected, wanted
 from summeter.meta.verdicts import Verdicts, verdicts
 from summeter.meta.wins import games_of, standing, strengths
 from summeter.records import UsageError
@@ -88,7 +88,7 @@ class Contest(NamedTuple):
 
 
 def prefer(
-    run: Judging, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
+    run: RunLike, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
     pairing: Pairing | None = None, draws: Draws | None = None,
 ) -> Study:  # fmt: skip
     """Does each judge of `run` prefer the systems that people prefer, on each aspect?
@@ -97,7 +97,7 @@ def prefer(
     there is nothing to compare or a system is unknown.
     """
     chosen, pairing, draws = selected(select, aspect), pairing or Pairing(), draws or Draws()
-    read = sides(run, gold, chosen)
+    read = meta_input(run, gold, chosen)
     rows: list[Row] = []
     shown: set[tuple[str, ...]] = set()
     found, why = _tables(read, chosen)
@@ -112,15 +112,15 @@ def prefer(
     return Study("prefer", rows)
 
 
-def _tables(read: Sides, chosen: Selection) -> tuple[list[Table], UsageError | None]:
+def _tables(read: MetaInput, chosen: Selection) -> tuple[list[PairedMatrix], UsageError | None]:
     """The scores there are; a run of verdicts only has none, which is no fault."""
     try:
-        return tables(read, chosen), None
+        return paired_matrices(read, chosen), None
     except UsageError as error:
         return [], error
 
 
-def of_scores(one: Table, ranking: Mapping[str, float], pairing: Pairing, draws: Draws) -> list[Row]:
+def of_scores(one: PairedMatrix, ranking: Mapping[str, float], pairing: Pairing, draws: Draws) -> list[Row]:
     """Rows `pair` and `correct_preferences` from scores."""
     place = {name: row for row, name in enumerate(one.systems)}
     wanted = _wanted(list(combinations(one.systems, 2)), ranking, pairing, one.systems)
@@ -133,7 +133,7 @@ def of_scores(one: Table, ranking: Mapping[str, float], pairing: Pairing, draws:
 
 
 def of_verdicts(
-    found: Verdicts, gold: Series, ranking: Mapping[str, float], pairing: Pairing, draws: Draws
+    found: Verdicts, gold: Scores, ranking: Mapping[str, float], pairing: Pairing, draws: Draws
 ) -> list[Row]:
     """Rows `pair`, `correct_preferences` and `bradley_terry` from head-to-head verdicts."""
     grid = gold.grid()
@@ -150,7 +150,7 @@ def of_verdicts(
     return rows
 
 
-def _verdict_sides(read: Sides, chosen: Selection) -> list[tuple[Verdicts, Series]]:
+def _verdict_sides(read: MetaInput, chosen: Selection) -> list[tuple[Verdicts, Scores]]:
     """Every head-to-head judge's verdicts on an aspect beside people's scores on it."""
     said = list(verdicts(read.judge.columns, chosen.judge))
     if not said:
@@ -159,26 +159,26 @@ def _verdict_sides(read: Sides, chosen: Selection) -> list[tuple[Verdicts, Serie
     return [
         (one, gold)
         for one in said for own, theirs in names if own == one.aspect
-        for gold in gold_series(read.gold, theirs, Level.SUMMARY, chosen.rule, chosen.source)
+        for gold in gold_scores(read.gold, theirs, Level.SUMMARY, chosen.rule, chosen.source)
     ]  # fmt: skip
 
 
-def _ranking(read: Sides, gold: Series, chosen: Selection, pairing: Pairing) -> dict[str, float]:
+def _ranking(read: MetaInput, gold: Scores, chosen: Selection, pairing: Pairing) -> dict[str, float]:
     """People's mean of each system: over the aspects of the block, or on this aspect alone."""
     block = [gold]
     if pairing.rank_by == "block":
         every = [
             one for name in aspects(read.gold)
-            for one in gold_series(read.gold, name, Level.SUMMARY, chosen.rule, chosen.source)
+            for one in gold_scores(read.gold, name, Level.SUMMARY, chosen.rule, chosen.source)
         ]  # fmt: skip
         block = [one for one in every if block_of(one.signature) == block_of(gold.signature)]
     return ranking_of([one.grid() for one in block])
 
 
-def ranking_of(grids: Sequence[Grid]) -> dict[str, float]:
+def ranking_of(grids: Sequence[ScoreMatrix]) -> dict[str, float]:
     """The mean over aspects of each system's mean over documents, for systems that have all of them.
 
-    >>> ranking_of([Grid(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))])
+    >>> ranking_of([ScoreMatrix(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))])
     {'A': 1.5, 'B': 3.5}
     """
     means: dict[str, list[float]] = {}
@@ -212,7 +212,7 @@ def _wanted(
     return list(pairing.pairs)
 
 
-def _gold_points(grid: Grid, pair: tuple[str, str], documents: Sequence[str]) -> Floats:
+def _gold_points(grid: ScoreMatrix, pair: tuple[str, str], documents: Sequence[str]) -> Floats:
     column = {name: place for place, name in enumerate(grid.documents)}
     found = np.full(len(documents), np.nan)
     if pair[0] in grid.systems and pair[1] in grid.systems:

@@ -15,8 +15,8 @@ import numpy as np
 
 from summeter.meta.compare import Pair, corrected, pair_row
 from summeter.meta.compare import Settings as Testing
-from summeter.meta.inputs import Gold, Judging, judged
-from summeter.meta.matrix import Level, Pairs
+from summeter.meta.inputs import Gold, RunLike, judge_input
+from summeter.meta.matrix import Level, PairedScores
 from summeter.meta.protocol_cells import (
     Cell,
     Data,
@@ -31,7 +31,7 @@ from summeter.meta.protocol_cells import (
 )
 from summeter.meta.protocols import OneClass, Protocol, Table, Weight
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Selection, all_pairs, sides
+from summeter.meta.selection import Selection, all_pairs, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import auroc
@@ -46,7 +46,7 @@ MEAN, DIFFERENCE = "balanced_accuracy_mean", "balanced_accuracy_difference"
 
 
 def protocol(
-    runs: Sequence[Judging], gold: Gold, how: Protocol, *, aspects: Sequence[str] = (), settings: Settings | None = None
+    runs: Sequence[RunLike], gold: Gold, how: Protocol, *, aspects: Sequence[str] = (), settings: Settings | None = None
 ) -> Study:  # fmt: skip
     """Measure the judges of the runs as the protocol says; `gold` is the benchmark (`data.factuality`).
 
@@ -82,9 +82,9 @@ def protocol(
     return Study(STUDY, rows, notes)
 
 
-def _pairs(run: Judging, gold: Gold, aspects: Sequence[str]) -> Iterator[Pairs]:
+def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[PairedScores]:
     """Every judge of the run beside people: by faithfulness where it judges that, else by whatever it judges."""
-    read = judged(run)
+    read = judge_input(run)
     there: dict[tuple[str, str], list[str]] = {}
     for judge, signature, aspect in read.questions():
         if aspect != COMPOSITE or COMPOSITE in aspects:  # made of several aspects: measured only where asked for
@@ -100,7 +100,7 @@ def _pairs(run: Judging, gold: Gold, aspects: Sequence[str]) -> Iterator[Pairs]:
         raise UsageError(f"no judge of the run has the aspect {lost[0] if lost else FAITHFULNESS!r}; it has: "
                          f"{', '.join(known) or 'no judgments'}")  # fmt: skip
     chosen = Selection(aspects=sorted({f"{one[2]}:{FAITHFULNESS}" for one in wanted}), source="overall")
-    for pairs in all_pairs(sides(read, gold, chosen), Level.SUMMARY, chosen):
+    for pairs in all_pairs(meta_input(read, gold, chosen), Level.SUMMARY, chosen):
         if (pairs.judge.judge, pairs.judge.signature, pairs.judge.aspect) in wanted:
             yield pairs
 
@@ -133,7 +133,7 @@ def _fields(judge: Judge, at: dict[str, str], table: Table, **details: Any) -> d
     }  # fmt: skip
 
 
-def _place(pairs: Pairs, at: dict[str, str], table: Table, **details: Any) -> dict[str, Any]:
+def _place(pairs: PairedScores, at: dict[str, str], table: Table, **details: Any) -> dict[str, Any]:
     group = {"by": "dataset", "group": at["dataset"]} if "dataset" in at else {}
     return {
         "gold_aspect": pairs.gold.aspect, "gold_signature": pairs.gold.signature, "level": Level.SUMMARY.value,

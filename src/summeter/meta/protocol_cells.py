@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.meta.matrix import Pairs
+from summeter.meta.matrix import PairedScores
 from summeter.meta.protocols import OneClass, Protocol, Table
 from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats, Ints, Status
@@ -61,7 +61,7 @@ class Data(NamedTuple):
 
 class Judge(NamedTuple):
     name: str
-    pairs: Pairs
+    pairs: PairedScores
     scores: Floats
 
 
@@ -84,11 +84,11 @@ class Found(NamedTuple):
     areas: list[Floats]
 
 
-def _keys(pairs: Pairs) -> list[tuple[str | None, str | None]]:
+def _keys(pairs: PairedScores) -> list[tuple[str | None, str | None]]:
     return list(zip(pairs.document.labels(), pairs.system.labels(), strict=True))
 
 
-def data_of(pairs: Pairs, how: Protocol, plan: Settings) -> Data:
+def data_of(pairs: PairedScores, how: Protocol, plan: Settings) -> Data:
     """The labelled rows of the benchmark, from any judge beside people. Raises UsageError as `protocol` does."""
     rows = pairs.take(~np.isnan(pairs.y))
     if not np.isin(rows.y, (0.0, 1.0)).all():
@@ -108,7 +108,7 @@ def data_of(pairs: Pairs, how: Protocol, plan: Settings) -> Data:
     return Data(_keys(rows), rows.y, columns, dev, test, unit, Draws(len(used), plan.resamples, plan.seed))
 
 
-def judges_of(found: Sequence[Pairs], data: Data) -> list[Judge]:
+def judges_of(found: Sequence[PairedScores], data: Data) -> list[Judge]:
     """The judges by the shortest names that tell them apart, their scores in the order of the data's rows."""
     ways = [
         [one.judge.judge for one in found],

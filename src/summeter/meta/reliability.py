@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.meta.columns import Columns, join
-from summeter.meta.gold import aspects, gold_series
+from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.grids import Draws, drawn_row, merged_details, named
-from summeter.meta.inputs import Gold, Judged, Judging, judged, people
-from summeter.meta.matrix import Level, Series, align
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
+from summeter.meta.matrix import Level, Scores, align
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.meta.stability import (
@@ -63,9 +63,9 @@ class Trust:
 class _Two(NamedTuple):
     """Two judges' and people's scores on the same systems and documents (people's None without a gold)."""
 
-    first: Series
-    second: Series
-    gold: Series | None
+    first: Scores
+    second: Scores
+    gold: Scores | None
     systems: tuple[str, ...]
     grids: tuple[Floats, ...]
 
@@ -78,7 +78,7 @@ class _Two(NamedTuple):
 
 
 def reliability(
-    run: Judging | Sequence[RunFolder], gold: Gold | None = None, *, aspect: str | Sequence[str] | None = None,
+    run: RunLike | Sequence[RunFolder], gold: Gold | None = None, *, aspect: str | Sequence[str] | None = None,
     select: Selection | None = None, trust: Trust | None = None, draws: Draws | None = None,
 ) -> Study:  # fmt: skip
     """How far two judges agree on each system, and with people's judgments, what that is worth.
@@ -87,7 +87,7 @@ def reliability(
     """
     chosen, trust, draws = selected(select, aspect), trust or Trust(), draws or Draws()
     machine = together(run)
-    theirs = None if gold is None else people(gold, chosen.set_name)[0]
+    theirs = None if gold is None else gold_input(gold, chosen.set_name)[0]
     rows: list[Row] = []
     notes: list[str] = []
     for two in _twos(machine, theirs, chosen, trust):
@@ -103,37 +103,37 @@ def reliability(
     return Study("reliability", rows, notes)
 
 
-def together(run: Judging | Sequence[RunFolder]) -> Judged:
+def together(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
     """One run, or several as one (the context is the first's)."""
     if not isinstance(run, Sequence) or not all(isinstance(one, RunFolder) for one in run) or not run:
-        return judged(run)  # type: ignore[arg-type]
-    found = [judged(one) for one in run]
+        return judge_input(run)  # type: ignore[arg-type]
+    found = [judge_input(one) for one in run]
     reduce = {name: how for one in found for name, how in one.reduce.items()}
-    return Judged(join([one.columns for one in found]), reduce, found[0].context)
+    return JudgeInput(join([one.columns for one in found]), reduce, found[0].context)
 
 
-def _twos(machine: Judged, theirs: Columns | None, chosen: Selection, trust: Trust) -> Iterator[_Two]:
+def _twos(machine: JudgeInput, theirs: Columns | None, chosen: Selection, trust: Trust) -> Iterator[_Two]:
     names = [one.partition(":") for one in chosen.aspects]
     asked = {own: gold or own for own, _, gold in names} or {one[2]: one[2] for one in machine.questions()}
     for own, gold_aspect in asked.items():
-        made = [machine.series(one, Level.SUMMARY) for one in machine.questions(own, chosen.judge)]
+        made = [machine.scores(one, Level.SUMMARY) for one in machine.questions(own, chosen.judge)]
         usable = [one for one in made if len(one)]
-        golds: list[Series | None] = [None]
+        golds: list[Scores | None] = [None]
         if theirs is not None:
-            golds = [*gold_series(theirs, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
+            golds = [*gold_scores(theirs, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
         for first, second in _pairs(usable, trust.judges):
             for gold in golds:
                 yield _two(first, second, gold)
 
 
-def _pairs(made: Sequence[Series], judges: tuple[str, str] | None) -> list[tuple[Series, Series]]:
+def _pairs(made: Sequence[Scores], judges: tuple[str, str] | None) -> list[tuple[Scores, Scores]]:
     if judges is None:
         return list(combinations(made, 2))
     sides = [[one for one in made if name in (one.judge, one.signature)] for name in judges]
     return [(one, two) for one in sides[0] for two in sides[1] if one is not two]
 
 
-def _two(first: Series, second: Series, gold: Series | None) -> _Two:
+def _two(first: Scores, second: Scores, gold: Scores | None) -> _Two:
     series = [one for one in (first, second, gold) if one is not None]
     grids = [one.grid() for one in series]
     systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
@@ -190,7 +190,7 @@ def _checks(two: _Two, reliable: Candidates, trust: Trust, draws: Draws) -> Iter
 
 
 def dependence(
-    machine: Judged, theirs: Columns | None, chosen: Selection, coefficient: str, draws: Draws
+    machine: JudgeInput, theirs: Columns | None, chosen: Selection, coefficient: str, draws: Draws
 ) -> Iterator[Row]:
     """Correlations between the aspects of each judge over all summaries, with people's in `details`.
 
@@ -198,15 +198,15 @@ def dependence(
     the aspect `A+B`; people's own have the judge `people`.
     """
     names = [one.partition(":")[0] for one in chosen.aspects]
-    own: dict[tuple[str, str], list[Series]] = {}
+    own: dict[tuple[str, str], list[Scores]] = {}
     for question in machine.questions(judge=chosen.judge):
         if not names or question[2] in names:
-            series = machine.series(question, Level.SUMMARY)
+            series = machine.scores(question, Level.SUMMARY)
             if len(series):
                 own.setdefault(question[:2], []).append(series)
     human: dict[str, float] = {}
     if theirs is not None:
-        golds = [gold_series(theirs, one, Level.SUMMARY, chosen.rule, chosen.source) for one in aspects(theirs)]
+        golds = [gold_scores(theirs, one, Level.SUMMARY, chosen.rule, chosen.source) for one in aspects(theirs)]
         wanted = {series.aspect for found in own.values() for series in found}
         merged = [found[0] for found in golds if found and found[0].aspect in wanted]
         for row in _between(merged, coefficient, draws, {}):
@@ -217,7 +217,7 @@ def dependence(
         yield from _between(found, coefficient, draws, human)
 
 
-def _between(found: Sequence[Series], name: str, draws: Draws, human: dict[str, float]) -> Iterator[Row]:
+def _between(found: Sequence[Scores], name: str, draws: Draws, human: dict[str, float]) -> Iterator[Row]:
     for one, two in combinations(found, 2):
         pairs = align(one, two)
         stat = correlate(pairs.x, pairs.y, name)

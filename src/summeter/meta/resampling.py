@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from summeter.meta.matrix import Pairs, rounded
+from summeter.meta.matrix import PairedScores, rounded
 from summeter.stats import Coefficient, Interval, Status
 from summeter.stats.base import Bools, Floats, Ints, generator
 from summeter.stats.correlation_draws import weighted_correlations
@@ -29,7 +29,7 @@ class Plan(NamedTuple):
     seed: int
 
 
-def average_interval(pairs: Pairs, name: str, value: float, plan: Plan) -> Interval:
+def average_interval(pairs: PairedScores, name: str, value: float, plan: Plan) -> Interval:
     """The interval of the mean over systems of the correlation within each: documents are drawn for all alike."""
     kept = pairs.take(pairs.kept)
     inside = [np.flatnonzero(kept.system.codes == code) for code in np.unique(kept.system.codes)]
@@ -49,7 +49,7 @@ def average_interval(pairs: Pairs, name: str, value: float, plan: Plan) -> Inter
     return _interval(kept, value, plan, pairs.missing, draw)
 
 
-def means_interval(pairs: Pairs, source: Pairs, name: str, value: float, plan: Plan) -> Interval:
+def means_interval(pairs: PairedScores, source: PairedScores, name: str, value: float, plan: Plan) -> Interval:
     """The interval of a correlation of means of systems; the means are formed anew in each draw."""
     kept = source.take(source.kept)
     entered = {name: place for place, name in enumerate(pairs.system.take(pairs.kept).used())}
@@ -71,7 +71,9 @@ def means_interval(pairs: Pairs, source: Pairs, name: str, value: float, plan: P
     return _interval(kept, value, plan, source.missing, draw)
 
 
-def _interval(rows: Pairs, value: float, plan: Plan, missing: int, draw: Callable[[Ints, Ints], Floats]) -> Interval:
+def _interval(
+    rows: PairedScores, value: float, plan: Plan, missing: int, draw: Callable[[Ints, Ints], Floats]
+) -> Interval:
     """`draw` gives the statistic of some draws: how often each document was drawn, and the document of each row."""
     documents = np.unique(rows.document.codes, return_inverse=True)[1].astype(np.int64)
     size = int(documents.max(initial=-1)) + 1

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 from summeter.data.human import RAW
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
-from summeter.meta.gold import Aggregation, AggregationRule, Tie, aspects, block_of, blocks, decisions, gold_series
-from summeter.meta.inputs import Gold, Judged, Judging, judged, people
-from summeter.meta.matrix import Average, Items, Level, Pairs, Use, align
+from summeter.meta.gold import Aggregation, AggregationRule, Tie, aspects, block_of, blocks, decisions, gold_scores
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
+from summeter.meta.matrix import Average, Items, Level, PairedScores, Use, align
 from summeter.meta.results import Row, RowStatus
 from summeter.records import UsageError
 
@@ -91,7 +91,7 @@ class Group(NamedTuple):
 
     column: str | None
     value: str | None
-    pairs: Pairs
+    pairs: PairedScores
 
     def fields(self) -> dict[str, Any]:
         """The grouping keys of a `Row`."""
@@ -102,20 +102,20 @@ class Group(NamedTuple):
         return {"details": {"by": self.column, "group": self.value}}
 
 
-class Sides(NamedTuple):
+class MetaInput(NamedTuple):
     """Judge and people, read once."""
 
-    judge: Judged
+    judge: JudgeInput
     gold: Columns
     context: Context
 
 
-def sides(run: Judging, gold: Gold, selection: Selection) -> Sides:
+def meta_input(run: RunLike, gold: Gold, selection: Selection) -> MetaInput:
     """Read a run and its gold. The context is the gold's data set's, else the run's."""
-    judge = judged(run)
-    columns, context = people(gold, selection.set_name)
+    judge = judge_input(run)
+    columns, context = gold_input(gold, selection.set_name)
     known = context if context.domains else judge.context
-    return Sides(judge, columns, known)
+    return MetaInput(judge, columns, known)
 
 
 def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> list[tuple[str, str]]:
@@ -149,8 +149,8 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def all_pairs(read: Sides, level: Level, selection: Selection, use: Use = Use.VALUE) -> Iterator[Pairs]:
-    """Pairs of every judge and gold series that the selection asks for, at the level that judgments are read at.
+def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Use.VALUE) -> Iterator[PairedScores]:
+    """Paired scores of every judge and gold that the selection asks for, at the level that judgments are read at.
 
     Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.
     """
@@ -162,14 +162,14 @@ def all_pairs(read: Sides, level: Level, selection: Selection, use: Use = Use.VA
     empty: list[str] = []
     some = False
     for judge_aspect, gold_aspect in wanted(selection, there, aspects(read.gold)):
-        golds = gold_series(read.gold, gold_aspect, level, selection.rule, selection.source)
+        golds = gold_scores(read.gold, gold_aspect, level, selection.rule, selection.source)
         if not golds:
             empty.append(f"people did not judge {gold_aspect} at the level {level.base}")
         for gold in golds:
             if selection.gold_at_least is not None:
                 gold = decisions(gold, selection.gold_at_least)  # noqa: PLW2901 - the same gold, as yes and no
             for question in (one for one in questions if one[2] == judge_aspect):
-                made = read.judge.series(question, level, use)
+                made = read.judge.scores(question, level, use)
                 if len(made):
                     some = True
                     yield align(made, gold, read.context)
@@ -179,7 +179,7 @@ def all_pairs(read: Sides, level: Level, selection: Selection, use: Use = Use.VA
         raise UsageError("; ".join(dict.fromkeys(empty)) or "nothing to study")
 
 
-def groups(pairs: Pairs, by: str | None) -> Iterator[Group]:
+def groups(pairs: PairedScores, by: str | None) -> Iterator[Group]:
     """All rows, then those of each value of a column."""
     yield Group(None, None, pairs)
     if by is not None:
@@ -187,7 +187,7 @@ def groups(pairs: Pairs, by: str | None) -> Iterator[Group]:
             yield Group(by, value, part)
 
 
-def notes(read: Sides, selection: Selection, level: Level, found: Sequence[Pairs]) -> list[str]:
+def notes(read: MetaInput, selection: Selection, level: Level, found: Sequence[PairedScores]) -> list[str]:
     """What was chosen where there was a choice."""
     told = []
     for gold in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in found):
@@ -195,7 +195,7 @@ def notes(read: Sides, selection: Selection, level: Level, found: Sequence[Pairs
         used = block_of(signature)
         others = [
             name for name in blocks(read.gold)
-            if name not in {used, "spans"} and gold_series(
+            if name not in {used, "spans"} and gold_scores(
                 read.gold, aspect, level, Aggregation(AggregationRule.MEAN), name
             )
         ] if selection.source is None and not signature.startswith("composite(") else []  # fmt: skip

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.meta.grids import Draws, Table, drawn_row, merged_details, system_means, tables
-from summeter.meta.inputs import Gold, Judging
+from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, paired_matrices, system_means
+from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import Level
 from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection, selected, sides
+from summeter.meta.selection import Selection, meta_input, selected
 from summeter.records import UsageError
 from summeter.stats import Coefficient, Statistic, Status, correlate
 from summeter.stats.base import Bools, Floats
@@ -71,7 +71,7 @@ class Candidates(NamedTuple):
 
 
 def stability(
-    run: Judging, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
+    run: RunLike, gold: Gold, *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
     steady: Steady | None = None, draws: Draws | None = None,
 ) -> Study:  # fmt: skip
     """Per-candidate correlations and the meta-correlation of every judge and aspect.
@@ -81,7 +81,7 @@ def stability(
     """
     chosen, steady, draws = selected(select, aspect), steady or Steady(), draws or Draws()
     rows: list[Row] = []
-    for one in tables(sides(run, gold, chosen), chosen):
+    for one in paired_matrices(meta_input(run, gold, chosen), chosen):
         got = candidates(one.judge, one.gold, steady.coefficients, draws)
         rows += per_system_rows("per_candidate", one.systems, one.fields(), got, draws)
         for name in steady.coefficients:
@@ -136,7 +136,7 @@ def per_system_rows(
     return rows
 
 
-def _spread(one: Table, got: Candidates, name: str, draws: Draws) -> list[Row]:
+def _spread(one: PairedMatrix, got: Candidates, name: str, draws: Draws) -> list[Row]:
     """How far the systems' correlations lie apart: their range and their standard deviation (population)."""
     values = got.values(name)
     kept = ~np.isnan(values)
@@ -158,7 +158,7 @@ def _spread(one: Table, got: Candidates, name: str, draws: Draws) -> list[Row]:
     ]  # fmt: skip
 
 
-def _meta(one: Table, got: Candidates, name: str, steady: Steady, draws: Draws) -> Row:
+def _meta(one: PairedMatrix, got: Candidates, name: str, steady: Steady, draws: Draws) -> Row:
     """M = rho(Q, P) over the systems on which P is defined."""
     quality = system_means(one.gold)
     kept = got.defined(name, together=steady.together) & ~np.isnan(quality)

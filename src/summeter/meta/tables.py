@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from summeter.meta.columns import Coded
-from summeter.meta.inputs import Judging, judged
-from summeter.meta.matrix import Level, Series
+from summeter.meta.inputs import RunLike, judge_input
+from summeter.meta.matrix import Level, Scores
 from summeter.scoring import SystemScore, SystemTable
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.stats import bootstrap_mean
 from summeter.stats.base import Bools
 
 
-def system_table(run: Judging, *, seed: int = 0) -> SystemTable:
+def system_table(run: RunLike, *, seed: int = 0) -> SystemTable:
     """Means of every judge, aspect and system with interval, n and missing, over all documents and by domain.
 
     The values are those of `Run.summary()` (intervals by document, percentile bootstrap).
     """
-    read = judged(run)
+    read = judge_input(run)
     rows: list[SystemScore] = []
     for question in read.questions():
-        made = read.series(question, Level.SUMMARY)
+        made = read.scores(question, Level.SUMMARY)
         domain = read.context.column("domain", made.document, made.system)
         rows.extend(_means(made, domain, seed))
     return SystemTable(rows)
 
 
-def _means(made: Series, domain: Coded, seed: int) -> Iterator[SystemScore]:
+def _means(made: Scores, domain: Coded, seed: int) -> Iterator[SystemScore]:
     for system in made.system.used():
         here = made.system.equal(system)
         yield _mean(made, here, str(system), None, seed)
@@ -36,7 +36,7 @@ def _means(made: Series, domain: Coded, seed: int) -> Iterator[SystemScore]:
                 yield _mean(made, here & domain.equal(name), str(system), name, seed)
 
 
-def _mean(made: Series, rows: Bools, system: str, domain: str | None, seed: int) -> SystemScore:
+def _mean(made: Scores, rows: Bools, system: str, domain: str | None, seed: int) -> SystemScore:
     got = bootstrap_mean(
         made.value[rows], made.document.codes[rows], resamples=RESAMPLES, level=LEVEL, seed=seed
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from summeter.meta.columns import Columns
-from summeter.meta.matrix import Series
+from summeter.meta.matrix import Scores
 from summeter.stats import OrderEffect, order_effect
 from summeter.stats.base import Floats
 
@@ -75,7 +75,7 @@ class Verdicts:
             "ties": int((self.points(pair) == 0.5).sum()),
         }  # fmt: skip
 
-    def fields(self, gold: Series | None = None) -> dict[str, Any]:
+    def fields(self, gold: Scores | None = None) -> dict[str, Any]:
         """The fields that every row about these verdicts has."""
         return {
             "judge": self.judge, "signature": self.signature, "model": self.model, "aspect": self.aspect,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from summeter.meta.grids import Draws, Table, drawn_row, merged_details, named
+from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, named
 from summeter.meta.matrix import Level
 from summeter.meta.results import Row
 from summeter.stats import Games, Strength, best_rates, bradley_terry, games_from_scores
@@ -22,7 +22,7 @@ MOST_FITS = 200
 _APART = "the pairs judged do not connect all systems: no common scale"
 
 
-def standing(one: Table, prior: float, draws: Draws, shown: set[tuple[str, ...]]) -> list[Row]:
+def standing(one: PairedMatrix, prior: float, draws: Draws, shown: set[tuple[str, ...]]) -> list[Row]:
     """Win rates, best rates and strengths by a judge's scores; people's too, once an aspect (kept in `shown`)."""
     fields, gold = one.fields(), one.pairs.gold
     grids = [(fields, one.judge)]
