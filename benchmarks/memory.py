@@ -105,7 +105,7 @@ def stage_cold(work: Path) -> object:
 
 
 def stage_views(work: Path) -> object:
-    from summeter.engine.rescore import rescore
+    from summeter.engine.runs import rescore
 
     return rescore(work / "run")
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from summeter.data.dataset import save as save
     from summeter.engine.api import evaluate as evaluate
     from summeter.engine.api import evaluate_async as evaluate_async
-    from summeter.engine.estimate import estimate as estimate
+    from summeter.engine.dry import dry_run as dry_run
     from summeter.engine.outputs import import_outputs as import_outputs
-    from summeter.engine.rescore import rescore as rescore
     from summeter.engine.runs import Run as Run
+    from summeter.engine.runs import rescore as rescore
     from summeter.evaluators.base import Evaluator as Evaluator
     from summeter.records import Document as Document
     from summeter.records import Item as Item
@@ -45,12 +45,12 @@ _PUBLIC: dict[str, str] = {
     "Span": "summeter.records",
     "Summary": "summeter.records",
     "SummeterError": "summeter.records",
-    "estimate": "summeter.engine.estimate",
+    "dry_run": "summeter.engine.dry",
     "evaluate": "summeter.engine.api",
     "evaluate_async": "summeter.engine.api",
     "import_outputs": "summeter.engine.outputs",
     "load": "summeter.data.dataset",
-    "rescore": "summeter.engine.rescore",
+    "rescore": "summeter.engine.runs",
     "save": "summeter.data.dataset",
 }
 _MODULES = frozenset({"meta", "report"})

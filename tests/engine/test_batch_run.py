@@ -20,7 +20,7 @@ from models.batch_server import BatchServer, Body, Outcome
 from models.server import StubServer, ok
 
 from summeter.engine.api import evaluate
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
 from summeter.models.layers.batches import Pace
 from summeter.records import UsageError
@@ -127,8 +127,7 @@ class TestMoney:
 
     def test_a_dry_run_halves_it_too(self, vendor: str, prices: str) -> None:
         whole, half = (
-            estimate(rows(4), ["finesure"], models=MODELS[vendor], prices=prices, batch=batch)
-            for batch in (False, True)
+            dry_run(rows(4), ["finesure"], models=MODELS[vendor], prices=prices, batch=batch) for batch in (False, True)
         )
         for one, other in zip(whole, half, strict=True):
             assert one.cost is not None

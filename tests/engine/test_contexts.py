@@ -13,7 +13,7 @@ from models.server import Call, Reply, StubServer, ok
 
 from summeter.cli.spending import dry_lines, run_lines
 from summeter.engine.api import evaluate
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
 from summeter.records import UsageError
 from summeter.runs.journal import Journal
@@ -105,7 +105,7 @@ def test_a_model_of_which_nobody_can_tell_is_one_note(tmp_path: Path, monkeypatc
     with StubServer(judge) as server:
         named: dict[str, Any] = {"models": "openai/of-tomorrow", "base_url": server.url}
         made = evaluate(ROWS, ["finesure"], out=tmp_path / "run", **named)
-        dry = list(dry_lines(estimate(ROWS, ["finesure"], **named)))
+        dry = list(dry_lines(dry_run(ROWS, ["finesure"], **named)))
         assert not server.got
     known = "it is in no table of summeter's, and openai cannot be asked"
     told = f"how much openai/of-tomorrow reads is unknown ({known}); --context TOKENS says it"
@@ -135,12 +135,12 @@ def test_a_wrong_output_folder_is_refused_before_a_server_loads_its_model(tmp_pa
 def test_a_dry_run_asks_and_shows_it(tmp_path: Path) -> None:
     with StubServer(judge) as server:
         says(server, 2000)
-        rows = estimate(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
+        rows = dry_run(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
         assert not server.calls
         assert rows[0].calls > 2
         assert f"  {MODEL} reads 2,000 tokens, says the server at {server.url}" in list(dry_lines(rows))
         made = run(server, tmp_path / "run")
         assert len(server.calls) <= rows[0].calls
         assert made.manifest.status == "complete"
-    down = estimate(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
+    down = dry_run(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
     assert any(f"how much {MODEL} reads is unknown" in line for line in dry_lines(down))

@@ -17,7 +17,7 @@ from engine.test_run import files
 from models.server import CUT_BODY, RESET, Call, Reply, StubServer, fail, ok
 
 from summeter.engine.api import evaluate
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
 from summeter.records import AccessError, ReplayMiss, UsageError
 
@@ -169,10 +169,10 @@ def test_kill_nine_four_times_and_no_stored_call_is_made_again(tmp_path: Path) -
 
 def test_an_estimate_sends_nothing_and_foresees_the_calls(tmp_path: Path) -> None:
     with StubServer(behave) as server:
-        rows_ = estimate(rows(4), ["finesure"], models=MODEL, base_url=server.url)
+        rows_ = dry_run(rows(4), ["finesure"], models=MODEL, base_url=server.url)
         assert server.calls == []
         assert {row.judge: row.calls for row in rows_} == {"finesure.fact_check": 8, "finesure.align": 12}
         assert all(row.tokens_in > 0 and row.tokens_out > 0 for row in rows_)
         run_on(server, rows(4), tmp_path / "run", limit=2)
-        left = estimate(rows(4), ["finesure"], models=MODEL, out=tmp_path / "run", base_url=server.url)
+        left = dry_run(rows(4), ["finesure"], models=MODEL, out=tmp_path / "run", base_url=server.url)
     assert {row.judge: row.calls for row in left} == {"finesure.fact_check": 4, "finesure.align": 6}

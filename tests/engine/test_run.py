@@ -15,8 +15,7 @@ import pytest
 from engine.judges import Lengths, Moody, calls, rows
 
 from summeter.engine.api import evaluate, evaluate_async
-from summeter.engine.rescore import rescore
-from summeter.engine.runs import Run
+from summeter.engine.runs import Run, rescore
 from summeter.records import InputError, UsageError
 from summeter.runs.journal import Journal
 

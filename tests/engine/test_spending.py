@@ -14,7 +14,7 @@ from engine.test_run import files
 from models.server import Call, Reply, StubServer, fail, ok
 
 from summeter.engine.api import evaluate
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
 from summeter.meta.consistency import repeated, self_consistency
 from summeter.records import BudgetError, UsageError
@@ -116,23 +116,23 @@ class TestBudget:
 class TestDryRun:
     def test_it_foresees_calls_and_money(self, tmp_path: Path, prices: str) -> None:
         with StubServer(behave) as server:
-            found = estimate(rows(4), ["finesure"], models=MODEL, base_url=server.url, prices=prices)
+            found = dry_run(rows(4), ["finesure"], models=MODEL, base_url=server.url, prices=prices)
             assert server.calls == []
         assert {row.judge: row.calls for row in found} == {"finesure.fact_check": 8, "finesure.align": 12}
         for row in found:
             assert row.cost == pytest.approx((row.tokens_in * 100 + row.tokens_out * 200) / 1e6)
 
     def test_without_a_price_it_says_so(self) -> None:
-        (row,) = estimate(rows(1), ["stareval"], models=MODEL)
+        (row,) = dry_run(rows(1), ["stareval"], models=MODEL)
         assert (row.cost, row.reason) == (None, f"no price for {MODEL}; add it with --prices FILE")
 
     def test_a_call_two_evaluators_share_counts_once(self) -> None:
-        found = estimate(rows(4), ["finesure.key_facts", "finesure.align"], models=MODEL)
+        found = dry_run(rows(4), ["finesure.key_facts", "finesure.align"], models=MODEL)
         assert {row.judge: row.calls for row in found} == {"finesure.key_facts": 4, "finesure.align": 8}
 
     def test_prompts_that_begin_alike(self) -> None:
         data = [{"doc_id": "d", "system": s, "document": "It rained. " * 800, "summary": f"Rain {s}."} for s in "abc"]
-        (row,) = estimate(data, ["finesure.fact_check"], models=MODEL)
+        (row,) = dry_run(data, ["finesure.fact_check"], models=MODEL)
         # 800 sentences of 3 tokens stand in three prompts, and can come from a cache in two of them.
         assert 0.5 < row.tokens_shared / row.tokens_in < 0.67
 

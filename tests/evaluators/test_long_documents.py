@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.engine.api import evaluate
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import dry_run
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.by_window import joined
@@ -270,7 +270,7 @@ def test_a_run_finds_it_and_says_what_it_did_not_show(tmp_path: Path) -> None:
     assert "--on-overflow window" in (failed.reason or "")
     for text in ("finesure.fact_check[strategy=basic]", "geval_plus.faithfulness"):
         # Every window here too: a made-up reply that supports the sentence would end at the first.
-        assert estimate([row], [text], **chosen)[0].calls in WINDOWS
-    (planned,) = estimate([row], ["factscore[extractor=judge]"], **chosen)
+        assert dry_run([row], [text], **chosen)[0].calls in WINDOWS
+    (planned,) = dry_run([row], ["factscore[extractor=judge]"], **chosen)
     # The claims, and every window, with room for the replies on the eight claims that a dry run makes up.
     assert asked <= planned.calls <= asked + 2

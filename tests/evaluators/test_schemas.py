@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from summeter.engine.dry import DryLLM
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import DryLLM, dry_run
 from summeter.evaluators.catalog import CATALOG, build
 from summeter.models.base import Completion, Request
 
@@ -100,7 +99,7 @@ def test_what_is_sent_is_what_every_server_enforces(spec: str, monkeypatch: pyte
 
     monkeypatch.setattr(DryLLM, "complete", keep)
     roles = {role for part in build(spec).parts() for role in part.required_roles}
-    estimate(ROWS, [spec], models=dict.fromkeys(roles, "scripted/none.jsonl"))
+    dry_run(ROWS, [spec], models=dict.fromkeys(roles, "scripted/none.jsonl"))
     assert sent
     assert {form: found for form, schema in sent.items() if (found := list(breaches(schema)))} == {}
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import pytest
 
 from summeter.engine.api import evaluate
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import dry_run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.models.base import Kind
 from summeter.records import Item, Judgment, ReplayMiss, UsageError
@@ -109,13 +109,13 @@ def test_other_weights_are_another_judge(folders: Path, tmp_path: Path) -> None:
 
 
 def test_a_dry_run_counts_each_pair_once_and_none_that_is_stored(folders: Path, tmp_path: Path) -> None:
-    (row,) = estimate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
+    (row,) = dry_run(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
     assert row.calls == 0
     assert sorted((row.local or {}).values()) == [6, 9]
     evaluate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run", limit=1)
-    (row,) = estimate(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
+    (row,) = dry_run(ROWS, [Entailed()], models=models(folders), out=tmp_path / "run")
     assert sorted((row.local or {}).values()) == [4, 6]
-    (row,) = estimate(ROWS, [Entailed()], models={**models(folders), "nli": "hf/nobody/has-this"})
+    (row,) = dry_run(ROWS, [Entailed()], models={**models(folders), "nli": "hf/nobody/has-this"})
     assert (row.local or {})["hf/nobody/has-this"] == 6
 
 

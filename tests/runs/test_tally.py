@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from summeter.engine.api import evaluate
-from summeter.engine.rescore import rescore
+from summeter.engine.runs import rescore
 from summeter.records import InputError
 from summeter.runs.run import RunFolder, stands_together
 

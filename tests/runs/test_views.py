@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from summeter.engine.api import evaluate
-from summeter.engine.rescore import rescore
-from summeter.engine.runs import Run
+from summeter.engine.runs import Run, rescore
 
 # Values by the order of showing; None where the reply cannot be read.
 Verdicts = Mapping[tuple[str, str, str], str]

@@ -18,8 +18,9 @@ from summeter.audit.attacks import Attack, read_attacks
 from summeter.audit.variants import CLEAN, Subject, document_id, subjects, variants
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
-from summeter.engine.api import Data, evaluate
+from summeter.engine.api import evaluate
 from summeter.engine.options import OptionArgs
+from summeter.engine.plan import Data
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build

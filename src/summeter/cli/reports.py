@@ -32,7 +32,7 @@ Tolerance = Annotated[
 
 def rescore(run: Folder, as_json: AsJson = False) -> None:
     """Rebuild RUN's scores, summary and report from its judgments. No model is asked."""
-    from summeter.engine.rescore import rescore as again
+    from summeter.engine.runs import rescore as again
 
     tell(again(run), as_json=as_json)
 

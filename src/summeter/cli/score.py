@@ -255,9 +255,9 @@ def _batches_go_on(folder: Path) -> Iterator[None]:
 
 def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *, as_json: bool) -> None:
     from summeter.cli.spending import dry_lines
-    from summeter.engine.estimate import estimate
+    from summeter.engine.dry import dry_run
 
-    rows = estimate(data, names, out=folder, **arguments)
+    rows = dry_run(data, names, out=folder, **arguments)
     if as_json:
         print_json((row._asdict() for row in rows), study="dry_run")
         return

@@ -47,6 +47,8 @@ EXTRAS = {
     "local": ("onnxruntime", "local models from a model.onnx"), "torch": ("torch", "all other local models"),
 }  # fmt: skip
 
+_EXAMPLE = {"document": "The bridge opened in 1998. It is 14 metres wide.", "summary": "The bridge is 14 metres wide."}
+
 
 class What(StrEnum):
     """What can be listed."""
@@ -203,7 +205,21 @@ def _is_set(name: str) -> str:
 
 
 def _parts() -> list[dict[str, str]]:
-    """Does the embedded evaluator run, and can every evaluator of the catalog be loaded?"""
-    from summeter.engine.selfcheck import selfcheck
+    """Can every evaluator of the catalog be loaded, and does the embedded one run?"""
+    import tempfile
 
-    return [_row(name, found, ok=ok, fix="install summeter again") for name, found, ok in selfcheck()]
+    from summeter.engine.api import evaluate
+    from summeter.evaluators.catalog import find, names
+    from summeter.records import SummeterError
+
+    rows, fix = [], "install summeter again"
+    for name in names():
+        try:
+            find(name)
+        except (SummeterError, ImportError, AttributeError) as error:
+            rows.append(_row(f"evaluator {name}", f"cannot be loaded: {error}", ok=False, fix=fix))
+    with tempfile.TemporaryDirectory() as folder:
+        counts = evaluate([_EXAMPLE], ["support"], out=folder).manifest.counts
+    judged, wanted = counts.get("ok", 0), sum(counts.values())
+    rows.append(_row("embedded evaluator", f"judged {judged} of {wanted} units", ok=judged == wanted, fix=fix))
+    return rows

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from summeter.engine.estimate import Estimate
+    from summeter.engine.dry import Estimate
     from summeter.engine.runs import Run
     from summeter.runs.manifest import LocalTaken, Taken
 

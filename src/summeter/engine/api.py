@@ -13,44 +13,37 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from summeter._version import __version__
-from summeter.data.dataset import Dataset, load, save
+from summeter.data.dataset import Dataset, save
 from summeter.engine.contexts import contexts
 from summeter.engine.executor import Executor, LocalExecutor
-from summeter.engine.known import Known
-from summeter.engine.networks import Looking, brought, copy_results, find, with_usage
+from summeter.engine.networks import copy_results, with_usage
 from summeter.engine.options import OptionArgs, Options
-from summeter.engine.plan import ItemOrder, Job, jobs, splitter, suit, units
+from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, data_entry, make_plan, units
 from summeter.engine.progress import Progress, Silent
-from summeter.engine.runs import Run
-from summeter.engine.spending import Spending, accounts, spending, spent_before
+from summeter.engine.runs import Run, finish
+from summeter.engine.spending import Spending, spending, spent_before
 from summeter.engine.sync import run_sync
-from summeter.engine.worker import Worker
+from summeter.engine.worker import PreparedIndex, Worker
 from summeter.evaluators.base import Evaluator, Prepared, Tools
-from summeter.evaluators.catalog import build
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
-from summeter.models.structured import BoundLLM, Settings
+from summeter.models.structured import BoundLLM
 from summeter.records import BudgetError, UsageError, first_error
 from summeter.runs.batches import BATCHES, BatchLog
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
-from summeter.runs.manifest import DataEntry, Manifest, ModelContext, RunStatus
+from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, MANIFEST, read_manifest
-from summeter.runs.views import write_views
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
-    from summeter.models.local.bind import Network
 
 IN_FLIGHT = 10_000
 """Documents at a time where calls go in batches: each is gathered from all of them."""
-
-Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
 
 
 def evaluate(
@@ -112,7 +105,7 @@ async def evaluate_async(
                 CallStore(folder / CALLS) if plan.models else nullcontext() as store,
                 ResultStore(folder / RESULTS) if plan.networks else nullcontext() as results,
             ):
-                known = await asyncio.to_thread(Known, folder, plan.jobs)
+                known = await asyncio.to_thread(PreparedIndex, folder, plan.jobs)
                 await session.judge(known, store, results)
             status = "complete"
         except (KeyboardInterrupt, asyncio.CancelledError, BudgetError):
@@ -128,49 +121,6 @@ async def evaluate_async(
                 used = with_usage(started, session.used)
                 run = finish(Run(folder, data=plan.data), journal, used, status, money)
     return run
-
-
-class Planned(NamedTuple):
-    """A run before it starts: the data, the jobs, the LLMs and the local models by role, the options; by model string,
-    how much those LLMs read whose context was not told."""
-
-    data: Dataset
-    jobs: list[Job]
-    models: dict[str, str]
-    options: Options
-    networks: dict[str, Network]
-    contexts: Mapping[str, ModelContext] = MappingProxyType({})
-
-    def asking(self, role: str) -> Settings:
-        """How the model in a role is asked."""
-        found, options = self.contexts.get(self.models.get(role, "")), self.options
-        told = options.context_of(role)
-        return Settings(
-            options.temperature, options.max_reply, options.seed, on_overflow=options.on_overflow,
-            context=found.tokens if told is None and found is not None else told,
-        )  # fmt: skip
-
-
-def make_plan(
-    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
-    *, replay: str | Path | None = None, fetch: bool = True,
-) -> Planned:  # fmt: skip
-    """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights; without
-    `fetch` none is fetched from the hub, and one that is not here keeps the name it was given."""
-    bound = {"judge": models} if isinstance(models, str) else dict(models or {})
-    built = [build(one) if isinstance(one, str) else one for one in evaluators]
-    dataset = data if isinstance(data, Dataset) else load(data)
-    if not dataset.documents:
-        raise UsageError("the data hold no summaries")
-    looking = Looking(options.offline, fetch, None if replay is None else Path(replay))
-    bound = {**brought(built), **bound}
-    networks = find(built, bound, looking)
-    bound |= {role: network.id for role, network in networks.items()}
-    work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
-    suit(work, dataset)
-    used = {role for job in work for role in job.evaluator.required_roles}
-    llms = {role: model for role, model in bound.items() if role in used and role not in networks}
-    return Planned(dataset, work, llms, options, networks)
 
 
 # What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
@@ -202,7 +152,7 @@ def _before(folder: Path, data: Dataset) -> Manifest | None:
     return old
 
 
-def _open(folder: Path, plan: Planned, replay: str | Path | None, old: Manifest | None) -> Manifest:
+def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest | None) -> Manifest:
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     chosen, read = plan.options.model_dump(mode="json"), dict(plan.contexts)
@@ -222,14 +172,6 @@ def _open(folder: Path, plan: Planned, replay: str | Path | None, old: Manifest 
     )  # fmt: skip
 
 
-def data_entry(data: Dataset) -> DataEntry:
-    """What a manifest says of the data."""
-    return DataEntry(
-        source=data.card.name, hash=data.hash, documents=len(data.documents), summaries=len(data.summaries),
-        splitter=splitter(data),
-    )  # fmt: skip
-
-
 def _copy_calls(replay: Path, folder: Path) -> None:
     """The new run holds the calls it was replayed from, so that it can be replayed in turn."""
     source, copy = replay / CALLS, folder / CALLS
@@ -243,7 +185,7 @@ def _copy_calls(replay: Path, folder: Path) -> None:
 class _Session:
     """One sitting at a run: what is to be done, where it is written, who answers."""
 
-    plan: Planned
+    plan: RunPlan
     journal: Journal
     money: Spending
     replay: bool
@@ -284,7 +226,7 @@ class _Session:
 
 
 def _bind(
-    plan: Planned, store: CallStore | None, money: Spending, *, replay: bool, log: BatchLog | None = None,
+    plan: RunPlan, store: CallStore | None, money: Spending, *, replay: bool, log: BatchLog | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Bound:  # fmt: skip
     options = plan.options
@@ -301,7 +243,7 @@ def _bind(
 
 
 def networks_of(
-    plan: Planned, results: ResultStore | None, used: dict[str, LocalUsage], *, replay: bool
+    plan: RunPlan, results: ResultStore | None, used: dict[str, LocalUsage], *, replay: bool
 ) -> dict[str, Any]:  # fmt: skip
     """The local models by role, ready to be asked."""
     if not plan.networks:
@@ -324,27 +266,3 @@ def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = N
         return Tools(signature=job.signature, llms=llms if job.repeat == 1 else own, **kinds)
 
     return tools
-
-
-def finish(
-    run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None
-) -> Run:  # fmt: skip
-    """The last manifest and the views, whether the run came to its end or not; with `money`, what it took. Returns the
-    run as it then stands.
-
-    A run that came to its end with items in error is "incomplete": carrying it on tries those again.
-    """
-    journal.manifest(started)
-    run.manifest = started
-    write_views(run)
-    found = run.tally
-    ended: RunStatus = "incomplete" if status == "complete" and found.counts.get("error") else status
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"status": ended, "updated": now, "counts": found.counts, "coverage": found.coverage}
-    if money is not None:
-        started = accounts(run.folder, started, found.asked, money)
-        update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
-    run.manifest = started.model_copy(update=update)
-    journal.manifest(run.manifest)
-    run.forget_data()
-    return run

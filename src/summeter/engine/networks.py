@@ -37,7 +37,7 @@ def brought(evaluators: Sequence[Evaluator]) -> dict[str, str]:
     }
 
 
-class Looking(NamedTuple):
+class ModelLookup(NamedTuple):
     """How local models are looked for: `offline` takes nothing from the hub; `fetch` False neither, and a model of the
     hub that is not here is then none; `replay` is the run whose models are meant."""
 
@@ -46,20 +46,20 @@ class Looking(NamedTuple):
     replay: Path | None = None
 
 
-def find(evaluators: Sequence[Evaluator], bound: Mapping[str, str], looking: Looking) -> dict[str, Network]:
+def find(evaluators: Sequence[Evaluator], bound: Mapping[str, str], lookup: ModelLookup) -> dict[str, Network]:
     """Role -> local model, for the roles that are bound. Nothing is loaded."""
     kinds = {role: kind for role, kind in kinds_of(evaluators).items() if role in bound}
-    return {role: _identify(role, bound[role], kind, looking) for role, kind in kinds.items()}
+    return {role: _identify(role, bound[role], kind, lookup) for role, kind in kinds.items()}
 
 
-def _identify(role: str, text: str, kind: Kind, looking: Looking) -> Network:
+def _identify(role: str, text: str, kind: Kind, lookup: ModelLookup) -> Network:
     from summeter.models.local.bind import Network, identify
 
-    offline = looking.offline or not looking.fetch or looking.replay is not None
+    offline = lookup.offline or not lookup.fetch or lookup.replay is not None
     try:
-        return identify(role, text, kind, offline=offline, recorded=_recorded(looking.replay, role))
+        return identify(role, text, kind, offline=offline, recorded=_recorded(lookup.replay, role))
     except UsageError:
-        if looking.fetch or looking.offline or not text.startswith("hf/"):
+        if lookup.fetch or lookup.offline or not text.startswith("hf/"):
             raise
         return Network(role, kind, text)
 

@@ -21,9 +21,8 @@ from summeter._version import __version__
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_of, read_rows
-from summeter.engine.api import data_entry, finish
-from summeter.engine.plan import ItemOrder, item, item_key, splitter
-from summeter.engine.runs import Run
+from summeter.engine.plan import ItemOrder, data_entry, item, item_key, splitter
+from summeter.engine.runs import Run, finish
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild

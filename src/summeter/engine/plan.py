@@ -1,15 +1,27 @@
-"""What is to be judged, and what of it is left to do."""
+"""What is to be judged, with what, and what of it is left to do."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from summeter.data.dataset import Dataset
+from summeter.data.dataset import Dataset, load
+from summeter.engine.networks import ModelLookup, brought, find
+from summeter.engine.options import Options
 from summeter.evaluators.base import Evaluator
+from summeter.evaluators.catalog import build
+from summeter.models.structured import Settings
 from summeter.records import Document, Item, Summary, UsageError
 from summeter.runs.journal import DoneKey, ItemKey
-from summeter.runs.manifest import JudgeEntry, stem
+from summeter.runs.manifest import DataEntry, JudgeEntry, ModelContext, stem
+
+if TYPE_CHECKING:
+    from summeter.models.local.bind import Network
+
+Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,57 @@ def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> Judg
         name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
         model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
         reduce=evaluator.reduce, file=stem(evaluator.name, signed), prepares_only=evaluator.prepares_only,
+    )  # fmt: skip
+
+
+class RunPlan(NamedTuple):
+    """A run before it starts: the data, the jobs, the LLMs and the local models by role, the options; by model string,
+    how much those LLMs read whose context was not told."""
+
+    data: Dataset
+    jobs: list[Job]
+    models: dict[str, str]
+    options: Options
+    networks: dict[str, Network]
+    contexts: Mapping[str, ModelContext] = MappingProxyType({})
+
+    def asking(self, role: str) -> Settings:
+        """How the model in a role is asked."""
+        found, options = self.contexts.get(self.models.get(role, "")), self.options
+        told = options.context_of(role)
+        return Settings(
+            options.temperature, options.max_reply, options.seed, on_overflow=options.on_overflow,
+            context=found.tokens if told is None and found is not None else told,
+        )  # fmt: skip
+
+
+def make_plan(
+    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
+    *, replay: str | Path | None = None, fetch: bool = True,
+) -> RunPlan:  # fmt: skip
+    """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights; without
+    `fetch` none is fetched from the hub, and one that is not here keeps the name it was given."""
+    bound = {"judge": models} if isinstance(models, str) else dict(models or {})
+    built = [build(one) if isinstance(one, str) else one for one in evaluators]
+    dataset = data if isinstance(data, Dataset) else load(data)
+    if not dataset.documents:
+        raise UsageError("the data hold no summaries")
+    lookup = ModelLookup(options.offline, fetch, None if replay is None else Path(replay))
+    bound = {**brought(built), **bound}
+    networks = find(built, bound, lookup)
+    bound |= {role: network.id for role, network in networks.items()}
+    work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
+    suit(work, dataset)
+    used = {role for job in work for role in job.evaluator.required_roles}
+    llms = {role: model for role, model in bound.items() if role in used and role not in networks}
+    return RunPlan(dataset, work, llms, options, networks)
+
+
+def data_entry(data: Dataset) -> DataEntry:
+    """What a manifest says of the data."""
+    return DataEntry(
+        source=data.card.name, hash=data.hash, documents=len(data.documents), summaries=len(data.summaries),
+        splitter=splitter(data),
     )  # fmt: skip
 
 

@@ -1,10 +1,17 @@
-"""Run: a run's folder with what can be made of it again."""
+"""Run: a run's folder with what can be made of it again, and the writing of its views."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
+
+from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import rebuild
+from summeter.runs.journal import Journal
+from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.run import RunFolder
+from summeter.runs.views import write_views
 
 
 class Run(RunFolder):
@@ -17,3 +24,35 @@ class Run(RunFolder):
     def specs(self) -> list[Evaluator]:
         """The evaluators of the run: pass them to `evaluate` again. Imported judgments have none."""
         return [rebuild(judge.name, judge.settings) for judge in self.manifest.judges if not judge.imported]
+
+
+def rescore(folder: str | Path) -> Run:
+    """Rebuild a run's views (scores, summary) from its judgments. Asks no model, changes no fact."""
+    run = Run(folder)
+    with Journal(run.folder) as journal:
+        ended = run.manifest.status
+        return finish(run, journal, run.manifest, "complete" if ended == "incomplete" else ended)
+
+
+def finish(
+    run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None
+) -> Run:  # fmt: skip
+    """The last manifest and the views, whether the run came to its end or not; with `money`, what it took. Returns the
+    run as it then stands.
+
+    A run that came to its end with items in error is "incomplete": carrying it on tries those again.
+    """
+    journal.manifest(started)
+    run.manifest = started
+    write_views(run)
+    found = run.tally
+    ended: RunStatus = "incomplete" if status == "complete" and found.counts.get("error") else status
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    update = {"status": ended, "updated": now, "counts": found.counts, "coverage": found.coverage}
+    if money is not None:
+        started = accounts(run.folder, started, found.asked, money)
+        update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
+    run.manifest = started.model_copy(update=update)
+    journal.manifest(run.manifest)
+    run.forget_data()
+    return run

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from summeter.engine.plan import Job, Unit, item_key
@@ -17,6 +19,7 @@ from summeter.records import (
     BudgetError,
     CapabilityError,
     Document,
+    InputError,
     Item,
     Judgment,
     ReplayMiss,
@@ -160,3 +163,46 @@ def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, bad: S
         reason=reason, units=len(bad) or 1, calls=tuple(dict.fromkeys(key for row in bad for key in row.calls)),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
     )  # fmt: skip
+
+
+class PreparedIndex(Mapping[tuple[str, str], Prepared]):
+    """What earlier sessions prepared, by signature and document: where each row stands, read when it is asked for. Of
+    two rows the later one counts.
+
+    Making one and asking it read files: neither is for the thread of an event loop. InputError where a line is damaged.
+    """
+
+    def __init__(self, folder: Path, work: Sequence[Job]) -> None:
+        self._places: dict[tuple[str, str], tuple[Path, int]] = {}
+        for job in work:
+            file = folder / "prepared" / f"{job.entry.file}.jsonl"
+            if file.exists():
+                with file.open("rb") as lines:
+                    start = 0
+                    for number, line in enumerate(lines, 1):
+                        self._places[job.signature, _document(file, number, line)] = file, start
+                        start += len(line)
+
+    def __getitem__(self, key: tuple[str, str]) -> Prepared:
+        file, start = self._places[key]
+        with file.open("rb") as lines:
+            lines.seek(start)
+            row = json.loads(lines.readline())
+        del row["id"], row["signature"]
+        return Prepared.model_validate(row)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _document(file: Path, number: int, line: bytes) -> str:
+    try:
+        return str(json.loads(line)["document_id"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError.at(file, number, None, "damaged: not a row of prepared data") from error

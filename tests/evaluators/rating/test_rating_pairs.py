@@ -10,7 +10,7 @@ import pytest
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
-from summeter.engine.estimate import estimate
+from summeter.engine.dry import dry_run
 from summeter.engine.outputs import import_outputs
 from summeter.engine.runs import Run
 from summeter.evaluators.catalog import build
@@ -101,7 +101,7 @@ class TestInARun:
     def test_more_systems_are_added_to_a_run_without_asking_again(self, tmp_path: Path) -> None:
         model = script(tmp_path, FIRST_WINS)
         evaluate(rows(), ["h2h[systems=a;b]"], models=model, out=tmp_path / "run")
-        left = estimate(rows(), ["h2h"], models=model, out=tmp_path / "run")
+        left = dry_run(rows(), ["h2h"], models=model, out=tmp_path / "run")
         assert [(one.items, one.calls) for one in left] == [(8, 8)]
         run = evaluate(rows(), ["h2h"], models=model, out=tmp_path / "run")
         assert len(pairs(run)) == 12

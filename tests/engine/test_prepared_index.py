@@ -10,8 +10,8 @@ import pytest
 from engine.judges import Lengths, calls, rows
 
 from summeter.engine.api import evaluate
-from summeter.engine.known import Known
 from summeter.engine.plan import jobs
+from summeter.engine.worker import PreparedIndex
 from summeter.records import InputError
 
 
@@ -21,12 +21,12 @@ def test_of_two_rows_the_later_one_counts_and_asking_whether_reads_nothing(tmp_p
     first, second = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join([first, second, first.replace('"words": 13', '"words": 99')]) + "\n", encoding="utf-8")
     work = jobs([Lengths()], {}, "rules-1", {})
-    known = Known(run.folder, work)
-    assert known[work[0].signature, "d0"].data == {"words": 99}
-    assert known[work[0].signature, "d1"].data == {"words": 13}
+    index = PreparedIndex(run.folder, work)
+    assert index[work[0].signature, "d0"].data == {"words": 99}
+    assert index[work[0].signature, "d1"].data == {"words": 13}
     file.unlink()
-    assert (work[0].signature, "d0") in known
-    assert (work[0].signature, "d7") not in known
+    assert (work[0].signature, "d0") in index
+    assert (work[0].signature, "d7") not in index
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", "nonsense"])
@@ -47,7 +47,7 @@ def test_the_loop_does_not_wait_for_its_files(tmp_path: Path, monkeypatch: pytes
     where: list[tuple[str, threading.Thread]] = []
 
     def noted(name: str) -> Any:
-        own = getattr(Known, name)
+        own = getattr(PreparedIndex, name)
 
         def call(*given: Any) -> Any:
             where.append((name, threading.current_thread()))
@@ -56,7 +56,7 @@ def test_the_loop_does_not_wait_for_its_files(tmp_path: Path, monkeypatch: pytes
         return call
 
     for name in ("__init__", "__getitem__"):
-        monkeypatch.setattr(Known, name, noted(name))
+        monkeypatch.setattr(PreparedIndex, name, noted(name))
     calls.clear()
     evaluate(rows(3), [Lengths()], out=tmp_path / "run")
     assert calls == {"judge": 6}
