@@ -9,11 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from summeter.models.base import LLM, Completion, Message, Request
-from summeter.models.layers.cache import Cache
-from summeter.models.layers.formats import Formats
-from summeter.models.layers.limit import Gate, Limit
+from summeter.models.layers.cache import Cache, Replay
+from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter
-from summeter.models.layers.replay import Replay
+from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry
 from summeter.models.providers.scripted import Scripted
 from summeter.models.resolve import PROVIDERS, providers, resolve, stack
@@ -24,8 +23,8 @@ LAYERS: dict[str, Callable[[LLM], LLM]] = {
     "cache": lambda llm: Cache(llm, CallStore()),
     "cache without store": Cache,
     "retry": lambda llm: Retry(llm, rng=random.Random(0)),
-    "limit": lambda llm: Limit(llm, Gate(1)),
-    "formats": Formats,
+    "limit": lambda llm: RateLimited(llm, RateLimiter(1)),
+    "formats": FormatFallback,
     "meter": Meter,
     "stack": lambda llm: stack(llm, CallStore()),
 }

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from models.server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
 
 from summeter.models.base import Message, Request
-from summeter.models.layers.limit import Gate, Limit
 from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.prompts import Prompt
 from summeter.models.resolve import Bound, CallSettings, bind, resolve, stack, stack_replay
@@ -48,7 +48,9 @@ def prompt(text: str) -> Prompt:
 
 def connect(server: StubServer, store: CallStore | None = None, policy: RetryPolicy = FAST, **options: Any) -> Meter:
     llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={}, **options)
-    return stack(llm, store, retry=policy, rng=random.Random(7), gate=Gate(options.get("max_connections", 32)))
+    return stack(
+        llm, store, retry=policy, rng=random.Random(7), limiter=RateLimiter(options.get("max_connections", 32))
+    )
 
 
 async def ask_all(meter: Meter, count: int) -> list[Answer[int] | BaseException]:
@@ -136,7 +138,9 @@ def test_a_wait_holds_no_connection() -> None:
 
         llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={}, max_connections=1)
         usage = Usage()
-        meter = Meter(Retry(Limit(llm, Gate(1)), FAST, rng=random.Random(7), sleep=others, usage=usage), usage)
+        meter = Meter(
+            Retry(RateLimited(llm, RateLimiter(1)), FAST, rng=random.Random(7), sleep=others, usage=usage), usage
+        )
         answers = asyncio.run(ask_all(meter, 6))
     assert [answer.data for answer in answers] == list(range(6))  # type: ignore[union-attr]
     assert len(server.calls) == 7

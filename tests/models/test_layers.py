@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.layers.cache import Cache
-from summeter.models.layers.formats import Formats
-from summeter.models.layers.limit import Gate, Limit
+from summeter.models.layers.cache import Cache, Replay
+from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter, Usage
-from summeter.models.layers.replay import Replay
+from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import stack
@@ -252,7 +251,7 @@ def test_a_wish_beyond_patience_ends_the_call() -> None:
     assert waits.seconds == []
 
 
-# Limit
+# Limits
 
 
 def test_never_more_than_the_gate_lets_through() -> None:
@@ -271,24 +270,24 @@ def test_never_more_than_the_gate_lets_through() -> None:
 
         async def close(self) -> None: ...
 
-    gate = Gate(3)
-    first, second = Limit(Counting(), gate), Limit(Counting(), gate)
+    limiter = RateLimiter(3)
+    first, second = RateLimited(Counting(), limiter), RateLimited(Counting(), limiter)
 
     async def main() -> None:
         await asyncio.gather(*((first, second)[i % 2].complete(ask(str(i))) for i in range(20)))
 
-    for _ in range(2):  # a second loop finds the gate usable
+    for _ in range(2):  # a second loop finds the limiter usable
         run(main())
     assert most == 3
 
 
 def test_a_gate_of_no_size_is_refused() -> None:
     with pytest.raises(UsageError, match="at least 1"):
-        Gate(0)
+        RateLimiter(0)
 
 
 def test_a_failure_gives_its_place_back() -> None:
-    limit = Limit(Scripted([Rule(error="model")]), Gate(1))
+    limit = RateLimited(Scripted([Rule(error="model")]), RateLimiter(1))
 
     async def main() -> None:
         for _ in range(3):
@@ -327,7 +326,7 @@ STRICT = ask(format="json_schema", schema_name="verdicts", schema_={"type": "obj
 )
 def test_falls_back_once_and_remembers(formats: tuple[str, ...], asked: list[str]) -> None:
     llm = Scripted(knows(*formats))
-    layer = Formats(llm)
+    layer = FormatFallback(llm)
 
     async def main() -> None:
         for _ in range(2):
@@ -343,7 +342,7 @@ def test_a_refusal_that_no_format_mends_teaches_nothing() -> None:
     def reply(request: Request) -> str:
         return knows()(request) if bad else request.format
 
-    layer = Formats(Scripted(reply))
+    layer = FormatFallback(Scripted(reply))
 
     async def main() -> None:
         nonlocal bad
@@ -359,7 +358,7 @@ def test_one_odd_refusal_after_success_teaches_nothing() -> None:
     def reply(request: Request) -> str:
         return knows("json_object")(request) if "odd" in request.prompt else request.format
 
-    layer = Formats(Scripted(reply))
+    layer = FormatFallback(Scripted(reply))
     odd = STRICT.model_copy(update={"messages": (Message(role="user", content="odd"),)})
 
     async def main() -> None:
@@ -374,7 +373,7 @@ def test_one_schema_a_server_dislikes_says_nothing_of_another() -> None:
     def reply(request: Request) -> str:
         return knows("json_object")(request) if request.schema_name == "verdicts" else request.format
 
-    layer = Formats(Scripted(reply))
+    layer = FormatFallback(Scripted(reply))
     other = STRICT.model_copy(update={"schema_name": "key_facts"})
 
     async def main() -> None:
@@ -387,7 +386,7 @@ def test_one_schema_a_server_dislikes_says_nothing_of_another() -> None:
 def test_a_refused_temperature_is_no_matter_of_format() -> None:
     llm = Scripted([Rule(error="temperature")])
     with pytest.raises(CapabilityError) as caught:
-        run(Formats(llm).complete(STRICT))
+        run(FormatFallback(llm).complete(STRICT))
     assert caught.value.lacks == "temperature"
     assert llm.calls == 1
 

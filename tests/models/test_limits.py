@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from models.virtual import VirtualLoop, virtual_loop
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.layers.allowance import within
-from summeter.models.layers.limit import Gate, Limit, Limits
-from summeter.models.layers.rate import Bucket
+from summeter.models.layers.item_timeout import within
+from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter, TokenBucket
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.records import ModelError, TransientError, UsageError
 
@@ -52,8 +51,8 @@ class Server:
     async def close(self) -> None: ...
 
 
-def limited(server: Server, limits: Limits) -> Limit:
-    return Limit(server, Gate(limits, clock=server.loop.time))
+def limited(server: Server, limits: Limits) -> RateLimited:
+    return RateLimited(server, RateLimiter(limits, clock=server.loop.time))
 
 
 def run_all(loop: VirtualLoop, llm: Any, count: int) -> list[Any]:
@@ -68,7 +67,7 @@ def run_all(loop: VirtualLoop, llm: Any, count: int) -> list[Any]:
     st.lists(st.floats(0, 20), min_size=1, max_size=80),
 )
 def test_no_minute_has_more_than_the_bucket_allows(a_minute: float, gaps: list[float]) -> None:
-    bucket, now, passed = Bucket(a_minute, 0.0), 0.0, []
+    bucket, now, passed = TokenBucket(a_minute, 0.0), 0.0, []
     for gap in gaps:
         now += gap
         now += bucket.wait(1, now) + 1e-9
@@ -79,7 +78,7 @@ def test_no_minute_has_more_than_the_bucket_allows(a_minute: float, gaps: list[f
 
 
 def test_a_debt_is_waited_for() -> None:
-    bucket = Bucket(6000, 0.0)  # holds 100, and (6000 - 100) / 60 = 98.33 a second flow in
+    bucket = TokenBucket(6000, 0.0)  # holds 100, and (6000 - 100) / 60 = 98.33 a second flow in
     bucket.take(1000, 0.0)
     assert bucket.wait(100, 0.0) == pytest.approx(1000 / 98.3333, rel=1e-4)
     bucket.take(-500, 0.0)  # it turned out to be half as much
@@ -125,12 +124,12 @@ def test_one_refusal_among_many_answers_stops_nobody_else() -> None:
             return 1000.0 if len(seen) == 50 else None
 
         server = Server(loop, refuse=refuse)
-        gate = Gate(Limits(10), clock=loop.time)
-        run_all(loop, Limit(server, gate), 100)
+        limiter = RateLimiter(Limits(10), clock=loop.time)
+        run_all(loop, RateLimited(server, limiter), 100)
         assert loop.time() == pytest.approx(10.0, abs=1.1)  # 100 calls of a second, ten at a time
 
         async def allowed() -> float:
-            return gate.queue().allowed
+            return limiter.queue().allowed
 
         assert loop.run_until_complete(allowed()) == 10
 
@@ -163,8 +162,8 @@ def test_connections_come_back_after_a_bad_time() -> None:
 def test_two_models_of_an_endpoint_share_its_limits() -> None:
     with virtual_loop() as loop:
         server = Server(loop)
-        gate = Gate(Limits(4, requests=60), clock=loop.time)
-        first, second = Limit(server, gate), Limit(server, gate)
+        limiter = RateLimiter(Limits(4, requests=60), clock=loop.time)
+        first, second = RateLimited(server, limiter), RateLimited(server, limiter)
 
         async def main() -> None:
             await asyncio.gather(*((first, second)[n % 2].complete(ask(n)) for n in range(60)))
@@ -194,7 +193,7 @@ def test_who_stops_waiting_gives_way() -> None:
 @pytest.mark.parametrize("limits", [Limits(0), Limits(1, requests=0), Limits(1, tokens=-5)])
 def test_a_limit_that_lets_nothing_through_is_refused(limits: Limits) -> None:
     with pytest.raises(UsageError, match="at least 1"):
-        Gate(limits)
+        RateLimiter(limits)
 
 
 class TestAllowance:

@@ -10,7 +10,7 @@ import pytest
 from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.models.base import Message, Request
-from summeter.models.layers.whole import was_cut
+from summeter.models.layers.truncation import was_cut
 from summeter.models.reads import Asking, Reads, reads
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ContextError

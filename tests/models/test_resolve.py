@@ -102,8 +102,8 @@ def test_roles_with_one_model_share_it(tmp_path: Path) -> None:
 def test_models_at_one_address_share_their_limit() -> None:
     settings = CallSettings(base_url="http://127.0.0.1:9/v1", max_connections=3)
     bound = bind({"judge": "vllm/a", "second": "vllm/b"}, None, settings)
-    gates = {meter.llm.llm.llm._gate for meter in bound.meters.values()}  # type: ignore[attr-defined]
-    assert len(gates) == 1
+    limiters = {meter.llm.llm.llm._limiter for meter in bound.meters.values()}  # type: ignore[attr-defined]
+    assert len(limiters) == 1
 
 
 def test_a_replay_resolves_nothing() -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from summeter.engine.plan import Job, Unit, item_key
 from summeter.evaluators.base import JudgmentBuilder, Prepared, Tools
-from summeter.models.layers.allowance import within
+from summeter.models.layers.item_timeout import within
 from summeter.records import (
     AccessError,
     BudgetError,

@@ -13,16 +13,14 @@ from typing import NamedTuple
 
 from summeter.models.base import LLM
 from summeter.models.batch import Batching
-from summeter.models.layers.batches import Batches, Means
+from summeter.models.layers.batches import Batches, Means, PendingBatchGuard
 from summeter.models.layers.budget import Budget, Spending
-from summeter.models.layers.cache import Cache
-from summeter.models.layers.formats import Formats
-from summeter.models.layers.guard import Guard
-from summeter.models.layers.limit import Gate, Limit, Limits
+from summeter.models.layers.cache import Cache, Replay
+from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter, Usage
-from summeter.models.layers.replay import Replay
+from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
-from summeter.models.layers.whole import CUTTING, Whole
+from summeter.models.layers.truncation import CUTTING, TruncationCheck
 from summeter.models.prices import Price, Prices
 from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
 from summeter.models.structured import BoundLLM, Settings
@@ -131,18 +129,22 @@ def parse_bindings(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 
 def stack(
-    llm: LLM, store: CallStore | None = None, *, retry: RetryPolicy | None = None, gate: Gate | None = None,
+    llm: LLM, store: CallStore | None = None, *, retry: RetryPolicy | None = None, limiter: RateLimiter | None = None,
     rng: random.Random | None = None, budget: Budget | None = None, price: Price | None = None,
 ) -> Meter:  # fmt: skip
     """The LLM with its layers: counted, cached, paid for, retried, limited, and asked for a format it knows.
 
     A wait between tries holds no connection (retry is outside the limit); what is cached is what came
     after all tries (cache is outside retry), and a stored reply is spent nothing on (cache is outside the budget).
-    `gate` shares one limit among several models of an endpoint.
+    `limiter` shares one limit among several models of an endpoint.
     """
     usage = Usage()
-    # What goes in batches has no use for a gate: it would keep all but a few from ever being gathered.
-    limited = Formats(llm) if isinstance(llm, Batches) else Limit(Formats(llm), gate or Gate(MAX_CONNECTIONS))
+    # What goes in batches has no use for a limiter: it would keep all but a few from ever being gathered.
+    limited = (
+        FormatFallback(llm)
+        if isinstance(llm, Batches)
+        else RateLimited(FormatFallback(llm), limiter or RateLimiter(MAX_CONNECTIONS))
+    )
     below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
         below = Spending(below, budget, price)
@@ -188,8 +190,10 @@ class CallSettings:
 def _sent(llm: LLM, calls: CallSettings) -> LLM:
     """The model as the run reaches it: in batches or one by one. UsageError for a model that has no batches."""
     if not calls.batch:
-        sent = Whole(llm, calls.contexts.get(llm.id)) if llm.id.partition("/")[0] in CUTTING else llm
-        return Guard(sent, calls.batches) if calls.batches is not None and calls.batches.of(llm.id) else sent
+        sent = TruncationCheck(llm, calls.contexts.get(llm.id)) if llm.id.partition("/")[0] in CUTTING else llm
+        return (
+            PendingBatchGuard(sent, calls.batches) if calls.batches is not None and calls.batches.of(llm.id) else sent
+        )
     api = llm.batches() if isinstance(llm, Batching) else None
     if api is None:
         raise UsageError(
@@ -224,7 +228,7 @@ def bind(
     models at one address share its limits. With `calls.replay` the store answers alone."""
     calls = calls or CallSettings()
     meters: dict[str, Meter] = {}
-    gates: dict[str, Gate] = {}
+    limiters: dict[str, RateLimiter] = {}
     for model in dict.fromkeys(models.values()):
         if calls.replay:
             if store is None:
@@ -232,11 +236,11 @@ def bind(
             meters[model] = stack_replay(model, store)
             continue
         llm = resolve(model, base_url=calls.base_url, timeout=calls.timeout, max_connections=calls.max_connections)
-        gate = gates.setdefault(getattr(llm, "address", llm.id), Gate(calls.limits))
+        limiter = limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits))
         price = calls.prices.of(model) if calls.prices is not None else None
         if calls.batch:
             price = None if price is None else price.batched
         meters[model] = stack(
-            _sent(llm, calls), store, retry=_retried(calls), gate=gate, rng=rng, budget=calls.budget, price=price
+            _sent(llm, calls), store, retry=_retried(calls), limiter=limiter, rng=rng, budget=calls.budget, price=price
         )  # fmt: skip
     return Bound({role: BoundLLM(meters[model], calls.settings) for role, model in models.items()}, meters)

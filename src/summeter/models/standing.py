@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from summeter.models.batch import BatchAPI, Batching, Tag
-from summeter.models.layers.guard import same_address
+from summeter.models.layers.batches import same_address
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.batches import BatchLog, Submission

@@ -18,10 +18,10 @@ from uuid import uuid4
 
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.batch import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuch
+from summeter.models.layers.base import Layer
 from summeter.models.layers.formats import FORMATS
-from summeter.models.layers.guard import same_address
-from summeter.models.layers.loops import PerLoop
-from summeter.records import AccessError, CapabilityError, ModelError, SummeterError, TransientError
+from summeter.models.per_loop import PerLoop
+from summeter.records import AccessError, CapabilityError, ModelError, SummeterError, TransientError, UsageError
 from summeter.runs.batches import BatchLog, Submission
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -54,7 +54,7 @@ class Means(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Place:
+class _Pending:
     """A call that waits for its reply, `entry` as it is handed in."""
 
     request: Request
@@ -76,107 +76,134 @@ class _Place:
 class _Batch:
     """A batch and the calls that wait for it; `known` to the log, or yet to be handed in."""
 
-    made: Submission
-    places: dict[str, _Place] = field(default_factory=dict)
+    submission: Submission
+    pending: dict[str, _Pending] = field(default_factory=dict)
     known: bool = True
     task: asyncio.Task[None] | None = None
 
 
-class Batches:
+class Batches(Layer):
     """Answers through the batch API of the model below."""
 
     def __init__(
         self, llm: LLM, api: BatchAPI, log: BatchLog, *, pace: Pace | None = None, means: Means | None = None
     ) -> None:  # fmt: skip
-        self.llm = llm
+        super().__init__(llm)
         address = getattr(llm, "address", llm.id)
         same_address(log, llm.id, address)
-        self._desks = PerLoop(lambda: Desk(llm.id, address, api, log, pace or Pace(), means or Means()))
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
+        self._collectors = PerLoop(lambda: _Collector(llm.id, address, api, log, pace or Pace(), means or Means()))
 
     async def complete(self, request: Request) -> Completion:
         """The reply, once the batch with the request is done."""
-        return await self._desks.get().ask(request)
+        return await self._collectors.get().ask(request)
 
     async def close(self) -> None:
         """Wait for no batch any longer; those that were handed in go on."""
-        desk = self._desks.pop()
-        if desk is not None:
-            await desk.close()
+        collector = self._collectors.pop()
+        if collector is not None:
+            await collector.close()
         await self.llm.close()
 
 
-class Desk:
+class PendingBatchGuard(Layer):
+    """Sends calls one by one, but none that a batch answers whose replies are not stored: it would be paid for twice.
+
+    It sits below the cache, where only calls arrive that are not stored.
+    """
+
+    def __init__(self, llm: LLM, log: BatchLog) -> None:
+        super().__init__(llm)
+        self._held = log.held(llm.id)
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply of the layer below."""
+        if (submission := self._held.get(request.key)) is not None:
+            raise UsageError(
+                f"batch {submission.name} of this run ({len(submission.keys)} calls to {submission.model}, since "
+                f"{submission.since}) holds calls that would now be made again: give the same command with --batch to "
+                "fetch its replies; or call it off with `summeter batches cancel RUN` and fetch what was answered, and "
+                "the rest is made anew"
+            )
+        return await self.llm.complete(request)
+
+
+def same_address(log: BatchLog, model: str, address: str) -> None:
+    """UsageError where a batch that nobody has read lies with another endpoint than the one that is asked now."""
+    for submission in log.of(model):
+        if not submission.ended and submission.address != address:
+            raise UsageError(
+                f"batch {submission.name} of this run was handed in at {submission.address}, and {model} is now "
+                f"asked at {address}; give the base URL it had, so that it can be fetched"
+            )
+
+
+class _Collector:
     """What is gathered, and what was handed in, in one event loop."""
 
     def __init__(self, model: str, address: str, api: BatchAPI, log: BatchLog, pace: Pace, means: Means) -> None:
         self._model, self._address = model, address
         self._api, self._log, self._pace, self._means = api, log, pace, means
-        self._places: dict[str, _Place] = {}
-        self._queue: dict[str, _Place] = {}
+        self._pending: dict[str, _Pending] = {}
+        self._queue: dict[str, _Pending] = {}
         self._bytes = self._asked = 0
         self._most, self._width = api.most, 0
         self._running: dict[asyncio.Task[None], _Batch] = {}
-        self._collector: asyncio.Task[None] | None = None
+        self._gathering: asyncio.Task[None] | None = None
         # What earlier sessions handed in.
         self._refused = log.refused(model)
-        held, batches = log.held(model), {made.nonce: _Batch(made) for made in log.of(model)}
-        self._earlier = {key: batches[made.nonce] for key, made in held.items()}
+        held, batches = log.held(model), {submission.nonce: _Batch(submission) for submission in log.of(model)}
+        self._earlier = {key: batches[submission.nonce] for key, submission in held.items()}
 
     async def ask(self, request: Request) -> Completion:
         """The reply to one request."""
         if (lacks := self._refused.get(request.key)) is not None:
             raise CapabilityError(f"{self._model} refused the reply format {lacks} in an earlier batch", lacks=lacks)
-        place = self._places.get(request.key)
-        fresh = place is None or place.done.done()
-        if place is None or fresh:
-            place = _Place(request, b"", asyncio.get_running_loop().create_future())
-        place.waiters += 1
+        call = self._pending.get(request.key)
+        fresh = call is None or call.done.done()
+        if call is None or fresh:
+            call = _Pending(request, b"", asyncio.get_running_loop().create_future())
+        call.waiters += 1
         try:
             if fresh:
-                self._take(request.key, place)
-            return await asyncio.shield(place.done)
+                self._take(request.key, call)
+            return await asyncio.shield(call.done)
         finally:
-            place.waiters -= 1
+            call.waiters -= 1
 
     async def close(self) -> None:
         """Stop waiting."""
         for batch in self._running.values():
-            if batch.known and not batch.places:  # all was given out, and only the end of the results is left to read
-                self._log.ended(batch.made.nonce, {})
-        tasks = [*self._running, *([self._collector] if self._collector else [])]
+            if batch.known and not batch.pending:  # all was given out, and only the end of the results is left to read
+                self._log.ended(batch.submission.nonce, {})
+        tasks = [*self._running, *([self._gathering] if self._gathering else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     # Gathering
 
-    def _take(self, key: str, place: _Place) -> None:
+    def _take(self, key: str, call: _Pending) -> None:
         earlier = self._earlier.pop(key, None)
         if earlier is None:
-            place.entry = self._api.entry(place.request)
-        self._places[key] = place
+            call.entry = self._api.entry(call.request)
+        self._pending[key] = call
         if earlier is None:
-            self._enqueue(place)
+            self._enqueue(call)
             return
-        earlier.places[key] = place
+        earlier.pending[key] = call
         if earlier.task is None:
             self._start(earlier)
 
-    def _enqueue(self, place: _Place) -> None:
+    def _enqueue(self, call: _Pending) -> None:
         self._asked += 1
-        if self._queue and self._bytes + len(place.entry) > MOST_BYTES:
+        if self._queue and self._bytes + len(call.entry) > MOST_BYTES:
             self._hand_in()
-        self._queue[place.request.key] = place
-        self._bytes += len(place.entry)
+        self._queue[call.request.key] = call
+        self._bytes += len(call.entry)
         if len(self._queue) >= self._most:
             self._hand_in()
-        if self._queue and (self._collector is None or self._collector.done()):
-            self._collector = asyncio.create_task(self._collect())
+        if self._queue and (self._gathering is None or self._gathering.done()):
+            self._gathering = asyncio.create_task(self._collect())
 
     async def _collect(self) -> None:
         quiet, before = 0, -1
@@ -191,20 +218,20 @@ class Desk:
         """Start a batch of what was gathered, as many as it may have; with `_width`, only while fewer are under way."""
         if self._width and len(self._running) >= self._width:
             return
-        places: dict[str, _Place] = {}
+        pending: dict[str, _Pending] = {}
         for key in list(self._queue):
-            if len(places) == self._most:
+            if len(pending) == self._most:
                 break
-            place = self._queue.pop(key)
-            self._bytes -= len(place.entry)
-            if place.waiters:
-                places[key] = place
+            call = self._queue.pop(key)
+            self._bytes -= len(call.entry)
+            if call.waiters:
+                pending[key] = call
             else:
-                self._places.pop(key, None)
-        if places:
+                self._pending.pop(key, None)
+        if pending:
             nonce = self._means.nonce()
-            made = Submission(nonce, self._model, self._address, self._means.clock(), tuple(places))
-            self._start(_Batch(made, places, known=False))
+            submission = Submission(nonce, self._model, self._address, self._means.clock(), tuple(pending))
+            self._start(_Batch(submission, pending, known=False))
 
     def _start(self, batch: _Batch) -> None:
         task = batch.task = asyncio.create_task(self._carry(batch))
@@ -217,52 +244,52 @@ class Desk:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             told = error if isinstance(error, SummeterError) else ModelError(f"{self._model}: {error}")
-            for key in list(batch.places):
+            for key in list(batch.pending):
                 self._settle(batch, key).fail(told)
-        elif batch.places and not task.cancelled():  # asked for when the work was just over
+        elif batch.pending and not task.cancelled():  # asked for when the work was just over
             self._start(batch)
 
-    def _settle(self, batch: _Batch, key: str) -> _Place:
-        place = batch.places.pop(key)
-        if self._places.get(key) is place:
-            del self._places[key]
-        return place
+    def _settle(self, batch: _Batch, key: str) -> _Pending:
+        call = batch.pending.pop(key)
+        if self._pending.get(key) is call:
+            del self._pending[key]
+        return call
 
     # A batch's life
 
     async def _carry(self, batch: _Batch) -> None:
         if not batch.known:
             await self._submit(batch)
-        while batch.places:
-            if batch.made.id is None and not await self._found(batch):
+        while batch.pending:
+            if batch.submission.id is None and not await self._found(batch):
                 return
             status = await self._ended(batch)
             if status.failure is not None:
-                self._log.ended(batch.made.nonce, dict.fromkeys(batch.made.keys))
-                self._shrink(status.failure, len(batch.made.keys))
+                self._log.ended(batch.submission.nonce, dict.fromkeys(batch.submission.keys))
+                self._shrink(status.failure, len(batch.submission.keys))
                 raise status.failure
             await self._read(batch, status)
 
     async def _submit(self, batch: _Batch) -> None:
-        made, api = batch.made, self._api
-        self._log.submitting(made)
+        submission, api = batch.submission, self._api
+        self._log.submitting(submission)
         batch.known = True
-        tag = Tag(made.nonce, made.at, frozenset(made.keys))
-        entries = [place.entry for place in batch.places.values()]
+        tag = Tag(submission.nonce, submission.at, frozenset(submission.keys))
+        entries = [call.entry for call in batch.pending.values()]
         self._means.tell(f"handing in {len(entries)} calls to {self._model}")
         for tries in count(1):
             try:
                 # An answer that did not come says nothing about the request.
-                made.id = await api.find(tag, self._log.ids) if tries > 1 else None
-                made.id = made.id or await self._create(entries, tag)
+                submission.id = await api.find(tag, self._log.ids) if tries > 1 else None
+                submission.id = submission.id or await self._create(entries, tag)
                 break
             except TransientError as error:
                 if tries > self._pace.faults:
                     raise _unheard(error, "a batch that may have arrived") from error
                 await self._means.sleep(max(error.retry_after or 0.0, self._wait(tries)))
-        self._log.submitted(made.nonce, made.id or "")
-        for place in batch.places.values():
-            place.entry = b""
+        self._log.submitted(submission.nonce, submission.id or "")
+        for call in batch.pending.values():
+            call.entry = b""
 
     async def _create(self, entries: list[bytes], tag: Tag) -> str:
         try:
@@ -275,49 +302,53 @@ class Desk:
 
     async def _found(self, batch: _Batch) -> bool:
         """Whether a batch that an earlier session heard nothing of is there; if not, its calls queue."""
-        made = batch.made
-        tag = Tag(made.nonce, made.at, frozenset(made.keys))
+        submission = batch.submission
+        tag = Tag(submission.nonce, submission.at, frozenset(submission.keys))
         for tries in count(1):
             try:
                 found = await self._api.find(tag, self._log.ids)
                 # What has only just been handed in may not be listed yet; handed in again, it would be paid for twice.
-                if found is not None or tries > LOOKS or self._means.clock() - made.at > SETTLED:
+                if found is not None or tries > LOOKS or self._means.clock() - submission.at > SETTLED:
                     break
-                self._means.tell(f"looking for {len(made.keys)} calls that may have been handed in")
+                self._means.tell(f"looking for {len(submission.keys)} calls that may have been handed in")
                 await self._means.sleep(self._wait(tries))
             except TransientError as error:
                 if tries > self._pace.faults:
                     raise _unheard(error, "a batch that may have arrived") from error
                 await self._means.sleep(self._wait(tries))
         if found is not None:
-            self._log.submitted(made.nonce, found, found=True)
-            made.id, made.found = found, True
+            self._log.submitted(submission.nonce, found, found=True)
+            submission.id, submission.found = found, True
             return True
-        self._log.withdrawn(made.nonce)
+        self._log.withdrawn(submission.nonce)
         self._earlier = {key: one for key, one in self._earlier.items() if one is not batch}
-        for place in batch.places.values():
-            place.entry = self._api.entry(place.request)
-            self._enqueue(place)
-        batch.places.clear()
+        for call in batch.pending.values():
+            call.entry = self._api.entry(call.request)
+            self._enqueue(call)
+        batch.pending.clear()
         return False
 
     async def _ended(self, batch: _Batch) -> BatchStatus:
         """How it stands once it has ended."""
-        made, faults = batch.made, 0
+        submission, faults = batch.submission, 0
         for looks in count(1):
             try:
-                status = await self._api.status(made.name)
+                status = await self._api.status(submission.name)
                 faults, said = 0, status.words
             except TransientError as error:
                 faults, said = faults + 1, f"no answer: {error}"
                 if faults > self._pace.faults:
-                    raise _unheard(error, f"batch {made.name}") from error
+                    raise _unheard(error, f"batch {submission.name}") from error
             except AccessError as error:
-                raise AccessError(f"{error}. (It was asked for batch {made.name}, handed in {made.since})") from error
+                raise AccessError(
+                    f"{error}. (It was asked for batch {submission.name}, handed in {submission.since})"
+                ) from error
             else:
                 if status.ended:
                     return status
-            self._means.tell(f"{len(made.keys)} calls in batch {made.name}: {said}; since {made.since}")
+            self._means.tell(
+                f"{len(submission.keys)} calls in batch {submission.name}: {said}; since {submission.since}"
+            )
             await self._means.sleep(self._wait(looks))
         raise AssertionError("counting does not end")
 
@@ -330,37 +361,37 @@ class Desk:
                 break
             except TransientError as error:
                 if tries > self._pace.faults:
-                    raise _unheard(error, f"the results of batch {batch.made.name}") from error
+                    raise _unheard(error, f"the results of batch {batch.submission.name}") from error
                 await self._means.sleep(self._wait(tries))
-        if strange and batch.made.found and not self._api.marks:
+        if strange and batch.submission.found and not self._api.marks:
             # It was alike in time and size, and another's. Ours may be the next that is.
-            self._log.mistaken(batch.made.nonce, batch.made.id or "")
-            batch.made.id, batch.made.found = None, False
+            self._log.mistaken(batch.submission.nonce, batch.submission.id or "")
+            batch.submission.id, batch.submission.found = None, False
             return
-        for key in batch.places:
+        for key in batch.pending:
             failed.setdefault(key, TransientError(
-                f"{self._model}: the results of batch {batch.made.name} hold no usable line for this call"
+                f"{self._model}: the results of batch {batch.submission.name} hold no usable line for this call"
             ))  # fmt: skip
-        self._log.ended(batch.made.nonce, {key: _format(error) for key, error in failed.items()})
+        self._log.ended(batch.submission.nonce, {key: _format(error) for key, error in failed.items()})
         for key, why in failed.items():
-            if key in batch.places:
+            if key in batch.pending:
                 self._settle(batch, key).fail(why)
 
     async def _stream(self, batch: _Batch, status: BatchStatus, failed: dict[str, ModelError]) -> bool:
         """Whether there were results, and none of them of a call of this batch."""
-        read, ours, others, strange = 0, frozenset(batch.made.keys), False, True
-        async for key, result in self._api.results(batch.made.name, status):
+        read, ours, others, strange = 0, frozenset(batch.submission.keys), False, True
+        async for key, result in self._api.results(batch.submission.name, status):
             others, strange = True, strange and key not in ours
-            place = batch.places.get(key)
-            if place is None or key in failed:
+            call = batch.pending.get(key)
+            if call is None or key in failed:
                 continue  # stored before, or not ours, or a second line for one call: the first counts
             try:
-                completion = self._api.read(result, place.request)
+                completion = self._api.read(result, call.request)
             except ModelError as error:
                 failed[key] = error
                 continue
             # Seconds would be those of the batch, which are nobody's.
-            self._settle(batch, key).give(completion.model_copy(update={"batch": batch.made.id, "seconds": None}))
+            self._settle(batch, key).give(completion.model_copy(update={"batch": batch.submission.id, "seconds": None}))
             read += 1
             if read % 256 == 0:
                 await asyncio.sleep(0)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
+from summeter.models.layers.base import Layer
 from summeter.models.prices import Price
 from summeter.models.tokens import Expected, expected
 from summeter.records import BudgetError
@@ -87,19 +88,14 @@ class Budget:
         return f"the next call would pass the budget ({' and '.join(parts)} spent)"
 
 
-class Spending:
+class Spending(Layer):
     """Has each call set aside from the budget before it is sent, and settled when it is over."""
 
     def __init__(self, llm: LLM, budget: Budget, price: Price | None) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self._budget = budget
         self._price = price
         self._replies = self._reply_tokens = self._prompt_tokens = self._thought_tokens = 0
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
 
     async def complete(self, request: Request) -> Completion:
         """The reply of the layer below, if the budget allows."""
@@ -127,10 +123,6 @@ class Spending:
             return completion
         finally:
             self._budget.settle(wanted, took)
-
-    async def close(self) -> None:
-        """Close what is below."""
-        await self.llm.close()
 
     def _spent(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> Spent:
         cost = 0.0 if self._price is None else self._price.cost(tokens_in, tokens_out, cached, written)

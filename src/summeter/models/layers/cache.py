@@ -1,13 +1,14 @@
-"""Single-flight cache: a stored reply is used again, and identical calls at one time are one call."""
+"""The call store as a layer: stored replies are used again (`Cache`), or answer alone (`Replay`)."""
 
 from __future__ import annotations
 
 import asyncio
 
 from summeter.models.base import LLM, Completion, Request
-from summeter.models.layers.loops import PerLoop
+from summeter.models.layers.base import Layer
 from summeter.models.layers.meter import Usage
-from summeter.records import SummeterError
+from summeter.models.per_loop import PerLoop
+from summeter.records import ReplayMiss, SummeterError
 from summeter.runs.calls import CallStore
 
 CROWD = 16
@@ -26,7 +27,7 @@ class _Flight:
         self.waiters = 0
 
 
-class Cache:
+class Cache(Layer):
     """Asks the layer below only for what the store has not got.
 
     A reply is in the store before anyone sees it. Failures are never stored. The call ends when the last
@@ -34,16 +35,11 @@ class Cache:
     """
 
     def __init__(self, llm: LLM, store: CallStore | None = None, *, usage: Usage | None = None) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self._store = store
         self._usage = usage or Usage()
-        self._desks = None if store is None else PerLoop(lambda: _Desk(store))
+        self._writers = None if store is None else PerLoop(lambda: _BatchWriter(store))
         self._flights: PerLoop[dict[str, _Flight]] = PerLoop(dict)
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
 
     async def complete(self, request: Request) -> Completion:
         """The stored reply, else the one under way, else a fresh one."""
@@ -61,23 +57,48 @@ class Cache:
             self._usage.joined += 1
         return await _wait(flights, key, flight)
 
-    async def close(self) -> None:
-        """Close what is below; the store belongs to the run."""
-        await self.llm.close()
-
     async def _fly(self, request: Request) -> Completion:
         completion = await self.llm.complete(request)
         self._usage.fresh(completion)
-        if self._desks is None:
+        if self._writers is None:
             return completion
         made = completion.model_dump_json()
         row = (request.key, request.canonical, made, request.model)
-        kept = await self._desks.get().put(row, crowded=len(self._flights.get()) > CROWD)
+        kept = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWD)
         # Another process may have been first; then its reply is the one both go on with.
         return completion if kept == made else Completion.model_validate_json(kept)
 
 
-class _Desk:
+class Replay:
+    """An LLM that has only a store: no provider, no key, no socket."""
+
+    def __init__(self, model: str, store: CallStore, *, usage: Usage | None = None) -> None:
+        self._model = model
+        self._store = store
+        self._usage = usage or Usage()
+
+    @property
+    def id(self) -> str:
+        """The model string the calls were recorded under."""
+        return self._model
+
+    async def complete(self, request: Request) -> Completion:
+        """The recorded reply; ReplayMiss where there is none."""
+        stored = self._store.get(request.key)
+        if stored is None:
+            raise ReplayMiss(
+                f"{self.id}: the recorded run holds no such call (key {request.key[:12]}, prompt begins"
+                f" {request.prompt[:60]!r}). Text, prompt template, model or settings differ from the recorded run;"
+                " replay with the same ones, or run without --replay to make the call"
+            )
+        self._usage.hits += 1
+        return Completion.model_validate_json(stored)
+
+    async def close(self) -> None:
+        """Nothing to let go of; the store belongs to the run."""
+
+
+class _BatchWriter:
     """Collects the replies that arrive together, and stores them in one commit."""
 
     def __init__(self, store: CallStore) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from summeter.models.base import LLM, Completion, Format, Request
+from summeter.models.layers.base import Layer
 from summeter.records import CapabilityError
 
 FORMATS: tuple[Format, ...] = ("json_schema", "json_object", "text")
 """From the strictest to the weakest."""
 
 
-class Formats:
+class FormatFallback(Layer):
     """Asks for the next weaker format when one is refused, and remembers what the endpoint lacks.
 
     A refusal counts only when a weaker format was then answered: servers refuse requests for many reasons
@@ -19,14 +20,9 @@ class Formats:
     """
 
     def __init__(self, llm: LLM) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self._strictest: dict[str | None, int] = {}
         self._worked: set[tuple[str | None, int]] = set()
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
 
     async def complete(self, request: Request) -> Completion:
         """The reply in the strictest format the endpoint knows, at most as strict as asked."""
@@ -42,10 +38,6 @@ class Formats:
             self._learn(schema, start, level)
             return completion
         raise AssertionError("the weakest format either answers or raises")
-
-    async def close(self) -> None:
-        """Close what is below."""
-        await self.llm.close()
 
     def _learn(self, schema: str | None, start: int, level: int) -> None:
         if level > start and (schema, start) not in self._worked:

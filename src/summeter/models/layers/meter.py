@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from summeter.models.base import LLM, Completion, Request
+from summeter.models.layers.base import Layer
 from summeter.records import BudgetError, UsageError
 
 
@@ -47,18 +48,13 @@ class Usage:
         return asdict(self)
 
 
-class Meter:
+class Meter(Layer):
     """The outermost layer: every question and every failure passes here. `usage` is live."""
 
     def __init__(self, llm: LLM, usage: Usage | None = None, *, clock: Callable[[], float] = time.perf_counter) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self.usage = usage or Usage()
         self._clock = clock
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
 
     async def complete(self, request: Request) -> Completion:
         """The reply of the layer below."""
@@ -73,7 +69,3 @@ class Meter:
             raise
         finally:
             self.usage.waited += self._clock() - start
-
-    async def close(self) -> None:
-        """Close what is below."""
-        await self.llm.close()

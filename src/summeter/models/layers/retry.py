@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
+from summeter.models.layers.base import Layer
 from summeter.models.layers.meter import Usage
 from summeter.records import TransientError
 
@@ -31,7 +32,7 @@ class RetryPolicy(NamedTuple):
         return drawn if asked is None else asked + min(drawn, self.first)
 
 
-class Retry:
+class Retry(Layer):
     """Asks the layer below again after a TransientError, until it answers or the retries are used up.
 
     The waits of a call grow while nothing else is answered either. An endpoint that answers others meanwhile is not
@@ -42,17 +43,12 @@ class Retry:
         self, llm: LLM, policy: RetryPolicy | None = None, *, rng: random.Random,
         sleep: Sleep = asyncio.sleep, usage: Usage | None = None,
     ) -> None:  # fmt: skip
-        self.llm = llm
+        super().__init__(llm)
         self._policy = policy or RetryPolicy()
         self._rng = rng
         self._sleep = sleep
         self._usage = usage or Usage()
         self._answered = 0
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
 
     async def complete(self, request: Request) -> Completion:
         """The first reply. Gives up with the last failure and the number of tries."""
@@ -83,7 +79,3 @@ class Retry:
         if asked is not None and asked > policy.patience:
             return f"the server asks to wait {asked:.0f} s, this run waits at most {policy.patience:.0f} s; {made}"
         return None
-
-    async def close(self) -> None:
-        """Close what is below."""
-        await self.llm.close()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from summeter.models.layers.loops import PerLoop
+from summeter.models.per_loop import PerLoop
 from summeter.records import ReplayMiss
 from summeter.runs.results import ResultStore, result_key
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, to_json
 from summeter.models.batch import BatchAPI
-from summeter.models.layers.loops import PerLoop
+from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.endpoint import Endpoint, proxy
 from summeter.models.providers.options import Options

@@ -7,6 +7,7 @@ answer as if nothing had happened. What gives them away is the number of prompt 
 from __future__ import annotations
 
 from summeter.models.base import LLM, Completion, Request
+from summeter.models.layers.base import Layer
 from summeter.models.tokens import tokens
 from summeter.records import ContextError
 
@@ -19,7 +20,7 @@ GRAIN = 1024  # contexts are whole multiples of it, prompts hardly ever
 OFF, FAR, FOREIGN = 1.1, 2.0, 4.0
 
 
-class Whole:
+class TruncationCheck(Layer):
     """Passes on replies to prompts that were read whole. `context` is how much the model reads, where its server said.
 
     The layer sits below the cache: what it turns away is not stored, so that the same command asks again once the
@@ -27,13 +28,8 @@ class Whole:
     """
 
     def __init__(self, llm: LLM, context: int | None = None) -> None:
-        self.llm = llm
+        super().__init__(llm)
         self._context = context
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
 
     async def complete(self, request: Request) -> Completion:
         """The reply of the layer below; ContextError where the prompt was cut."""
@@ -46,10 +42,6 @@ class Whole:
                 "--context TOKENS, and long documents are read in windows"
             )
         return completion
-
-    async def close(self) -> None:
-        """Close what is below."""
-        await self.llm.close()
 
 
 def was_cut(prompt: str, read: int, context: int | None = None) -> int | None:

@@ -15,11 +15,11 @@ from summeter.records import ModelError
 
 T = TypeVar("T")
 
-_RUNNING: ContextVar[_Allowance | None] = ContextVar("summeter_allowance", default=None)
+_RUNNING: ContextVar[ItemTimeout | None] = ContextVar("summeter_item_timeout", default=None)
 
 
-class _Allowance:
-    """A timeout whose clock stands while any call of its work waits."""
+class ItemTimeout:
+    """A timeout that pauses while any call of its work waits for a place."""
 
     def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
         self._timeout = timeout
@@ -28,13 +28,13 @@ class _Allowance:
         self._waiting = 0
         self.over = False
 
-    def stop(self) -> None:
+    def pause(self) -> None:
         if not self._waiting and not self.over:
             self._left -= asyncio.get_running_loop().time() - self._since
             self._timeout.reschedule(None)
         self._waiting += 1
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._waiting -= 1
         if not self._waiting and not self.over:
             self._since = asyncio.get_running_loop().time()
@@ -48,13 +48,13 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
     timeout = asyncio.timeout(seconds)
     try:
         async with timeout:
-            allowance = _Allowance(timeout, seconds)
-            token = _RUNNING.set(allowance)
+            clock = ItemTimeout(timeout, seconds)
+            token = _RUNNING.set(clock)
             try:
                 return await work
             finally:
                 # A call of its may outlive it, where another item waits for the same reply.
-                allowance.over = True
+                clock.over = True
                 _RUNNING.reset(token)
     except TimeoutError as error:
         if not timeout.expired():
@@ -64,13 +64,13 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Around a wait for a place: the clock of the item it is for stands meanwhile."""
-    allowance = _RUNNING.get()
-    if allowance is None:
+    """Around a wait for a place: pauses the timeout of the item that the call is for."""
+    clock = _RUNNING.get()
+    if clock is None:
         yield
         return
-    allowance.stop()
+    clock.pause()
     try:
         yield
     finally:
-        allowance.go_on()
+        clock.resume()

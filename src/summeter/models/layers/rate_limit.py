@@ -1,9 +1,8 @@
 """What one endpoint is asked at most: calls at a time, requests and tokens a minute; less while it says it is too much.
 
-A gate stands before every endpoint, and all models there pass through it. A server that turns many calls away
-(429, 503) closes it for everybody until the time it names, and halves the calls at a time; each round of answers
-then adds to them again (AIMD: Chiu and Jain, 1989), the more the longer no call is turned away. One refusal among
-many answers concerns that call alone.
+Every endpoint has one limiter, which all its models share. A server that turns many calls away (429, 503) stops all
+calls until the time it names, and halves the calls at a time; each round of answers then adds to them again (AIMD: Chiu
+and Jain, 1989), the more the longer no call is turned away. One refusal among many answers concerns that call alone.
 """
 
 from __future__ import annotations
@@ -15,15 +14,17 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
-from summeter.models.layers.allowance import waiting
-from summeter.models.layers.loops import PerLoop
-from summeter.models.layers.rate import Bucket
+from summeter.models.layers.base import Layer
+from summeter.models.layers.item_timeout import waiting
+from summeter.models.per_loop import PerLoop
 from summeter.models.tokens import expected
 from summeter.records import TransientError, UsageError
 
+MINUTE = 60.0
+ROUNDING = 1e-9  # what rounding alone leaves short
 MEMORY = 16.0  # outcomes that the share of refusals looks back on
 MANY = 1 / 3  # the share of refusals from which the endpoint, not a call, is what is too much
-# Seconds the gate stays closed where the server names no time: doubled as long as no answer comes in between.
+# Seconds without calls where the server names no time: doubled as long as no answer comes in between.
 FIRST, LONGEST = 0.5, 30.0
 
 Clock = Callable[[], float]
@@ -46,7 +47,43 @@ class Limits(NamedTuple):
                 raise UsageError(f"the {name} a minute must be at least 1, not {limit:g}")
 
 
-class Gate:
+class TokenBucket:
+    """Lets `a_minute` units pass in any minute, evenly: a second's worth at once, the rest as it flows in.
+
+    The level may fall below nothing, since the size of a call is only known afterwards; who comes next waits until
+    the debt is paid. Times are seconds of any steady clock.
+
+    >>> bucket = TokenBucket(60, now=0.0)
+    >>> bucket.take(1, now=0.0)
+    >>> round(bucket.wait(1, now=0.0), 3)
+    1.017
+    """
+
+    def __init__(self, a_minute: float, now: float) -> None:
+        self._most = max(1.0, a_minute / MINUTE)
+        # With what is there at the start, a minute brings `a_minute` and no more.
+        self._flow = max(a_minute - self._most, 1.0) / MINUTE
+        self._level = self._most
+        self._at = now
+
+    def wait(self, amount: float, now: float) -> float:
+        """Seconds until `amount` may pass; more than the bucket holds passes when it is full."""
+        self._fill(now)
+        short = min(amount, self._most) - self._level
+        # What only rounding has left short would be waited for in steps too small for the clock.
+        return short / self._flow if short > ROUNDING else 0.0
+
+    def take(self, amount: float, now: float) -> None:
+        """Let `amount` pass; a negative one gives back what turned out not to be needed."""
+        self._fill(now)
+        self._level = min(self._most, self._level - amount)
+
+    def _fill(self, now: float) -> None:
+        self._level = min(self._most, self._level + max(0.0, now - self._at) * self._flow)
+        self._at = now
+
+
+class RateLimiter:
     """Lets calls through within the limits, first come, first served. Models of one endpoint share one."""
 
     def __init__(self, limits: Limits | int, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
@@ -55,22 +92,22 @@ class Gate:
         self._queues: PerLoop[Queue] = PerLoop(lambda: Queue(self.limits, clock, sleep))
 
     def queue(self) -> Queue:
-        """The running loop's queue before the gate."""
+        """The running loop's queue."""
         return self._queues.get()
 
 
 class Queue:
-    """Who waits before a gate, how many are through, and how many may be."""
+    """The calls that wait for an endpoint, how many are under way, and how many may be."""
 
     def __init__(self, limits: Limits, clock: Clock, sleep: Sleep) -> None:
         self._size = float(limits.connections)
         self._clock = clock
         self._sleep = sleep
         now = clock()
-        self._requests = None if limits.requests is None else Bucket(limits.requests, now)
-        self._tokens = None if limits.tokens is None else Bucket(limits.tokens, now)
+        self._requests = None if limits.requests is None else TokenBucket(limits.requests, now)
+        self._tokens = None if limits.tokens is None else TokenBucket(limits.tokens, now)
         self._waiting: deque[tuple[asyncio.Future[int], float]] = deque()
-        self._porter: asyncio.Task[None] | None = None
+        self._wakeup: asyncio.Task[None] | None = None
         self._refused = self._heard = 0.0
         self._closings = 0
         self._round, self._step = 0.0, 1.0
@@ -159,48 +196,43 @@ class Queue:
             self._tokens.take(tokens, self._clock())
 
     def _admit(self) -> None:
-        """Let in all that may; where that is a matter of time, have the porter come back."""
+        """Let in all that may; where that is a matter of time, have the wake-up admit it later."""
         while self._waiting and self._room():
             place, tokens = self._waiting[0]
             if not place.done():
                 if (pause := self._pause(tokens)) > 0.0:
-                    self._send_porter(pause)
+                    self._schedule_wakeup(pause)
                     return
                 self._take(tokens)
                 place.set_result(self.epoch)
             self._waiting.popleft()
 
-    def _send_porter(self, pause: float) -> None:
-        """Have somebody come back after `pause`, unless somebody comes as soon."""
+    def _schedule_wakeup(self, pause: float) -> None:
+        """Admit again after `pause`, unless a wake-up is due as soon."""
         due = self._clock() + pause
-        if self._porter is not None:
+        if self._wakeup is not None:
             if self._due <= due:
                 return
-            self._porter.cancel()  # tokens were given back: it is shorter now
+            self._wakeup.cancel()  # tokens were given back: it is shorter now
         self._due = due
-        self._porter = asyncio.create_task(self._come_back(pause))
+        self._wakeup = asyncio.create_task(self._wake_after(pause))
 
-    async def _come_back(self, pause: float) -> None:
+    async def _wake_after(self, pause: float) -> None:
         await self._sleep(pause)
-        self._porter = None
+        self._wakeup = None
         self._admit()
 
 
-class Limit:
-    """Holds a place at the gate for as long as a call takes."""
+class RateLimited(Layer):
+    """Holds a place with the limiter for as long as a call takes."""
 
-    def __init__(self, llm: LLM, gate: Gate) -> None:
-        self.llm = llm
-        self._gate = gate
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self.llm.id
+    def __init__(self, llm: LLM, limiter: RateLimiter) -> None:
+        super().__init__(llm)
+        self._limiter = limiter
 
     async def complete(self, request: Request) -> Completion:
         """The reply of the layer below, once there is a place."""
-        queue = self._gate.queue()
+        queue = self._limiter.queue()
         tokens = expected(request).total if queue.counts_tokens else 0
         epoch = await queue.enter(tokens)
         try:
@@ -215,7 +247,3 @@ class Limit:
             return completion
         finally:
             queue.leave()
-
-    async def close(self) -> None:
-        """Close what is below."""
-        await self.llm.close()
