@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from summeter.cli import meta_options
 from summeter.meta import matrix
 from summeter.meta.gold import Aggregation, Tie
-from summeter.meta.results import CONTRACT, Row, Study, join, pair_name, payload, read_study, show_p
+from summeter.meta.results import CONTRACT, Row, Study, join, pair_name, payload, read_study
 from summeter.meta.selection import Selection
 from summeter.records import InputError, UsageError
 
@@ -48,6 +48,38 @@ def test_the_table_shows_what_is_missing_and_why() -> None:
     ]
 
 
+def about(judge: str, signature: str, **more: Any) -> Row:
+    return Row(study="correlation", judge=judge, signature=signature, statistic="pearson", value=0.5, n=9, **more)
+
+
+def test_two_settings_of_one_judge_are_told_apart() -> None:
+    rows = [about("rouge", "rouge|v:1"), about("rouge", "rouge|stemmer:yes|v:1"), about("rts", "rts|v:1")]
+    names = [line.split()[0] for line in str(Study("correlation", rows)).splitlines()[1:4]]
+    assert names == ["rouge", "rouge[stemmer=yes]", "rts"]
+
+
+def test_two_models_of_one_judge_are_told_apart() -> None:
+    rows = [about("rts", f"rts|judge:{model}|v:1", model=model) for model in ("openai/a", "openai/b")]
+    assert [row[0] for row in Study("correlation", rows).table().rows] == ["rts (openai/a)", "rts (openai/b)"]
+
+
+def test_aspects_of_one_judge_need_no_telling_apart() -> None:
+    rows = [about("geval", f"geval|aspect:{aspect}", aspect=aspect) for aspect in ("coherence", "fluency")]
+    assert [row[0] for row in Study("correlation", rows).table().rows] == ["geval", "geval"]
+
+
+def test_rows_that_differ_in_people_only_are_told_apart() -> None:
+    golds = [f"human.ratings|merge:each|annotator:{name}|v:1" for name in ("ann", "bob")]
+    table = Study("correlation", [about("rts", "rts|v:1", gold_signature=gold) for gold in golds]).table()
+    place = table.heads.index("people")
+    assert [row[place] for row in table.rows] == ["people[annotator=ann]", "people[annotator=bob]"]
+
+
+def test_rows_of_several_runs_name_them() -> None:
+    rows = [about("rts", "rts|v:1", details={"run": run}) for run in ("runs/one", "runs/two")]
+    assert [row[0] for row in Study("correlation", rows).table().rows] == ["runs/one", "runs/two"]
+
+
 def test_a_study_without_rows_says_so() -> None:
     assert str(Study("correlation", [])) == "correlation: no rows"
 
@@ -79,7 +111,6 @@ def test_pandas_has_a_column_a_field() -> None:
 
 
 def test_small_formats() -> None:
-    assert [show_p(0.5), show_p(0.001), show_p(0.0009)] == ["0.500", "0.001", "<.001"]
     assert pair_name("M8", "M9") == "M8-M9"
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.report.names import DOTS, Named, fitted, judge_names
+from summeter.records import JudgeKey, judge_names
+from summeter.report.names import DOTS, fitted
 
 
 def names(*signatures: str, models: tuple[str | None, ...] = ()) -> list[str]:
     asked = models or (None,) * len(signatures)
     judge = signatures[0].removeprefix("composite(").split("|")[0]
-    given = [Named(judge, signature, model) for signature, model in zip(signatures, asked, strict=True)]
+    given = [JudgeKey(judge, signature, model) for signature, model in zip(signatures, asked, strict=True)]
     return list(judge_names(given).values())
 
 

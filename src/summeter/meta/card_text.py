@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from summeter.meta.results import Row, Study, show_p
+from summeter.meta.results import Row, Study
+from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 
 _ALL, _AVERAGE, _STABILITY = "all", "average of domains", "domain stability (%)"
 
 
 def markdown(study: Study, title: str = "Benchmark card") -> str:
     """The card as Markdown, ending in a line feed. Every cell with missing scores says how many."""
-    lines = [f"# {_cell(title)}", ""]
+    parts = [f"# {escape_markdown(title)}\n"]
     for section in (_means, _groups, _errors, _abstractness, _redaction, _made):
-        lines.extend(section(study))
-    return "\n".join(lines).rstrip() + "\n"
+        parts.extend(section(study))
+    return "\n".join(parts)
 
 
 def _columns(study: Study) -> list[tuple[str | None, str | None, str | None]]:
@@ -38,7 +39,7 @@ def _means(study: Study) -> Iterator[str]:
                 cells += [_first(mine, "domain_average", None), _first(mine, "domain_stability", None)]
             table.append([system or "", *cells, _first(mine, "mean", None)])
         if table:
-            yield from _table(f"{aspect} by {judge}", ["system", *(name or "" for name in heads)], table)
+            yield _table(f"{aspect} by {judge}", ["system", *(name or "" for name in heads)], table)
 
 
 def _first(rows: Sequence[Row], statistic: str, domain: str | None) -> str:
@@ -49,10 +50,9 @@ def _first(rows: Sequence[Row], statistic: str, domain: str | None) -> str:
 
 
 def _number(row: Row, digits: int = 3) -> str:
-    missing = f" ({row.missing} missing)" if row.missing else ""
     if row.value is None:
         return f"- ({row.reason})"
-    return f"{row.value:.{digits}f}{missing}"
+    return with_missing(number(row.value, digits), row.missing)
 
 
 def _group_of(row: Row) -> tuple[str, str] | None:
@@ -81,7 +81,7 @@ def _groups(study: Study) -> Iterator[str]:
         table = [
             [value, *(_number(rows[key]) if key in rows else "" for key in columns)] for value, rows in values.items()
         ]
-        yield from _table(f"By {name}", heads, table)
+        yield _table(f"By {name}", heads, table)
 
 
 def _errors(study: Study) -> Iterator[str]:
@@ -98,13 +98,12 @@ def _errors(study: Study) -> Iterator[str]:
              str(next(iter(cells.values())).n), _units(cells)]
             for place, cells in lines.items()
         ]  # fmt: skip
-        yield from _table(f"Types of error by {judge}", ["where", *types, "errors", "of units"], table)
+        yield _table(f"Types of error by {judge}", ["where", *types, "errors", "of units"], table)
 
 
 def _units(cells: dict[str, Row]) -> str:
     first = next(iter(cells.values()))
-    missing = f" ({first.missing} missing)" if first.missing else ""
-    return f"{first.details['units']}{missing}"
+    return with_missing(str(first.details["units"]), first.missing)
 
 
 def _place(row: Row) -> str:
@@ -121,12 +120,11 @@ def _abstractness(study: Study) -> Iterator[str]:
     rows = [row for row in study if row.statistic in {"pearson", "spearman"} and row.aspect == "abstractiveness"]
     table = []
     for row in rows:
-        p = "" if row.p is None else show_p(row.p)
         where = "over systems" if row.level == "system" else _place(row)
-        table.append([where, _people(row), row.statistic, _number(row), p, str(row.n)])
+        table.append([where, _people(row), row.statistic, _number(row), p_value(row.p), str(row.n)])
     if table:
         heads = ["where", "faithfulness by", "coefficient", "value", "p", "n"]
-        yield from _table("Abstractiveness against faithfulness", heads, table)
+        yield _table("Abstractiveness against faithfulness", heads, table)
 
 
 def _people(row: Row) -> str:
@@ -136,31 +134,23 @@ def _people(row: Row) -> str:
 def _redaction(study: Study) -> Iterator[str]:
     table = []
     for row in study.where(statistic="redaction_delta"):
-        ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
         counts = f"{row.details['redacted']} and {row.details['unredacted']}"
-        table.append([row.system or "all systems", f"{row.aspect} ({row.judge})", _number(row) + ends, counts])
+        table.append(
+            [
+                row.system or "all systems",
+                f"{row.aspect} ({row.judge})",
+                f"{_number(row)} {interval(row.low, row.high)}".rstrip(),
+                counts,
+            ]
+        )
     if table:
-        yield from _table("Redacted minus unredacted", ["system", "score", "difference", "summaries"], table)
+        yield _table("Redacted minus unredacted", ["system", "score", "difference", "summaries"], table)
 
 
 def _made(study: Study) -> Iterator[str]:
-    yield "## How it was made"
-    yield ""
-    for text in (*study.signatures(), *study.notes):
-        yield f"- {_cell(text)}"
+    yield "## How it was made\n"
+    yield "".join(f"- {escape_markdown(text)}\n" for text in (*study.signatures(), *study.notes))
 
 
-def _table(title: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    yield f"## {_cell(title)}"
-    yield ""
-    yield "| " + " | ".join(map(_cell, heads)) + " |"
-    yield "|" + "|".join("---" if place == 0 else "---:" for place in range(len(heads))) + "|"
-    for line in lines:
-        yield "| " + " | ".join(map(_cell, line)) + " |"
-    yield ""
-
-
-def _cell(text: str) -> str:
-    """Text that cannot break out of a table or become markup."""
-    flat = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
-    return flat.replace("<", "&lt;").replace(">", "&gt;").replace("*", "\\*")
+def _table(title: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    return Table.of(heads, lines, align="lr", title=title).markdown()

@@ -6,13 +6,12 @@ missing the cell says how many, and a value that does not exist is a dash with a
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from summeter.meta.protocol import ACCURACY, AREA, DIFFERENCE, MEAN
-from summeter.meta.results import Row, Study, show_p
+from summeter.meta.results import Row, Study
+from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 
 FORMATS = ("markdown", "csv", "latex")
 
@@ -23,22 +22,6 @@ _LONG = (
 )  # fmt: skip
 _HEADS = {"origin": "Origin", "dataset": "Data set", "category": "Group"}
 _WEIGHTS = {"rows": "mean by rows", "cells": "mean"}
-_SPECIAL = str.maketrans({
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-})  # fmt: skip
-
-
-class Grid(NamedTuple):
-    """A table as texts. The first `names` columns name a line; `breaks` are the lines before which a rule is drawn,
-    `notes` what its letters mean."""
-
-    title: str
-    head: list[str]
-    lines: list[list[str]]
-    names: int
-    breaks: tuple[int, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class _Letters(dict[str, str]):
@@ -61,33 +44,28 @@ def laid_out(study: Study, form: str) -> str:
 
 def markdown(study: Study) -> str:
     """Tables of balanced accuracy, of AUROC and of differences; then what was noted, and the signatures."""
-    parts = [
-        "\n\n".join([f"## {grid.title}", _piped(grid), *(["; ".join(grid.notes)] if grid.notes else [])])
-        for grid in grids(study)
-    ]
-    signatures = [f"- {text}" for text in (*study.notes, *study.signatures())]
-    return "\n\n".join([*parts, "\n".join(signatures)]) + "\n"
+    below = "".join(f"- {escape_markdown(text)}\n" for text in (*study.notes, *study.signatures()))
+    return "\n".join([*(table.markdown(pad=True) for table in tables(study)), below])
 
 
 def latex(study: Study) -> str:
     r"""The same tables for `\usepackage{booktabs}`; notes and signatures stand as comments."""
-    notes = "".join(f"% {text}\n" for text in (*study.notes, *study.signatures()))
-    return "\n".join(_tabular(grid) for grid in grids(study)) + notes
+    below = "".join(f"% {text}\n" for text in (*study.notes, *study.signatures()))
+    return "\n".join(table.latex() for table in tables(study)) + below
 
 
 def as_csv(study: Study) -> str:
     """One line a cell or mean and judge, with everything known of it; shares, not per cent."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, _LONG, lineterminator="\n")
-    writer.writeheader()
     areas = {_place(row): row for row in study if row.statistic == AREA}
-    for row in study:
-        if row.statistic in (ACCURACY, MEAN):
-            writer.writerow(_long(row, areas.get(_place(row)) if row.statistic == ACCURACY else None))
-    return out.getvalue()
+    lines = [
+        _long(row, areas.get(_place(row)) if row.statistic == ACCURACY else None)
+        for row in study
+        if row.statistic in (ACCURACY, MEAN)
+    ]
+    return Table.of(_LONG, [[line.get(name) for name in _LONG] for line in lines]).csv()
 
 
-def grids(study: Study) -> Iterator[Grid]:
+def tables(study: Study) -> Iterator[Table]:
     """The tables of the study, one after the other."""
     for table in dict.fromkeys(row.details["table"] for row in study):
         rows = [row for row in study if row.details["table"] == table]
@@ -103,7 +81,7 @@ def _place(row: Row) -> tuple[Any, ...]:
     return row.details["table"], row.details.get("name"), tuple(row.details["cell"].items())
 
 
-def _grid(title: str, rows: Sequence[Row], judges: Sequence[str], statistic: str) -> Grid:
+def _grid(title: str, rows: Sequence[Row], judges: Sequence[str], statistic: str) -> Table:
     cells = list(dict.fromkeys(tuple(row.details["cell"].items()) for row in rows if row.statistic == statistic))
     names, letters = [name for name, _ in cells[0]], _Letters()
     lines = [[*_label(names, cell), *_values(_at(rows, statistic, cell), judges, letters)] for cell in cells]
@@ -117,7 +95,8 @@ def _grid(title: str, rows: Sequence[Row], judges: Sequence[str], statistic: str
             [*_label(names, cell, weight), *_values(_at(rows, MEAN, cell), judges, letters)] for cell, weight in means
         ]
     head = [*(_HEADS.get(name, name) for name in names), "n", *judges]
-    return Grid(title, head, lines, len(names) + 1, breaks, letters.notes)
+    align = "l" * len(names) + "r"
+    return Table.of(head, lines, align=align, title=title, rules=breaks, notes=letters.notes)
 
 
 _Cell = tuple[tuple[str, str], ...]
@@ -147,58 +126,21 @@ def _values(here: dict[str, Row], judges: Sequence[str], letters: _Letters) -> l
 def _value(row: Row | None, letters: _Letters) -> str:
     if row is None or row.value is None:
         return f"- {letters['not measured' if row is None else row.reason or 'no value']}"
-    lost = f" ({row.missing} missing)" if row.missing else ""
-    return f"{100 * row.value:.1f}{lost}"
+    return with_missing(number(100 * row.value, 1), row.missing)
 
 
-def _pairs(title: str, rows: Sequence[Row]) -> Grid:
+def _pairs(title: str, rows: Sequence[Row]) -> Table:
     lines, letters = [], _Letters()
     for row in rows:
         where = "/".join(row.details["cell"].values()) or "all"
-        ends = "" if row.low is None or row.high is None else f" [{100 * row.low:.1f}, {100 * row.high:.1f}]"
-        value = "-" if row.value is None else f"{100 * row.value:+.1f}{ends}"
+        low, high = (None if end is None else 100 * end for end in (row.low, row.high))
+        value = "-" if row.value is None else f"{100 * row.value:+.1f} {interval(low, high, 1)}".rstrip()
         if row.reason:
             value += f" {letters[row.reason]}"
-        holm = row.details["p_holm"]
-        lines.append([where, f"{row.details['first']} - {row.details['second']}", str(row.n), value,
-                      "" if holm is None else show_p(holm)])  # fmt: skip
-    return Grid(title, ["Where", "Judges", "n", "Difference", "p (Holm)"], lines, 3, notes=letters.notes)
-
-
-def _piped(grid: Grid) -> str:
-    table = [[_escaped(text) for text in line] for line in (grid.head, *grid.lines)]
-    widths = [max(3, *(len(line[place]) for line in table)) for place in range(len(grid.head))]
-    right = [place >= grid.names - 1 for place in range(len(widths))]
-
-    def shown(line: Sequence[str]) -> str:
-        padded = (
-            text.rjust(width) if end else text.ljust(width)
-            for text, width, end in zip(line, widths, right, strict=True)
-        )  # fmt: skip
-        return f"| {' | '.join(padded)} |"
-
-    rule = [f"{'-' * (width - 1)}{':' if end else '-'}" for width, end in zip(widths, right, strict=True)]
-    return "\n".join([shown(table[0]), f"| {' | '.join(rule)} |", *map(shown, table[1:])])
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _tabular(grid: Grid) -> str:
-    shape = "l" * (grid.names - 1) + "r" * (len(grid.head) - grid.names + 1)
-    lines = [f"% {grid.title}", rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _amped(grid.head), r"\midrule"]
-    for place, line in enumerate(grid.lines):
-        lines += [r"\midrule"] * (place in grid.breaks)
-        lines.append(_amped(line))
-    lines.append(r"\bottomrule")
-    width = len(grid.head)
-    lines += [rf"\multicolumn{{{width}}}{{l}}{{{note.translate(_SPECIAL)}}} \\" for note in grid.notes]
-    return "\n".join([*lines, r"\end{tabular}", ""])
-
-
-def _amped(line: Sequence[str]) -> str:
-    return " & ".join(text.translate(_SPECIAL) for text in line) + r" \\"
+        judges = f"{row.details['first']} - {row.details['second']}"
+        lines.append([where, judges, str(row.n), value, p_value(row.details["p_holm"])])
+    heads = ["Where", "Judges", "n", "Difference", "p (Holm)"]
+    return Table.of(heads, lines, align="llr", title=title, notes=letters.notes)
 
 
 def _long(row: Row, area: Row | None) -> dict[str, Any]:

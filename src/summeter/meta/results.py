@@ -12,9 +12,10 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from summeter.data.formats import NotJSON, parse_json
-from summeter.records import Fault, InputError, Record
+from summeter.records import Fault, InputError, JudgeKey, Record, judge_names
 from summeter.scoring import to_frame
 from summeter.stats import Status as StatStatus
+from summeter.tables import Column, Table, interval, number, p_value
 
 RowStatus = Literal["ok", "no_interval", "undefined"]
 
@@ -24,8 +25,7 @@ CONTRACT = (
 )  # fmt: skip
 """The columns that every row of every study has, null where one does not apply."""
 
-_CONSTANT = "constant groups"
-_SHOWN = ("judge", "aspect", "gold_aspect", "level", "average", "system", "domain", "category", "pair", "statistic")
+_NAMES = ("judge", "aspect", "gold_aspect", "level", "average", "system", "domain", "category", "pair", "statistic")
 
 
 class Row(Record):
@@ -143,75 +143,91 @@ class Study:
         """A pandas data frame of `to_dicts()`."""
         return to_frame(self.to_dicts())
 
-    def columns(self) -> list[str]:
-        """The columns worth showing: those in which some row has something that another has not, or that name it."""
-        named = [name for name in _SHOWN if any(getattr(row, name) is not None for row in self.rows)]
-        if all(row.gold_aspect in {None, row.aspect} for row in self.rows):
-            named = [name for name in named if name != "gold_aspect"]
-        return named
+    def table(self) -> Table:
+        """The rows as a table: what names them, value, interval, p, n, missing.
 
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """Head and cells as text, for a terminal or a page: named columns, group, value, interval, p, n, missing."""
-        named = self.columns()
-        grouped = any("group" in row.details for row in self.rows)
-        optional = [name for name, has in (
-            ("interval", any(row.low is not None for row in self.rows)),
-            ("p", any(row.p is not None for row in self.rows)),
-        ) if has]  # fmt: skip
-        counts = [name for name, has in (
-            ("missing", any(row.missing for row in self.rows)),
-            (_CONSTANT, any(row.details.get("constant_groups") for row in self.rows)),
-            ("why", any(row.value is None for row in self.rows)),
-        ) if has]  # fmt: skip
-        head = [*named, *(["group"] if grouped else []), "value", *optional, "n", *counts]
-        return head, [[_cell(row, name) for name in head] for row in self.rows]
+        A column is there where some row has something in it. Judges of one name are told apart by their model or by
+        what differs in their signatures, and so are people's judgments merged in several ways.
+        """
+        rows = self.rows
+        figures: list[tuple[Column, bool, Sequence[Any]]] = [
+            (Column("value", show=number), True, [row.value for row in rows]),
+            (
+                Column("interval"),
+                any(row.low is not None for row in rows),
+                [interval(row.low, row.high) for row in rows],
+            ),
+            (Column("p", show=p_value), any(row.p is not None for row in rows), [row.p for row in rows]),
+            (Column("n"), True, [row.n for row in rows]),
+            (Column("missing"), any(row.missing for row in rows), [row.missing for row in rows]),
+            (Column("constant groups"), any(map(_constant, rows)), list(map(_constant, rows))),
+            (Column("why"), any(row.value is None for row in rows), list(map(_why, rows))),
+        ]
+        columns: list[tuple[Column, Sequence[Any]]] = []
+        columns += ((Column(name), values) for name, values in self._names().items())
+        columns += ((column, values) for column, shown, values in figures if shown)
+        return Table(
+            tuple(column for column, _ in columns), tuple(zip(*(values for _, values in columns), strict=True))
+        )
+
+    def _names(self) -> dict[str, list[str | None]]:
+        """What a row is about, column by column."""
+        rows = self.rows
+        names = {name: [getattr(row, name) for row in rows] for name in _NAMES}
+        names["judge"] = _judges(rows)
+        if all(row.gold_aspect in {None, row.aspect} for row in rows):
+            del names["gold_aspect"]
+        found = {name: values for name, values in names.items() if any(value is not None for value in values)}
+        if len({row.details.get("run") for row in rows}) > 1:
+            found = {"run": [row.details.get("run") for row in rows], **found}
+        if any("group" in row.details for row in rows):
+            found["group"] = [row.details.get("group") for row in rows]
+        keys = list(zip(*found.values(), strict=True))
+        golds = _golds(rows)
+        if len(set(keys)) < len(keys) and len(golds) > 1:
+            found["people"] = [golds.get(row.gold_signature) for row in rows]
+        return found
 
     def signatures(self) -> list[str]:
         """What made the numbers: judges' signatures, people's, and the intervals, each once."""
-        found = [
+        texts = [
             *(row.signature for row in self.rows),
             *(f"people: {row.gold_signature}" for row in self.rows if row.gold_signature),
             *(row.interval for row in self.rows),
         ]
-        return list(dict.fromkeys(text for text in found if text))
+        return list(dict.fromkeys(text for text in texts if text))
 
     def __str__(self) -> str:
-        head, cells = self.table()
-        if not cells:
+        if not self.rows:
             return "\n".join([f"{self.name}: no rows", *self.notes])
-        widths = [max(len(line[i]) for line in [head, *cells]) for i in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in [head, *cells]
-        ]
         tail = [*self.signatures(), *self.notes]
-        return "\n".join([*lines, *([""] if tail else []), *tail])
+        return "\n".join([self.table().text(), *([""] if tail else []), *tail])
 
     __repr__ = __str__
 
 
-def _cell(row: Row, name: str) -> str:
-    if name == "value":
-        return "-" if row.value is None else f"{row.value:.3f}"
-    if name == "interval":
-        return "" if row.low is None or row.high is None else f"[{row.low:.3f}, {row.high:.3f}]"
-    if name == "p":
-        return "" if row.p is None else show_p(row.p)
-    if name == "why":
-        return row.reason or "" if row.value is None else ""
-    if name == _CONSTANT:
-        return str(row.details.get("constant_groups", ""))
-    found = row.details.get("group") if name == "group" else getattr(row, name)
-    return "" if found is None else str(found)
+def _judges(rows: Sequence[Row]) -> list[str | None]:
+    """The judge of each row, told apart from its namesakes on the same aspect."""
+    keys = [None if row.judge is None else JudgeKey(row.judge, row.signature or "", row.model) for row in rows]
+    shown: dict[tuple[str | None, JudgeKey], str] = {}
+    for aspect in dict.fromkeys(row.aspect for row in rows):
+        here = [key for row, key in zip(rows, keys, strict=True) if key is not None and row.aspect == aspect]
+        shown |= {(aspect, key): name for key, name in judge_names(here).items()}
+    return [None if key is None else shown[row.aspect, key] for row, key in zip(rows, keys, strict=True)]
 
 
-def show_p(p: float) -> str:
-    """A p-value as papers print it.
+def _constant(row: Row) -> int | None:
+    return row.details.get("constant_groups")
 
-    >>> show_p(0.0312), show_p(1e-9)
-    ('0.031', '<.001')
-    """
-    return "<.001" if p < 0.001 else f"{p:.3f}"
+
+def _why(row: Row) -> str | None:
+    return row.reason if row.value is None else None
+
+
+def _golds(rows: Sequence[Row]) -> dict[str | None, str]:
+    """A short name for each way in which people's judgments were merged."""
+    keys = [JudgeKey("people", row.gold_signature) for row in rows if row.gold_signature]
+    return {key.signature: name for key, name in judge_names(keys).items()}
 
 
 def status_of(value: float | None, status: StatStatus | str | None = None) -> RowStatus:

@@ -25,15 +25,15 @@ from summeter.records.errors import (
 from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
 from summeter.records.judgment import Judgment, Status, Target, Unit
-from summeter.records.signature import composite_signature, signature
+from summeter.records.signature import JudgeKey, composite_signature, judge_names, signature
 from summeter.records.taxonomy import canonical_error_type, error_types, joined_error_types, names_no_error
 from summeter.records.text import Document, Side, Span, Summary
 
 __all__ = [
     "REPLY_FAULTS", "AccessError", "BudgetError",
     "CapabilityError", "Claim", "ContextError", "CoverageError", "Document", "Fault", "GateError", "InputError",
-    "InstallError", "Item", "Judgment", "KeyFact", "KeyFacts", "ModelError", "Origin", "Record",
+    "InstallError", "Item", "JudgeKey", "Judgment", "KeyFact", "KeyFacts", "ModelError", "Origin", "Record",
     "ReplayMiss", "ReplyError", "ReplyFault", "Side", "Span", "Status", "Summary", "SummeterError", "Target",
     "TransientError", "Unit", "UsageError", "canonical", "canonical_error_type", "composite_signature", "digest",
-    "error_types", "fault_of", "first_error", "joined_error_types", "names_no_error", "signature",
+    "error_types", "fault_of", "first_error", "joined_error_types", "judge_names", "names_no_error", "signature",
 ]  # fmt: skip

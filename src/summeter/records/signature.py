@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 _UNSAFE = re.compile(r"[|\s]+")
 
@@ -34,3 +35,45 @@ def _show(value: object) -> str:
 def composite_signature(signatures: list[str]) -> str:
     """The signature of a mean over scores with these signatures (each named once, in order)."""
     return "composite(" + " + ".join(dict.fromkeys(signatures)) + ")"
+
+
+_COMPOSITE = re.compile(r"composite\((?P<inner>.*)\)")
+_PARTS = re.compile(r"\||(?: \+ )")
+
+
+class JudgeKey(NamedTuple):
+    """What tells one judge from another: its name, its signature, and the model it asks."""
+
+    judge: str
+    signature: str
+    model: str | None = None
+
+
+def judge_names(judges: Iterable[JudgeKey]) -> dict[JudgeKey, str]:
+    """The shortest name that tells each judge from its namesakes.
+
+    Alone it goes by its name. Among namesakes it is told by its model where no other has that one, else by what its
+    signature alone says, written as `-e` takes settings; one with nothing of its own keeps the bare name.
+
+    >>> keys = [JudgeKey("rouge", "rouge|v:1"), JudgeKey("rouge", "rouge|stemmer:yes|v:1")]
+    >>> list(judge_names(keys).values())
+    ['rouge', 'rouge[stemmer=yes]']
+    """
+    keys = list(dict.fromkeys(judges))
+    return {key: _short_name(key, [other for other in keys if other.judge == key.judge]) for key in keys}
+
+
+def _short_name(key: JudgeKey, namesakes: Sequence[JudgeKey]) -> str:
+    if len(namesakes) == 1:
+        return key.judge
+    if key.model is not None and [other.model for other in namesakes].count(key.model) == 1:
+        return f"{key.judge} ({key.model})"
+    shared = set.intersection(*(set(_parts(other.signature)) for other in namesakes))
+    own = dict.fromkeys(part.replace(":", "=", 1) for part in _parts(key.signature) if part not in shared)
+    return f"{key.judge}[{','.join(own)}]" if own else key.judge
+
+
+def _parts(signature: str) -> list[str]:
+    """`key:value` by `key:value`; of a composite those of all that it is made of."""
+    composite = _COMPOSITE.fullmatch(signature)
+    return _PARTS.split(composite["inner"] if composite else signature)

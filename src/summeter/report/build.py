@@ -9,14 +9,13 @@ from pathlib import PurePath
 
 from summeter._version import __version__
 from summeter.meta.results import Study
-from summeter.records import UsageError
+from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.report.blocks import Count, Deck, Page, Provenance, RunHead, Signed
 from summeter.report.cards import DeckBuilder, Switching
 from summeter.report.compare import comparisons
 from summeter.report.failures import Failing
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
-from summeter.report.names import Named, judge_names
 from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.standing import rank_tables, verdict
 from summeter.report.strengths import Errors, heats, panels
@@ -130,7 +129,7 @@ def _when(start: str, end: str) -> str:
 
 def _judges(view: RunView) -> tuple[str, ...]:
     """Who judged, each with its model and what tells it from its namesakes."""
-    named = [Named(judge.name, judge.signature, judge.model) for judge in view.judges]
+    named = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
     names = judge_names(named)
     return tuple(_judge_words(judge, names[one]) for judge, one in zip(view.judges, named, strict=True))
 

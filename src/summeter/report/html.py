@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from summeter.data.atomic import write_lines
-from summeter.meta.results import Study, show_p
+from summeter.meta.results import Study
 from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.island import island
 from summeter.report.reliability import TOLERANCE
 from summeter.report.words import STATUS, count, interval, number, ordinal
 from summeter.runs.run import RunFolder
+from summeter.tables import p_value
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -100,7 +101,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     tools: dict[str, Any] = {
         "number": number, "interval": interval, "count": count, "ordinal": ordinal, "across": across,
-        "percent": percent, "coverage_words": coverage_words, "show_p": show_p,
+        "percent": percent, "coverage_words": coverage_words, "show_p": p_value,
     }  # fmt: skip
     made.globals |= {**tools, "own": Markup, "STATUS": STATUS}
     return made

@@ -1,54 +1,11 @@
-"""Names of judges that tell one setting from another, and names short enough for a table."""
+"""Names short enough for a table."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 DOTS = "..."
-
-_COMPOSITE = re.compile(r"composite\((?P<inner>.*)\)")
-_PARTS = re.compile(r"\||(?: \+ )")
-
-
-class Named(NamedTuple):
-    """A judge as tables know it: its name, its signature, and the model it asks."""
-
-    judge: str
-    signature: str
-    model: str | None = None
-
-
-def judge_names(judges: Iterable[Named]) -> dict[Named, str]:
-    """The shortest name that tells each judge from its namesakes.
-
-    Alone it goes by its name. Among namesakes it is told by its model where no other has that one, else by what its
-    signature alone says, written as `-e` takes settings; one with nothing of its own keeps the bare name.
-
-    >>> one, two = Named("rouge", "rouge|v:1"), Named("rouge", "rouge|stemmer:yes|v:1")
-    >>> list(judge_names([one, two]).values())
-    ['rouge', 'rouge[stemmer=yes]']
-    """
-    given = list(dict.fromkeys(judges))
-    return {one: _name(one, [other for other in given if other.judge == one.judge]) for one in given}
-
-
-def _name(one: Named, namesakes: Sequence[Named]) -> str:
-    if len(namesakes) == 1:
-        return one.judge
-    if one.model is not None and [other.model for other in namesakes].count(one.model) == 1:
-        return f"{one.judge} ({one.model})"
-    shared = set.intersection(*(set(_parts(other.signature)) for other in namesakes))
-    own = dict.fromkeys(part.replace(":", "=", 1) for part in _parts(one.signature) if part not in shared)
-    return f"{one.judge}[{','.join(own)}]" if own else one.judge
-
-
-def _parts(signature: str) -> list[str]:
-    """`key:value` by `key:value`; of a composite those of all that it is made of."""
-    found = _COMPOSITE.fullmatch(signature)
-    return _PARTS.split(found["inner"] if found else signature)
 
 
 def fitted(names: Iterable[str], width: int) -> Mapping[str, str]:

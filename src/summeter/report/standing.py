@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Cell, Column, RankRow, RankTable
-from summeter.report.names import Named, judge_names
 from summeter.report.views import RunView, Source
 from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, with_interval
 from summeter.scoring import COMPOSED, COMPOSITE, Score, SystemScore
@@ -41,7 +41,7 @@ def label_of(place: Place, view: RunView, sources: Sequence[Source]) -> str:
         if (source.run, source.judge, source.signature) == (place.run, place.judge, place.signature):
             return source.label
     judges = [key[:2] for key in view.table.columns() if key[2] == place.aspect]
-    name = judge_names(Named(*judge) for judge in judges).get(Named(place.judge, place.signature), place.judge)
+    name = judge_names(JudgeKey(*judge) for judge in judges).get(JudgeKey(place.judge, place.signature), place.judge)
     return f"{view.letter} · {name}" if view.letter else name
 
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from summeter.report.names import DOTS, Named, fitted, judge_names
+from summeter.records import JudgeKey, judge_names
+from summeter.report.names import DOTS, fitted
 from summeter.report.study_blocks import Reliability
 from summeter.report.words import NEUTRAL, count, gloss, interval, number, same, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
@@ -217,7 +218,7 @@ def _judges(table: SystemTable) -> dict[Key, str]:
     models = {(row.judge, row.signature, row.aspect): row.model for row in table.rows}
     found: dict[Key, str] = {}
     for aspect in dict.fromkeys(aspect for _, _, aspect in models):
-        here = {column: Named(*column[:2], model) for column, model in models.items() if column[2] == aspect}
+        here = {column: JudgeKey(*column[:2], model) for column, model in models.items() if column[2] == aspect}
         names = judge_names(here.values())
         found |= {column: _clean(names[named]) for column, named in here.items()}
     return found

@@ -9,8 +9,7 @@ from functools import cached_property
 from string import ascii_uppercase
 
 from summeter.data.dataset import Dataset
-from summeter.records import InputError, KeyFacts
-from summeter.report.names import Named, judge_names
+from summeter.records import InputError, JudgeKey, KeyFacts, judge_names
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import ItemReader, PeopleReader
 from summeter.runs.run import RunFolder
@@ -121,7 +120,7 @@ def sources(views: Sequence[RunView]) -> list[Source]:
     """Every source, in the order of the runs and their judges, with a label that tells it from the others."""
     made = []
     for view in views:
-        judges = [(judge, Named(judge.name, judge.signature, judge.model)) for judge in view.judges]
+        judges = [(judge, JudgeKey(judge.name, judge.signature, judge.model)) for judge in view.judges]
         names = judge_names(named for _, named in judges)
         for judge, named in judges:
             label = f"{view.letter} · {names[named]}" if view.letter else names[named]

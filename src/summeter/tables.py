@@ -1,0 +1,282 @@
+r"""One table, many formats: rows of cells under headings as aligned text, CSV, Markdown, LaTeX or HTML.
+
+    >>> rows = [["aster", 0.9, 0.0004], ["birch", None, 0.2]]
+    >>> table = Table.of(["system", "value", "p"], rows, show=[str, number, p_value])
+    >>> print(table.text())
+    system  value  p
+    aster   0.900  <.001
+    birch   -      0.200
+    >>> table.csv().splitlines()[1]
+    'aster,0.9,0.0004'
+
+A cell is a text, a number, None, or a tuple of texts (lines below each other). Numbers are written as their column
+says; CSV alone has them in full. Every writer escapes what means something in its format, so that a name cannot
+break out of its cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Literal, NamedTuple, Self
+
+Align = Literal["left", "right"]
+Cell = Any
+"""Text, number, None or a tuple of texts."""
+
+NONE = "-"
+"""What stands for a value that does not exist."""
+
+# A name must not move the cursor, change colours or turn the line round.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&lt;", ">": "&gt;"})
+# What needs no escape in Markdown: the brackets of an interval, an underscore within a word.
+_INTERVAL = re.compile(r"\\\[(-?[\d.]+, -?[\d.]+)\\\](?!\()")
+_WITHIN = re.compile(r"(?<=\w)\\_(?=\w)")
+_LATEX = str.maketrans({
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", **{char: f"\\{char}" for char in "&%$#_{}"},
+})  # fmt: skip
+
+
+# ---- numbers as text ----
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A value with so many decimals, a dash for none; never a negative zero.
+
+    >>> number(0.5), number(None), number(-0.0001), number(12.5, 1)
+    ('0.500', '-', '0.000', '12.5')
+    """
+    return NONE if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value as papers print it; nothing where there is none.
+
+    >>> p_value(0.0312), p_value(1e-9), p_value(None)
+    ('0.031', '<.001', '')
+    """
+    if p is None:
+        return ""
+    return "<.001" if p < 0.001 else f"{p:.3f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 3) -> str:
+    """`[0.750, 0.900]`; nothing where an end is missing.
+
+    >>> interval(0.75, 0.9, 2), interval(None, 0.9)
+    ('[0.75, 0.90]', '')
+    """
+    return "" if low is None or high is None else f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def with_interval(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
+    """A value and its interval, a dash for no value.
+
+    >>> with_interval(0.83, 0.75, 0.9, 2), with_interval(0.83, None, None, 2), with_interval(None, None, None)
+    ('0.83 [0.75, 0.90]', '0.83', '-')
+    """
+    return f"{number(value, digits)} {interval(low, high, digits)}".rstrip() if value is not None else NONE
+
+
+def with_missing(text: str, missing: int) -> str:
+    """A text, with how many values are missing where some are.
+
+    >>> with_missing("0.500", 2), with_missing("0.500", 0)
+    ('0.500 (2 missing)', '0.500')
+    """
+    return f"{text} ({missing} missing)" if missing else text
+
+
+def plain(cell: Cell) -> str:
+    """A cell as it stands; nothing for None, lines joined by spaces.
+
+    >>> plain(None), plain(3), plain(("a", "b"))
+    ('', '3', 'a b')
+    """
+    if cell is None:
+        return ""
+    return " ".join(cell) if isinstance(cell, tuple) else str(cell)
+
+
+def clean(text: str) -> str:
+    r"""Text without characters that steer a terminal or turn the line round.
+
+    >>> clean("a\x1b[2J")
+    'a\ufffd[2J'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
+
+def escape_markdown(text: str) -> str:
+    r"""Text that is no markup and stays in its cell.
+
+    >>> print(escape_markdown("a|b <i> c_d _e_ [0.1, 0.2]"))
+    a\|b &lt;i&gt; c_d \_e\_ [0.1, 0.2]
+    """
+    escaped = clean(" ".join(text.split())).translate(_MARKDOWN)
+    return _WITHIN.sub("_", _INTERVAL.sub(r"[\1]", escaped))
+
+
+def escape_latex(text: str) -> str:
+    r"""Text that LaTeX prints as it is.
+
+    >>> print(escape_latex("R&D_1 50%"))
+    R\&D\_1 50\%
+    """
+    return clean(" ".join(text.split())).translate(_LATEX)
+
+
+# ---- the table ----
+
+
+class Column(NamedTuple):
+    """A heading, on which side its cells stand, and how a cell is written."""
+
+    head: str
+    align: Align = "left"
+    show: Callable[[Cell], str] = plain
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under columns. Notes stand below; `rules` are the rows before which a line is drawn (LaTeX).
+
+    A row must have as many cells as there are columns (ValueError).
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str | None = None
+    notes: tuple[str, ...] = ()
+    rules: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row has {len(row)} cells, not {len(self.columns)}: {row}")
+
+    @classmethod
+    def of(
+        cls,
+        heads: Sequence[str],
+        rows: Iterable[Sequence[Cell]],
+        *,
+        align: str = "",
+        show: Sequence[Callable[[Any], str]] = (),
+        title: str | None = None,
+        notes: Sequence[str] = (),
+        rules: Sequence[int] = (),
+    ) -> Self:
+        """A table from headings and rows. `align` has an l or r a column (the last holds for the rest); `show` a
+        function from cell to text a column."""
+        sides = [align[min(place, len(align) - 1)] if align else "l" for place in range(len(heads))]
+        columns = tuple(
+            Column(head, "right" if side == "r" else "left", show[place] if place < len(show) else plain)
+            for place, (head, side) in enumerate(zip(heads, sides, strict=True))
+        )
+        return cls(columns, tuple(tuple(row) for row in rows), title, tuple(notes), tuple(rules))
+
+    @property
+    def heads(self) -> list[str]:
+        """The headings."""
+        return [column.head for column in self.columns]
+
+    def cells(self) -> list[list[str]]:
+        """The cells of each row as text of one line."""
+        return [[_line(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+
+    def text(self, *, rule: bool = False, gap: str = "  ") -> str:
+        """Aligned columns, for a terminal; `rule` draws a line beneath the headings. No title, no notes."""
+        head = [[clean(column.head)] for column in self.columns]
+        body = ([_lines(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows)
+        blocks = [head, *body]
+        widths = [max(len(line) for block in blocks for line in block[at]) for at in range(len(self.columns))]
+        lines = []
+        for place, block in enumerate(blocks):
+            levels = zip_longest(*block, fillvalue="")
+            lines += [gap.join(self._padded(level, widths)) for level in levels]
+            lines += [gap.join("-" * width for width in widths)] * (rule and place == 0)
+        return "\n".join(line.rstrip() for line in lines)
+
+    def csv(self) -> str:
+        """Comma-separated values with a line of headings: numbers in full, nothing for None, cells as they are."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.heads)
+        writer.writerows([plain(cell) if isinstance(cell, tuple) else cell for cell in row] for row in self.rows)
+        return out.getvalue()
+
+    def markdown(self, *, pad: bool = False) -> str:
+        """A pipe table with its title as a heading above and its notes below; `pad` aligns the source too."""
+        lines = [[escape_markdown(cell) for cell in line] for line in (self.heads, *self.cells())]
+        ends = [":" if column.align == "right" else "" for column in self.columns]
+        if pad:
+            widths = [max(3, *(len(line[at]) for line in lines)) for at in range(len(self.columns))]
+            lines = [self._padded(line, widths) for line in lines]
+            rule = "|".join(f" {'-' * (width - len(end))}{end} " for width, end in zip(widths, ends, strict=True))
+        else:
+            rule = "|".join(f"---{end}" for end in ends)
+        rows = [f"| {' | '.join(line)} |" for line in lines]
+        table = "\n".join([rows[0], f"|{rule}|", *rows[1:]])
+        title = [f"## {escape_markdown(self.title)}"] if self.title else []
+        notes = ["; ".join(map(escape_markdown, self.notes))] if self.notes else []
+        return "\n\n".join([*title, table, *notes]) + "\n"
+
+    def latex(self) -> str:
+        r"""A tabular for `\usepackage{booktabs}`: the title as a comment, notes as last lines."""
+        shape = "".join("r" if column.align == "right" else "l" for column in self.columns)
+        title = [f"% {clean(self.title)}"] if self.title else []
+        lines = [*title, rf"\begin{{tabular}}{{{shape}}}", r"\toprule", _amped(self.heads), r"\midrule"]
+        for place, cells in enumerate(self.cells()):
+            lines += [r"\midrule"] * (place in self.rules)
+            lines.append(_amped(cells))
+        lines.append(r"\bottomrule")
+        lines += [rf"\multicolumn{{{len(self.columns)}}}{{l}}{{{escape_latex(note)}}} \\" for note in self.notes]
+        return "\n".join([*lines, r"\end{tabular}", ""])
+
+    def html(self) -> str:
+        """A `<table>` with the title as its caption; cells on the right have the class `figure`. Notes follow."""
+        heads = "".join(f'<th scope="col"{_css(column)}>{html.escape(column.head)}</th>' for column in self.columns)
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f"<td{_css(column)}>{'<br>'.join(map(html.escape, _lines(column, cell)))}</td>"
+                for column, cell in zip(self.columns, row, strict=True)
+            )
+            + "</tr>\n"
+            for row in self.rows
+        )
+        caption = f"<caption>{html.escape(self.title)}</caption>\n" if self.title else ""
+        notes = "".join(f"<p>{html.escape(note)}</p>\n" for note in self.notes)
+        return f"<table>\n{caption}<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n{notes}"
+
+    def _padded(self, cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+        return [
+            cell.rjust(width) if column.align == "right" else cell.ljust(width)
+            for cell, width, column in zip(cells, widths, self.columns, strict=True)
+        ]
+
+
+def _line(column: Column, cell: Cell) -> str:
+    return " ".join(line for line in _lines(column, cell) if line)
+
+
+def _lines(column: Column, cell: Cell) -> list[str]:
+    """A cell from top to bottom."""
+    lines = list(cell) if isinstance(cell, tuple) else [column.show(cell)]
+    return [clean(line) for line in lines] or [""]
+
+
+def _amped(cells: Sequence[str]) -> str:
+    return " & ".join(map(escape_latex, cells)) + r" \\"
+
+
+def _css(column: Column) -> str:
+    return ' class="figure"' if column.align == "right" else ""

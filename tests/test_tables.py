@@ -1,0 +1,90 @@
+"""The table writer: one table as text, CSV, Markdown, LaTeX and HTML, each escaped in its own way."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from summeter.tables import Table, interval, number, p_value, with_interval, with_missing
+
+AWKWARD = 'R&D_50% {a}|<b> ~^#$ \\ "q"'
+
+
+def table() -> Table:
+    rows = [["aster", 0.9, 0.0004, 18], [AWKWARD, None, None, 0]]
+    return Table.of(
+        ["system", "value", "p", "n"], rows, align="lr", show=[str, number, p_value], title="Scores", notes=["(a) none"]
+    )
+
+
+def test_numbers_as_papers_print_them() -> None:
+    assert [p_value(p) for p in (0.5, 0.001, 0.0009, None)] == ["0.500", "0.001", "<.001", ""]
+    assert [number(value) for value in (0.5, None, -0.0001)] == ["0.500", "-", "0.000"]
+    assert (interval(0.1, 0.25, 2), interval(None, 1.0)) == ("[0.10, 0.25]", "")
+    assert with_interval(0.5, 0.1, 0.9, 1) == "0.5 [0.1, 0.9]"
+    assert (with_missing("0.5", 3), with_missing("0.5", 0)) == ("0.5 (3 missing)", "0.5")
+
+
+def test_text_is_aligned_and_a_dash_stands_for_no_value() -> None:
+    lines = Table.of(["name", "x"], [["a", 1.0], ["long name", None]], align="lr", show=[str, number]).text(rule=True)
+    assert lines.splitlines() == ["name           x", "---------  -----", "a          1.000", "long name      -"]
+
+
+def test_a_cell_of_several_lines() -> None:
+    two = Table.of(["system", "score"], [["aster", ("0.90", "n=18")], ["birch", ("0.50", "n=9")]])
+    assert two.text().splitlines() == ["system  score", "aster   0.90", "        n=18", "birch   0.50", "        n=9"]
+    assert "| aster | 0.90 n=18 |" in two.markdown()
+    assert "<td>0.90<br>n=18</td>" in two.html()
+    assert two.csv().splitlines()[1] == "aster,0.90 n=18"
+
+
+def test_csv_keeps_numbers_in_full_and_changes_no_cell() -> None:
+    rows = list(csv.reader(io.StringIO(table().csv())))
+    assert rows == [["system", "value", "p", "n"], ["aster", "0.9", "0.0004", "18"], [AWKWARD, "", "", "0"]]
+    assert Table.of(["a"], [["=1+1"]]).csv() == "a\n=1+1\n"
+
+
+def test_markdown_cells_cannot_break_out() -> None:
+    text = table().markdown()
+    assert text.startswith("## Scores\n\n| system | value | p | n |\n|---|---:|---:|---:|\n")
+    assert "| aster | 0.900 | <.001 | 18 |".replace("<", "&lt;") in text
+    line = text.splitlines()[5]
+    assert line.replace("\\|", "").count("|") == 5
+    assert "&lt;b&gt;" in line
+    assert text.endswith("\n\n(a) none\n")
+    assert "| 0.5 [-0.10, 0.90] | \\[x\\](y) |" in Table.of(["a", "b"], [["0.5 [-0.10, 0.90]", "[x](y)"]]).markdown()
+    assert "two\nlines" not in Table.of(["a"], [["two\nlines"]]).markdown()
+
+
+def test_padded_markdown_aligns_its_source() -> None:
+    lines = Table.of(["a", "b"], [["xxxxx", "1"]], align="lr").markdown(pad=True).splitlines()
+    assert lines == ["| a     |   b |", "| ----- | --: |", "| xxxxx |   1 |"]
+
+
+def test_latex_escapes_every_special_character() -> None:
+    text = table().latex()
+    assert r"\begin{tabular}{lrrr}" in text
+    escaped = (
+        r"R\&D\_50\% \{a\}\textbar{}\textless{}b\textgreater{} \textasciitilde{}\textasciicircum{}\#\$"
+        r" \textbackslash{} \textquotedbl{}q\textquotedbl{}"
+    )
+    assert rf"{escaped} & - &  & 0 \\" in text
+    assert r"\multicolumn{4}{l}{(a) none} \\" in text
+
+
+def test_html_is_escaped() -> None:
+    text = table().html()
+    assert "<caption>Scores</caption>" in text
+    assert "R&amp;D_50% {a}|&lt;b&gt;" in text
+    assert '<td class="figure">0.900</td>' in text
+
+
+def test_names_cannot_steer_a_terminal() -> None:
+    assert "\x1b" not in Table.of(["a"], [["\x1b[2J"]]).text()
+
+
+def test_rows_have_a_cell_a_column() -> None:
+    with pytest.raises(ValueError, match="a row has 1 cells, not 2"):
+        Table.of(["a", "b"], [["x"]])
