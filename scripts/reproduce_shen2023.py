@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from summeter import __version__
+from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
@@ -29,7 +30,6 @@ from summeter.meta.correlate import Settings, correlate
 from summeter.meta.gold import gold_scores
 from summeter.meta.grids import Draws, system_means
 from summeter.meta.inputs import gold_input, judge_input
-from summeter.meta.matrix import Level
 from summeter.meta.prefer import Pairing, prefer
 from summeter.meta.reliability import Trust, reliability
 from summeter.meta.results import Study

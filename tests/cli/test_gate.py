@@ -9,12 +9,9 @@ import pytest
 from report.fake_runs import FACT_CHECK, fact_check, failed, lenient, make
 from typer.testing import CliRunner
 
-from summeter import stats
-from summeter.cli import meta_systems
 from summeter.cli.gate import bounds
 from summeter.cli.main import app, main
 from summeter.cli.meta_systems import pairs_of
-from summeter.meta.coverage import About
 from summeter.meta.results import CONTRACT
 from summeter.records import Document, Judgment, Summary, UsageError
 from summeter.runs.manifest import JudgeEntry
@@ -149,11 +146,6 @@ class TestMeta:
         assert result.stdout.strip() == f"card: {file}"
         assert file.read_text().startswith("# Benchmark card: mine.jsonl\n")
         assert ends("meta", "card", run, "--edges", "x") == 2
-
-    def test_choices_are_those_of_the_studies(self) -> None:
-        assert list(map(str, meta_systems.Rule)) == list(map(str, stats.Rule))
-        assert list(map(str, meta_systems.Coefficient)) == list(map(str, stats.Coefficient))
-        assert list(map(str, meta_systems.About)) == list(map(str, About))
 
     def test_judges_are_compared_with_gold(self, run: Path, tmp_path: Path) -> None:
         other = make(tmp_path / "lenient", judges=[(LENIENT, lenient)]).folder

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from summeter.choices import AggregationRule, Tie
 from summeter.cli.main import app
 from summeter.meta.correlate import COEFFICIENTS
-from summeter.meta.gold import AggregationRule, Tie
 from summeter.meta.results import Row
 
 

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from meta.makers import people, ratings
 
+from summeter.choices import Population
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
-from summeter.meta.coverage import About, Drawing, coverage, simulate
+from summeter.meta.coverage import Drawing, coverage, simulate
 from summeter.meta.estimate import Plan, estimate, sample_warnings
 from summeter.meta.results import CONTRACT, Study
 from summeter.meta.selection import Selection
@@ -243,8 +244,8 @@ class TestRealSets:
         assert 0.92 <= float(np.mean([rate for rate in rates if rate is not None])) <= 0.97
         assert study.one(statistic="width_ratio", system=None).value < 0.87  # type: ignore[operator]
 
-    @pytest.mark.parametrize("about", list(About))
-    def test_qags_faithfulness_by_support(self, qags: RunFolder, about: About) -> None:
+    @pytest.mark.parametrize("about", list(Population))
+    def test_qags_faithfulness_by_support(self, qags: RunFolder, about: Population) -> None:
         study = simulate(qags, qags.data, 50, aspect="faithfulness", drawing=Drawing(300, 1, about.value))
         row = study.one(statistic="coverage")
         assert row.value is not None

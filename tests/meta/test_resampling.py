@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from meta.makers import people, ratings
 
+from summeter.choices import Coefficient
 from summeter.meta import Level, align, gold_scores, judge_input, of_judgments
 from summeter.meta.matrix import PairedScores, group_means
 from summeter.meta.resampling import Plan, average_interval, means_interval
-from summeter.stats import Coefficient, Status
+from summeter.stats import Status
 from summeter.stats.correlation import raw
 
 PLAN = Plan(300, 0.95, 7)

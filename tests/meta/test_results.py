@@ -7,15 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from pydantic import ValidationError
 
-from summeter.cli import meta_options
-from summeter.meta import matrix
-from summeter.meta.gold import Aggregation, Tie
 from summeter.meta.results import CONTRACT, Row, Study, join, pair_name, payload, read_study
-from summeter.meta.selection import Selection
-from summeter.records import InputError, UsageError
+from summeter.records import InputError
 
 ROW = Row(study="correlation", judge="rts", aspect="coherence", statistic="pearson", value=0.5, n=9)
 NONE = Row(
@@ -112,32 +107,6 @@ def test_pandas_has_a_column_a_field() -> None:
 
 def test_small_formats() -> None:
     assert pair_name("M8", "M9") == "M8-M9"
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [(meta_options.Level, matrix.Level), (meta_options.Average, matrix.Average), (meta_options.Items, matrix.Items),
-     (meta_options.Tie, Tie)],
-)  # fmt: skip
-def test_the_command_line_offers_what_the_studies_take(ours: type, theirs: type) -> None:
-    assert list(ours) == list(theirs)  # type: ignore[call-overload]
-
-
-def test_the_shared_keywords_make_a_selection_and_nothing_else() -> None:
-    made = Selection.of(aspect=("a", "b:c"), judgment_set="s", merge="each", tie="low", min_votes=2, items="own")
-    assert (made.aspects, made.set_name, made.rule) == (("a", "b:c"), "s", Aggregation("each", "low", 2))
-    assert (Selection.of(), Selection.of(aspect="a").aspects) == (Selection(), ("a",))
-    with pytest.raises(TypeError, match="'aspects'; there are: aspect, judge"):
-        Selection.of(aspects=["a"])  # type: ignore[call-arg]
-    for args in ({"tie": "original"}, {"items": "none"}, {"min_votes": 0}):
-        with pytest.raises(UsageError):
-            Selection.of(**args)  # type: ignore[arg-type]
-
-
-def test_the_former_name_of_a_tie_rule_still_works_on_the_command_line() -> None:
-    assert [meta_options.tie_rule(name) for name in ("original", "low")] == [Tie.FINESURE, Tie.LOW]
-    with pytest.raises(typer.BadParameter, match="'finesure', 'low', 'high', 'half', 'drop'"):
-        meta_options.tie_rule("mine")
 
 
 def printed(**more: Any) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from summeter.stats import Coefficient, Status, pearson, permute_correlations, williams, williams_from_r
+from summeter.choices import Coefficient
+from summeter.stats import Status, pearson, permute_correlations, williams, williams_from_r
 
 
 def test_williams_by_hand() -> None:

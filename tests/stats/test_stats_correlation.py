@@ -9,8 +9,8 @@ import scipy.stats
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from summeter.choices import Coefficient
 from summeter.stats import (
-    Coefficient,
     Statistic,
     Status,
     auroc,

@@ -11,6 +11,7 @@ import pytest
 
 import summeter.stats as room
 from summeter import stats
+from summeter.choices import Coefficient
 
 MODULES = [f"summeter.stats.{found.name}" for found in pkgutil.iter_modules(room.__path__)]
 
@@ -73,8 +74,8 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         stats.ppi_mean(x, y, tuned=False),
         stats.labels_needed(x, y, 0.1),
     ]
-    results += [stats.correlate(x, y, c) for c in stats.Coefficient]
-    results += [stats.correlation_interval(x, y, c, resamples=20) for c in stats.Coefficient]
+    results += [stats.correlate(x, y, c) for c in Coefficient]
+    results += [stats.correlation_interval(x, y, c, resamples=20) for c in Coefficient]
     if not any(v == 0.5 for v in y):
         results += [stats.classify(x, y), stats.classification_interval(x, y, resamples=20), stats.order_effect(x, y)]
     if x:

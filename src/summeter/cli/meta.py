@@ -7,19 +7,17 @@ from typing import Annotated
 
 import typer
 
+from summeter.choices import Average, Items, Level, Tie
 from summeter.cli import meta_people, meta_systems
 from summeter.cli.common import AsJson, Format, Map, Preset
 from summeter.cli.meta_options import (
     Aspects,
-    Average,
     AverageOver,
     By,
     GoldAtLeast,
     GoldData,
-    Items,
     ItemsOf,
     Judge,
-    Level,
     MergeBy,
     MinItems,
     MinVotes,
@@ -28,7 +26,6 @@ from summeter.cli.meta_options import (
     Seed,
     SetName,
     Source,
-    Tie,
     TieRule,
     named,
     read_runs,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from summeter.choices import Average, Items, Tie
 from summeter.cli.common import mapping, print_json
 
 if TYPE_CHECKING:
@@ -16,42 +16,6 @@ if TYPE_CHECKING:
     from summeter.meta.results import Study
     from summeter.meta.selection import Selection
     from summeter.runs.run import RunFolder
-
-
-# Spelt out here as well, so that `--help` need not import numpy; a test holds them to the studies' own.
-class Level(StrEnum):
-    """What a row of a study is."""
-
-    SENTENCE = "sentence"
-    KEY_FACT = "key_fact"
-    SUMMARY = "summary"
-    DOCUMENT = "document"
-    SYSTEM = "system"
-
-
-class Average(StrEnum):
-    """Over what a statistic is taken."""
-
-    POOLED = "pooled"
-    DOCUMENT = "document"
-    SYSTEM = "system"
-
-
-class Tie(StrEnum):
-    """What a majority does with a tie."""
-
-    FINESURE = "finesure"
-    LOW = "low"
-    HIGH = "high"
-    HALF = "half"
-    DROP = "drop"
-
-
-class Items(StrEnum):
-    """Which items a mean is over."""
-
-    COMMON = "common"
-    OWN = "own"
 
 
 Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.", exists=True, file_okay=False)]
@@ -123,12 +87,11 @@ def selection(
 ) -> Selection:  # fmt: skip
     """The options as the studies take them."""
     from summeter.meta.gold import Aggregation
-    from summeter.meta.matrix import Items as ItemsRule
     from summeter.meta.selection import Selection
 
     return Selection(
         aspects=tuple(aspects or ()), judge=judge, set_name=set_name, source=source,
-        rule=Aggregation(merge, tie, min_votes), gold_at_least=gold_at_least, by=by, items=ItemsRule(items),
+        rule=Aggregation(merge, tie, min_votes), gold_at_least=gold_at_least, by=by, items=Items(items),
         min_items=min_items,
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from summeter.choices import Tie
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
 from summeter.cli.meta_options import (
     Aspects,
@@ -23,7 +24,6 @@ from summeter.cli.meta_options import (
     Seed,
     SetName,
     Source,
-    Tie,
     TieRule,
     named,
     named_pairs,

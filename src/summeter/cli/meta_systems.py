@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from summeter.choices import Average, ClusterRule, Coefficient, Level, Population, Tie
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping
 from summeter.cli.meta_options import (
     Aspects,
-    Average,
     AverageOver,
     By,
     GoldAtLeast,
     GoldData,
     Judge,
-    Level,
     MergeBy,
     MinVotes,
     Resamples,
@@ -25,7 +24,6 @@ from summeter.cli.meta_options import (
     Seed,
     SetName,
     Source,
-    Tie,
     TieRule,
     named,
     read_runs,
@@ -46,29 +44,6 @@ class Of(StrEnum):
     SYSTEMS = "systems"
     JUDGES = "judges"
     PEOPLE = "people"
-
-
-class Rule(StrEnum):
-    """Where a cluster of equals ends."""
-
-    GREEDY = "greedy"
-    SEPARATED = "separated"
-
-
-class Coefficient(StrEnum):
-    """By which judges are compared."""
-
-    PEARSON = "pearson"
-    SPEARMAN = "spearman"
-    KENDALL_B = "kendall_b"
-    KENDALL_C = "kendall_c"
-
-
-class About(StrEnum):
-    """What a simulation draws."""
-
-    POPULATION = "population"
-    DATA = "data"
 
 
 OneRun = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.", exists=True, file_okay=False)]
@@ -100,7 +75,7 @@ def compare(
     resamples: Annotated[int, typer.Option(min=1, help="Of the bootstrap by document.")] = 2000,
     confidence: Confidence = 0.95,
     alpha: Alpha = 0.05,
-    rule: Annotated[Rule, typer.Option(help="How clusters of equals are cut.")] = Rule.GREEDY,
+    rule: Annotated[ClusterRule, typer.Option(help="How clusters of equals are cut.")] = ClusterRule.GREEDY,
     set_name: SetName = "human.raw",
     source: Source = None,
     merge: MergeBy = "auto",
@@ -158,7 +133,9 @@ def estimate(
                                                                "many labelled documents hold the truth?")
     ] = None,
     draws: Annotated[int, typer.Option(min=1, help="Of the simulation.")] = 500,
-    about: Annotated[About, typer.Option(help="Draw documents anew too, or only their labels.")] = About.POPULATION,
+    about: Annotated[
+        Population, typer.Option(help="Draw documents anew too, or only their labels.")
+    ] = Population.POPULATION,
     set_name: SetName = "human.raw",
     source: Source = None,
     merge: MergeBy = "auto",

@@ -10,6 +10,7 @@ The way through this room, for whoever adds a study:
     results   Row and Study, which every study returns
 """
 
+from summeter.choices import AggregationRule, Average, Items, Level, Tie
 from summeter.meta.agree import agree
 from summeter.meta.bias import bias
 from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
@@ -25,10 +26,10 @@ from summeter.meta.coverage import simulate
 from summeter.meta.errors import errors
 from summeter.meta.estimate import estimate
 from summeter.meta.gate import gate
-from summeter.meta.gold import Aggregation, AggregationRule, Tie, Votes, gold_scores, votes
+from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
 from summeter.meta.grids import Draws
 from summeter.meta.inputs import JudgeInput, gold_input, judge_input
-from summeter.meta.matrix import Average, Items, Level, PairedScores, ScoreMatrix, Scores, Use, align
+from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, Use, align
 from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
 from summeter.meta.prefer import prefer

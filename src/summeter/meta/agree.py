@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta.ballots import aligned_values, lines, merge, score_votes, take, type_votes, unit_level
 from summeter.meta.coefficients import ON_SCALE, Measure, Measured, check_names, measure, scale_of, usual
@@ -25,7 +26,7 @@ from summeter.meta.context import Context
 from summeter.meta.gold import Votes, aspects, blocks, gold_scores, votes
 from summeter.meta.grids import Draws, named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Level, Use
+from summeter.meta.matrix import Use
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Selection, selected
 from summeter.meta.spans import marked, span_rows

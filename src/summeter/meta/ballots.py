@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.meta.columns import Coded, Columns
 from summeter.meta.gold import PEOPLE, Aggregation, Votes, block_of, chosen, coded, gold_scores, votes
-from summeter.meta.matrix import Level, Scores, align
+from summeter.meta.matrix import Scores, align
 from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, paired_matrices
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import Level
 from summeter.meta.results import Row, Study, pair_name
 from summeter.meta.selection import Selection, meta_input, selected
 from summeter.meta.verdicts import Verdicts, verdicts

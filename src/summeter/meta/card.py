@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Coefficient, Level
 from summeter.data.dataset import Dataset
 from summeter.meta.card_errors import error_rows
 from summeter.meta.columns import Coded
@@ -26,12 +27,12 @@ from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import JudgeInput, gold_input, judge_input
-from summeter.meta.matrix import Level, Scores
+from summeter.meta.matrix import Scores
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Selection
 from summeter.records import Document, UsageError
 from summeter.runs.run import RunFolder
-from summeter.stats import Coefficient, bootstrap, bootstrap_mean, correlate
+from summeter.stats import bootstrap, bootstrap_mean, correlate
 from summeter.stats.base import Bools, Floats
 from summeter.text.ngrams import words
 

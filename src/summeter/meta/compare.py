@@ -15,19 +15,18 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
+from summeter.choices import ClusterRule, Coefficient, Level
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Level, ScoreMatrix, Scores
+from summeter.meta.matrix import ScoreMatrix, Scores
 from summeter.meta.results import Row, Study, pair_name, status_of
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError
 from summeter.stats import (
-    Coefficient,
     Comparison,
     Interval,
-    Rule,
     bootstrap_mean,
     clusters_of_equals,
     holm,
@@ -57,7 +56,7 @@ class Settings:
     level: float = 0.95
     alpha: float = 0.05
     seed: int = 0
-    rule: str = Rule.GREEDY
+    rule: str = ClusterRule.GREEDY
     coefficient: str = Coefficient.PEARSON
 
     def __post_init__(self) -> None:
@@ -65,8 +64,8 @@ class Settings:
             raise UsageError("a test needs at least 1 permutation and 1 resample")
         if not 0 < self.level < 1 or not 0 < self.alpha < 1:
             raise UsageError(f"level and alpha must lie between 0 and 1, got {self.level} and {self.alpha}")
-        if self.rule not in set(Rule):
-            raise UsageError(f"clusters are cut by one of {', '.join(Rule)}, not {self.rule!r}")
+        if self.rule not in set(ClusterRule):
+            raise UsageError(f"clusters are cut by one of {', '.join(ClusterRule)}, not {self.rule!r}")
         if self.coefficient not in set(Coefficient):
             raise UsageError(f"a coefficient is one of {', '.join(Coefficient)}, not {self.coefficient!r}")
 

@@ -16,18 +16,18 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from summeter.choices import Average, Coefficient, Level
 from summeter.meta.columns import Columns
 from summeter.meta.compare import STUDY, Pair, Settings, cluster_rows, corrected, pair_row, sentence, verdict
 from summeter.meta.correlate import Settings as CorrelationSettings
 from summeter.meta.correlate import measure
 from summeter.meta.inputs import Gold, JudgeInput, RunLike
-from summeter.meta.matrix import Average, Level, PairedScores, group_means
+from summeter.meta.matrix import PairedScores, group_means
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, check, groups, meta_input, notes, selected
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import (
-    Coefficient,
     bootstrap,
     correlation_by_group,
     paired_bootstrap,

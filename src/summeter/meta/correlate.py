@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Average, Coefficient, Items, Level
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import Average, Items, Level, PairedScores
+from summeter.meta.matrix import PairedScores
 from summeter.meta.resampling import Plan, average_interval, means_interval
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, check, groups, meta_input, notes, row, selected
 from summeter.records import UsageError
 from summeter.stats import (
-    Coefficient,
     Interval,
     PairAccuracy,
     Statistic,

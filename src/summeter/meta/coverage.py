@@ -11,26 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Level, Population
 from summeter.meta.estimate import STUDY, Plan
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import Level, PairedScores
+from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, meta_input, row, selected
 from summeter.records import UsageError
 from summeter.stats import bootstrap_mean, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
-
-
-class About(StrEnum):
-    """What is drawn: the documents too, or only which of them people label."""
-
-    POPULATION = "population"
-    DATA = "data"
 
 
 @dataclass(frozen=True)
@@ -39,13 +32,13 @@ class Drawing:
 
     draws: int = 500
     seed: int = 0
-    about: str = About.POPULATION
+    about: str = Population.POPULATION
 
     def __post_init__(self) -> None:
         if self.draws < 1:
             raise UsageError(f"a simulation needs at least 1 draw, got {self.draws}")
-        if self.about not in set(About):
-            raise UsageError(f"a simulation is about one of {', '.join(About)}, not {self.about!r}")
+        if self.about not in set(Population):
+            raise UsageError(f"a simulation is about one of {', '.join(Population)}, not {self.about!r}")
 
 
 class Coverage(NamedTuple):
@@ -93,7 +86,7 @@ def coverage(
         raise UsageError(f"labels must be at least 2 and fewer than the {len(units)} documents, got {labels}")
     truth = float(human.mean())
     found = [
-        _draw(human, machine, _picked(units, rng, About(drawn.about)), labels, how) for _ in range(drawn.draws)
+        _draw(human, machine, _picked(units, rng, Population(drawn.about)), labels, how) for _ in range(drawn.draws)
     ]  # fmt: skip
     table = np.array(found)
     inside = ((table[:, 0] <= truth) & (truth <= table[:, 1])).astype(np.float64)
@@ -106,9 +99,9 @@ def coverage(
     )  # fmt: skip
 
 
-def _picked(units: Sequence[Ints], rng: np.random.Generator, about: About) -> list[Ints]:
+def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) -> list[Ints]:
     size = len(units)
-    picks = rng.integers(0, size, size) if about is About.POPULATION else rng.permutation(size)
+    picks = rng.integers(0, size, size) if about is Population.POPULATION else rng.permutation(size)
     return [units[pick] for pick in picks]
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 from pydantic import Field
 
+from summeter.choices import Level
 from summeter.meta.gold import Votes
-from summeter.meta.matrix import Level, PairedScores
+from summeter.meta.matrix import PairedScores
 from summeter.records import Judgment, Record
 from summeter.runs.run import RunFolder
 from summeter.stats.base import Floats

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import AggregationRule
 from summeter.meta.columns import Columns
-from summeter.meta.gold import PEOPLE, AggregationRule
+from summeter.meta.gold import PEOPLE
 from summeter.meta.inputs import Gold, JudgeInput, Question, RunLike
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import MetaInput, Selection, meta_input

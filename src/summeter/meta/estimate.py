@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import Level, PairedScores
+from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, pair_name, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, groups, meta_input, selected
 from summeter.records import UsageError

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
+from summeter.choices import AggregationRule, Level, Tie
 from summeter.meta.columns import Coded, Columns, combine
-from summeter.meta.matrix import Level, Scores, series
+from summeter.meta.matrix import Scores, series
 from summeter.records import UsageError, composite_signature
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.stats.base import Floats, Ints
@@ -28,30 +28,6 @@ SOURCES = ("sentence_labels", "key_fact_labels", "alignment", "ratings", "overal
 
 _UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "alignment")
 _SPANS = "spans"
-
-
-class AggregationRule(StrEnum):
-    """How the votes on one unit become one value."""
-
-    AUTO = "auto"
-    MEAN = "mean"
-    MAJORITY = "majority"
-    MODE_ELSE_MEAN = "mode_else_mean"
-    EACH = "each"
-
-
-class Tie(StrEnum):
-    """What a majority does when two values have equally many votes.
-
-    `finesure` is FineSurE's rule, 0 in the polarity of its files: a sentence is then supported (1), a key fact
-    absent (0). `low` and `high` take the lower or higher of the tied values, `half` their mean, `drop` none.
-    """
-
-    FINESURE = "finesure"
-    LOW = "low"
-    HIGH = "high"
-    HALF = "half"
-    DROP = "drop"
 
 
 @dataclass(frozen=True)

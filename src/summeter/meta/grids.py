@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.meta.matrix import Level, PairedScores, Scores
+from summeter.choices import Level
+from summeter.meta.matrix import PairedScores, Scores
 from summeter.meta.results import Row, status_of
 from summeter.meta.selection import Group, MetaInput, Selection, all_pairs, groups
 from summeter.records import UsageError

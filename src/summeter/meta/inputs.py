@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta.columns import Columns, combine, join, of_judgments, read_lines
 from summeter.meta.context import Context
 from summeter.meta.gold import composite
-from summeter.meta.matrix import Level, Scores, Use, series
+from summeter.meta.matrix import Scores, Use, series
 from summeter.records import Judgment, composite_signature
 from summeter.runs.run import Failure, RunFolder
 from summeter.scoring import COMPOSED, COMPOSITE, is_rating

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from summeter.choices import Items, Level
 from summeter.meta.columns import Coded, Columns, combine
 from summeter.meta.context import Context
 from summeter.records import UsageError
@@ -31,36 +32,6 @@ _DIGITS = 12
 
 OTHER_LIST = "judged another list of key facts"
 ABSENT = "no judgment"
-
-
-class Level(StrEnum):
-    """What one row of a study is."""
-
-    SENTENCE = "sentence"
-    KEY_FACT = "key_fact"
-    SUMMARY = "summary"
-    DOCUMENT = "document"
-    SYSTEM = "system"
-
-    @property
-    def base(self) -> Level:
-        """The level that judgments are read at: documents and systems are means of summaries."""
-        return Level.SUMMARY if self in {Level.DOCUMENT, Level.SYSTEM} else self
-
-
-class Average(StrEnum):
-    """Over what a statistic is taken: all rows at once, or within each document or system and then averaged."""
-
-    POOLED = "pooled"
-    DOCUMENT = "document"
-    SYSTEM = "system"
-
-
-class Items(StrEnum):
-    """Which items a document's or system's mean is over."""
-
-    COMMON = "common"
-    OWN = "own"
 
 
 class Use(StrEnum):

@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.meta.gold import aspects, block_of, gold_scores
 from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import Level, ScoreMatrix, Scores
+from summeter.meta.matrix import ScoreMatrix, Scores
 from summeter.meta.results import Row, Study, pair_name, status_of
 from summeter.meta.selection import MetaInput, Selection, meta_input, selected, wanted
 from summeter.meta.verdicts import Verdicts, verdicts

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.meta.compare import Pair, corrected, pair_row
 from summeter.meta.compare import Settings as Testing
 from summeter.meta.inputs import Gold, RunLike, judge_input
-from summeter.meta.matrix import Level, PairedScores
+from summeter.meta.matrix import PairedScores
 from summeter.meta.protocol_cells import (
     Cell,
     Data,

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.meta.columns import Columns, join
 from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.grids import Draws, drawn_row, merged_details, named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Level, Scores, align
+from summeter.meta.matrix import Scores, align
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.meta.stability import (

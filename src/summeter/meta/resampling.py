@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from summeter.choices import Coefficient
 from summeter.meta.matrix import PairedScores, rounded
-from summeter.stats import Coefficient, Interval, Status
+from summeter.stats import Interval, Status
 from summeter.stats.base import Bools, Floats, Ints, generator
 from summeter.stats.correlation_draws import weighted_correlations
 

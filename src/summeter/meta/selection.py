@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypedDict, Unpack
 
+from summeter.choices import AggregationRule, Average, Items, Level, Tie
 from summeter.data.human import RAW
 from summeter.meta.columns import Columns
 from summeter.meta.context import Context
-from summeter.meta.gold import Aggregation, AggregationRule, Tie, aspects, block_of, blocks, decisions, gold_scores
+from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Average, Items, Level, PairedScores, Use, align
+from summeter.meta.matrix import PairedScores, Use, align
 from summeter.meta.results import Row, RowStatus
 from summeter.records import UsageError
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Coefficient, Level
 from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import Level
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, meta_input, selected
 from summeter.records import UsageError
-from summeter.stats import Coefficient, Statistic, Status, correlate
+from summeter.stats import Statistic, Status, correlate
 from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import raw
 from summeter.stats.correlation_draws import weighted_correlations

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from summeter.choices import Level
 from summeter.meta.columns import Coded
 from summeter.meta.inputs import RunLike, judge_input
-from summeter.meta.matrix import Level, Scores
+from summeter.meta.matrix import Scores
 from summeter.scoring import SystemScore, SystemTable
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.stats import bootstrap_mean

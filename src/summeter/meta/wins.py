@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from summeter.choices import Level
 from summeter.meta.grids import Draws, PairedMatrix, drawn_row, merged_details, named
-from summeter.meta.matrix import Level
 from summeter.meta.results import Row
 from summeter.stats import Games, Strength, best_rates, bradley_terry, games_from_scores
 from summeter.stats.base import Floats

@@ -8,10 +8,9 @@ from .agreement import Level, krippendorff_alpha, mean_pairwise, rater_deviation
 from .base import Statistic, Status
 from .calibration import Bin, brier, expected_calibration_error, reliability_bins
 from .classify import Classification, Confusion, auroc, classification_interval, classify, confusion, decide
-from .clusters import Rule, clusters_of_equals, holm, holm_matrix
+from .clusters import clusters_of_equals, holm, holm_matrix
 from .correlated import CorrelationComparison, permute_correlations, williams, williams_from_r
 from .correlation import (
-    Coefficient,
     average_ranks,
     correlate,
     kendall_b,
@@ -62,7 +61,6 @@ __all__ = [
     "BradleyTerry",
     "Candidates",
     "Classification",
-    "Coefficient",
     "Comparison",
     "Confusion",
     "CorrectPreferences",
@@ -82,7 +80,6 @@ __all__ = [
     "PairPreference",
     "PairTest",
     "PpiMean",
-    "Rule",
     "Spread",
     "Statistic",
     "Status",

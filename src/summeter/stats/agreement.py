@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from summeter.choices import Coefficient
+
 from .base import CONSTANT, Floats, Labels, Statistic, Status, codes, undefined
-from .correlation import Coefficient, average_ranks, raw
+from .correlation import average_ranks, raw
 from .grouped import GroupedStatistic
 from .votes import Agreement, Counted, Votes, count_votes, number_matrix, voters
 

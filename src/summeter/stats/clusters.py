@@ -1,24 +1,14 @@
 """Many comparisons at once: Holm's correction, and the clusters of systems that cannot be told apart."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 import numpy as np
+
+from summeter.choices import ClusterRule
 
 from .base import Values, floats
 
 PMatrix = Sequence[Sequence[float | None]]
-
-
-class Rule(StrEnum):
-    """Where a new cluster starts, going down the ranking.
-
-    ``greedy``: at the first system significantly below *any* system of the current cluster (mt-metrics-eval).
-    ``separated``: only where *every* system above is significantly better than every system below (WMT).
-    """
-
-    GREEDY = "greedy"
-    SEPARATED = "separated"
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -62,7 +52,7 @@ def holm_matrix(p_values: PMatrix) -> list[list[float | None]]:
 
 
 def clusters_of_equals(
-    means: Values, p_values: PMatrix, alpha: float = 0.05, rule: str = Rule.GREEDY
+    means: Values, p_values: PMatrix, alpha: float = 0.05, rule: str = ClusterRule.GREEDY
 ) -> list[int | None]:
     """Return each system's cluster, 1 for the best, from two-sided p-values (corrected first, if wanted).
 
@@ -73,7 +63,7 @@ def clusters_of_equals(
     >>> clusters_of_equals([3.0, 2.5, 2.0], p), clusters_of_equals([3.0, 2.5, 2.0], p, rule="separated")
     ([1, 1, 2], [1, 1, 1])
     """
-    kind = Rule(rule)
+    kind = ClusterRule(rule)
     column = floats(means)
     table = floats(p_values, 2)
     if table.shape != (len(column), len(column)):
@@ -84,8 +74,8 @@ def clusters_of_equals(
     found: list[int | None] = [None] * len(column)
     current, start = 1, 0
     for place, system in enumerate(ranked):
-        above = worse[start:place, place] if kind is Rule.GREEDY else worse[:place, place:].ravel()
-        splits = bool(above.any()) if kind is Rule.GREEDY else place > 0 and bool(above.all())
+        above = worse[start:place, place] if kind is ClusterRule.GREEDY else worse[:place, place:].ravel()
+        splits = bool(above.any()) if kind is ClusterRule.GREEDY else place > 0 and bool(above.all())
         if splits:
             current, start = current + 1, place
         found[int(system)] = current

@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from summeter.choices import Coefficient
+
 from .base import CONSTANT, Bools, Floats, Labels, Seed, Status, Values, codes, complete, generator, seed_number
-from .correlation import Coefficient, raw
+from .correlation import raw
 from .special import t_two_sided
 
 _BLOCK = 1_000

@@ -7,25 +7,17 @@ coefficients compare scores exactly, so form means alike on both sides: 4.333 an
 
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
+
+from summeter.choices import Coefficient
 
 from .base import CONSTANT, TOO_FEW_PAIRS, Floats, Ints, Statistic, Values, as_pairs, undefined
 from .special import correlation_p, kendall_exact_p, normal_two_sided
 
 _SMALL = 100
 _ROUNDING = 1e-13  # a spread this small beside the mean is rounding, not signal (scipy warns at the same point)
-
-
-class Coefficient(StrEnum):
-    """The correlation coefficients, by the names printed in every table."""
-
-    PEARSON = "pearson"
-    SPEARMAN = "spearman"
-    KENDALL_B = "kendall_b"
-    KENDALL_C = "kendall_c"
 
 
 class PairCounts(NamedTuple):

@@ -7,6 +7,8 @@ of the weights, so a thousand draws are a few matrix products instead of a thous
 import numpy as np
 from numpy.typing import NDArray
 
+from summeter.choices import Coefficient
+
 from .base import (
     CONSTANT,
     TOO_FEW_PAIRS,
@@ -21,7 +23,7 @@ from .base import (
     generator,
     seed_number,
 )
-from .correlation import Coefficient, raw
+from .correlation import raw
 from .resample import Interval, Method
 
 _BLOCK = 2_000_000  # weights at a time

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from summeter.choices import Coefficient
+
 from .base import Labels, Statistic, Status, Values, codes, complete, split_rows
-from .correlation import Coefficient, correlate
+from .correlation import correlate
 
 NO_GROUP = "undefined in every group"
 

@@ -1,0 +1,97 @@
+"""What a user chooses from: the enumerations that studies take and the command line offers, each defined once.
+
+Nothing heavy is imported here, so that `summeter meta correlate --help` can list them at once.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """What one row of a study is."""
+
+    SENTENCE = "sentence"
+    KEY_FACT = "key_fact"
+    SUMMARY = "summary"
+    DOCUMENT = "document"
+    SYSTEM = "system"
+
+    @property
+    def base(self) -> Level:
+        """The level that judgments are read at: documents and systems are means of summaries."""
+        return Level.SUMMARY if self in {Level.DOCUMENT, Level.SYSTEM} else self
+
+
+class Average(StrEnum):
+    """Over what a statistic is taken: all rows at once, or within each document or system and then averaged."""
+
+    POOLED = "pooled"
+    DOCUMENT = "document"
+    SYSTEM = "system"
+
+
+class Items(StrEnum):
+    """Which items a document's or system's mean is over."""
+
+    COMMON = "common"
+    OWN = "own"
+
+
+class AggregationRule(StrEnum):
+    """How the votes on one unit become one value."""
+
+    AUTO = "auto"
+    MEAN = "mean"
+    MAJORITY = "majority"
+    MODE_ELSE_MEAN = "mode_else_mean"
+    EACH = "each"
+
+
+class Tie(StrEnum):
+    """What a majority does when two values have equally many votes.
+
+    `finesure` is FineSurE's rule, 0 in the polarity of its files: a sentence is then supported (1), a key fact
+    absent (0). `low` and `high` take the lower or higher of the tied values, `half` their mean, `drop` none.
+    """
+
+    FINESURE = "finesure"
+    LOW = "low"
+    HIGH = "high"
+    HALF = "half"
+    DROP = "drop"
+
+
+class Coefficient(StrEnum):
+    """The correlation coefficients, by the names printed in every table."""
+
+    PEARSON = "pearson"
+    SPEARMAN = "spearman"
+    KENDALL_B = "kendall_b"
+    KENDALL_C = "kendall_c"
+
+
+class ClusterRule(StrEnum):
+    """Where a new cluster of equals starts, going down the ranking.
+
+    `greedy`: at the first system significantly below *any* system of the current cluster (mt-metrics-eval).
+    `separated`: only where *every* system above is significantly better than every system below (WMT).
+    """
+
+    GREEDY = "greedy"
+    SEPARATED = "separated"
+
+
+class Match(StrEnum):
+    """When a judge's error types of a sentence fit people's: one in common, all of people's, or the same set."""
+
+    ANY = "any"
+    ALL = "all"
+    EXACT = "exact"
+
+
+class Population(StrEnum):
+    """What a simulation of labelling samples: the documents too, or only which of them people label."""
+
+    POPULATION = "population"
+    DATA = "data"
