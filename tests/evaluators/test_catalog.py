@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from evaluators.networks import local_models
 
-from summeter.data.dataset import load
+from summeter.data.dataset import Dataset, load
 from summeter.engine.dry import dry
 from summeter.engine.executor import LocalExecutor
-from summeter.engine.plan import jobs, splitter, units
-from summeter.engine.worker import Worker
+from summeter.engine.plan import Job, item_key, jobs, splitter, units
+from summeter.engine.worker import Worker, skipped
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import CATALOG, build, find
+from summeter.evaluators.derived import DerivedEvaluator, MemberJudgments
 from summeter.records import Judgment, UsageError
 from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import JudgeEntry
@@ -61,14 +62,31 @@ def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
     sink = Collected()
     local = {role for part in evaluator.parts() for role in part.local_model_kinds}
     llms = {role: dry(model, Counter()) for role, model in roles.items() if role not in local}
-    worker = Worker(work, sink, lambda job: Tools(job.signature, llms, **local_models()), {}, lambda *, ok: None)
+    asking = [job for job in work if not isinstance(job.evaluator, DerivedEvaluator)]
+    worker = Worker(asking, sink, lambda job: Tools(job.signature, llms, **local_models()), {}, lambda *, ok: None)
 
     async def run() -> None:
-        async for _ in LocalExecutor(1).map(worker, units(data, work, (), None)):
+        async for _ in LocalExecutor(1).map(worker, units(data, worker.jobs, (), None)):
             pass
 
     asyncio.run(run())
+    for job in work:
+        if isinstance(job.evaluator, DerivedEvaluator):
+            sink.judgments += derived(job.evaluator, job, data, sink.judgments)
     return sink
+
+
+def derived(evaluator: DerivedEvaluator, job: Job, data: Dataset, judgments: list[Judgment]) -> list[Judgment]:
+    """The judgments of a derived judge, skipped items included."""
+    found: list[Judgment] = []
+    for one in (one for document, summaries in data.items() for one in evaluator.items(document, summaries)):
+        if why := evaluator.skip_reason(one):
+            found += skipped(job, one, why)
+            continue
+        mine = [row for row in judgments if row.target.item == item_key(one)]
+        by_member = tuple(tuple(row for row in mine if row.signature == name) for name in job.entry.members)
+        found += evaluator.derive([MemberJudgments(item_key(one), by_member)], job.signature)
+    return found
 
 
 def pair(name: str, **fields: Any) -> list[dict[str, Any]]:

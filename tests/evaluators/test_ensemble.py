@@ -12,7 +12,8 @@ import pytest
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.ensemble import Ensemble, Member, _members
+from summeter.evaluators.derived import Member, MemberJudgments
+from summeter.evaluators.ensemble import Ensemble, _members
 from summeter.evaluators.rating.mcq import MultipleChoice
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.models.providers.scripted import Scripted
@@ -77,13 +78,21 @@ class Of(Ensemble):
 
 
 def join(*members: Evaluator, **settings: Any) -> list[Judgment]:
-    ensemble = Of(given=members, **settings)
+    return judged(Of(given=members, **settings), {})
 
-    async def both() -> list[Judgment]:
-        tools = Tools("sig")
-        return await ensemble.judge(ITEM, await ensemble.prepare(ITEM.document, tools), tools)
 
-    return asyncio.run(both())
+def judged(ensemble: Ensemble, llms: dict[str, BoundLLM]) -> list[Judgment]:
+    """The ensemble's judgments of the item, from what its members say of it."""
+
+    async def heard() -> tuple[tuple[Judgment, ...], ...]:
+        rows = []
+        for member in ensemble.members:
+            tools = Tools("member", llms)
+            prepared = await member.evaluator.prepare(ITEM.document, tools)
+            rows.append(tuple(await member.evaluator.judge(ITEM, prepared, tools)))
+        return tuple(rows)
+
+    return list(ensemble.derive([MemberJudgments(("d", "s", None), asyncio.run(heard()))], "sig"))
 
 
 def says(nick: str, *labels: int | None, **fields: Any) -> Says:
@@ -156,13 +165,7 @@ def ask(ensemble: Ensemble, **replies: Any) -> list[Judgment]:
     def answer(request: Any) -> str:
         return json.dumps(replies[request.schema_name])
 
-    llm = BoundLLM(Scripted(answer), Settings(repair=False))
-    tools = Tools("sig", {"judge": llm})
-
-    async def both() -> list[Judgment]:
-        return await ensemble.judge(ITEM, await ensemble.prepare(ITEM.document, tools), tools)
-
-    return asyncio.run(both())
+    return judged(ensemble, {"judge": BoundLLM(Scripted(answer), Settings(repair=False))})
 
 
 class TestRatings:

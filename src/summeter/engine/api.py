@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from summeter._version import __version__
 from summeter.data.dataset import Dataset, save
 from summeter.engine.contexts import contexts
+from summeter.engine.derive import derive, drop_outdated
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.networks import copy_results, with_usage
 from summeter.engine.options import OptionArgs, Options
@@ -28,6 +29,7 @@ from summeter.engine.spending import Spending, spending, spent_before
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import PreparedIndex, Worker
 from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM
@@ -204,15 +206,15 @@ class _Session:
         bound = _bind(plan, store, self.money, replay=self.replay, log=log, tell=self.progress.note)
         self.money.meters.update(bound.meters)
         networks = networks_of(plan, results, self.used, replay=self.replay)
-        todo = units(plan.data, plan.jobs, frozenset(self.journal.done), plan.options.limit)
+        asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
+        drop_outdated(plan, self.journal)
+        todo = units(plan.data, asking, frozenset(self.journal.done), plan.options.limit)
         within = takewhile(lambda _: budget is None or budget.reached is None, todo)
         try:
             with self.progress as show:
-                show.start(
-                    sum(unit.size for unit in units(plan.data, plan.jobs, self.journal.done, plan.options.limit))
-                )
+                show.start(sum(unit.size for unit in units(plan.data, asking, self.journal.done, plan.options.limit)))
                 tools = toolbox(bound.llms, networks)
-                worker = Worker(plan.jobs, self.journal, tools, known, show.advance, plan.options.item_timeout)
+                worker = Worker(asking, self.journal, tools, known, show.advance, plan.options.item_timeout)
                 width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
                 async for _ in (self.executor or LocalExecutor(width)).map(worker, within):
                     pass
@@ -223,6 +225,7 @@ class _Session:
                 f"{budget.reached}; what is finished is kept in {self.journal.folder}, and the same command with a "
                 "larger --max-cost or --max-tokens carries on"
             )
+        derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal)
 
 
 def _bind(
@@ -257,12 +260,14 @@ def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = N
     """What gives each job its tools: the LLMs by role, asked as its repeat has it, and its local models by kind."""
 
     def tools(job: Job) -> Tools:
-        own = {role: BoundLLM(one.llm, one.settings._replace(repeat=job.repeat)) for role, one in llms.items()}
+        own = {role: llms[name] for role, name in job.roles.items() if name in llms}
+        if job.repeat > 1:
+            own = {role: BoundLLM(one.llm, one.settings._replace(repeat=job.repeat)) for role, one in own.items()}
         kinds = {
-            kind: networks[role]
+            kind: networks[job.roles.get(role, role)]
             for role, kind in job.evaluator.local_model_kinds.items()
-            if networks and role in networks
+            if networks and job.roles.get(role, role) in networks
         }
-        return Tools(signature=job.signature, llms=llms if job.repeat == 1 else own, **kinds)
+        return Tools(signature=job.signature, llms=own, **kinds)
 
     return tools

@@ -23,6 +23,7 @@ from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
+from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import Completion, Entailment, Generation, Kind, Request, TokenLogprobs, TokenStates
 from summeter.models.prices import Price, Prices, prices
 from summeter.models.structured import BoundLLM, Settings
@@ -119,15 +120,16 @@ def _done(folder: Path) -> list[DoneKey]:
 
 
 async def _estimate(plan: RunPlan, job: Job, known: _Known, table: Prices) -> Estimate:
-    llm_roles = {role: model for role, model in job.entry.models.items() if role not in plan.networks}
+    models = {name: job.entry.models[role] for role, name in job.roles.items()}
+    llm_roles = {name: model for name, model in models.items() if name not in plan.networks}
     tallies: dict[str, Counter[str]] = {model: Counter() for model in llm_roles.values()}
     local: Counter[str] = Counter()
     todo = list(units(plan.data, [job], known.done, plan.options.limit))
-    if job.evaluator.required_roles:
+    if job.evaluator.required_roles and not isinstance(job.evaluator, DerivedEvaluator):
         llms = {role: dry(model, tallies[model], known.seen, plan.asking(role)) for role, model in llm_roles.items()}
         networks = {
             role: dry_network(one.kind, one.id, counting(one.id, local, known.inputs, known.results))
-            for role, one in plan.networks.items() if role in job.entry.models
+            for role, one in plan.networks.items() if role in models
         }  # fmt: skip
         worker = Worker([job], _Discard(), toolbox(llms, networks), {}, Silent().advance)
         async for _ in LocalExecutor(1).map(worker, todo):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.evaluators.base import Evaluator
+from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import Kind
 from summeter.records import UsageError
 from summeter.runs.manifest import LocalTaken, Manifest
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def kinds_of(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
     """The kinds of all roles that take a local model. UsageError for a role that is two things at once."""
     found: dict[str, Kind] = {}
-    for evaluator in (part for whole in evaluators for part in whole.parts()):
+    for evaluator in _every(evaluators):
         for role in evaluator.required_roles:
             kind = evaluator.local_model_kinds.get(role)
             if kind is not None and found.setdefault(role, kind) != kind:
@@ -31,10 +32,20 @@ def kinds_of(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
 
 def brought(evaluators: Sequence[Evaluator]) -> dict[str, str]:
     """The models that evaluators bring along, by role."""
-    parts = (part for whole in evaluators for part in whole.parts())
     return {
-        role: part.default_models[role] for part in parts for role in part.required_roles if role in part.default_models
+        role: part.default_models[role]
+        for part in _every(evaluators)
+        for role in part.required_roles
+        if role in part.default_models
     }
+
+
+def _every(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:
+    """All that do some work: parts of bundles, and the members of derived judges under whatever role."""
+    for part in (part for whole in evaluators for part in whole.parts()):
+        if isinstance(part, DerivedEvaluator):
+            yield from _every(member.evaluator for member in part.members)
+        yield part
 
 
 class ModelLookup(NamedTuple):

@@ -13,6 +13,7 @@ from summeter.engine.networks import ModelLookup, brought, find
 from summeter.engine.options import Options
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
+from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
 from summeter.records import Document, Item, Summary, UsageError
 from summeter.runs.journal import DoneKey, ItemKey
@@ -37,6 +38,11 @@ class Job:
         """What its judgments are signed with."""
         return self.entry.signature
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """Its own roles -> the roles of the run whose models it asks."""
+        return {role: self.entry.roles.get(role, role) for role in self.evaluator.required_roles}
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -55,37 +61,50 @@ def jobs(
     evaluators: Sequence[Evaluator], models: Mapping[str, str], splitter: str, sampling: Mapping[str, object],
     repeats: int = 1,
 ) -> list[Job]:  # fmt: skip
-    """A job for every part of every evaluator, each signature once; `repeats` jobs, signed `rep:1` and so on, for one
-    that asks an LLM.
+    """A job for every part of every evaluator, each signature once, the members of a derived judge before it; `repeats`
+    jobs, signed `rep:1` and so on, for one that asks an LLM.
 
     Raises UsageError for a role without a model, and for no evaluators at all.
     """
-    made: dict[str, Job] = {}
+    planned: dict[str, Job] = {}
+
+    def add(evaluator: Evaluator, repeat: int, renamed: Mapping[str, str]) -> str:
+        """Plan an evaluator, whose roles `renamed` go by other names in the run; returns its signature."""
+        members: list[str] = []
+        if isinstance(evaluator, DerivedEvaluator):
+            for member in evaluator.members:
+                other = {"judge": renamed.get(member.role, member.role)} if member.role else {}
+                members.append(add(member.evaluator, repeat, {**renamed, **other}))
+        roles = {role: renamed.get(role, role) for role in evaluator.required_roles}
+        bound = {role: _model_of(evaluator, role, name, models) for role, name in roles.items()}
+        draw = repeat if evaluator.samples else 1
+        signed = evaluator.sign(bound, splitter, {**sampling, "rep": draw} if repeats > 1 else sampling)
+        entry = JudgeEntry(
+            name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
+            model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
+            reduce=evaluator.reduce, file=stem(evaluator.name, signed), prepares_only=evaluator.prepares_only,
+            members=tuple(members), roles={role: name for role, name in roles.items() if role != name},
+        )  # fmt: skip
+        planned.setdefault(signed, Job(evaluator, entry, draw))
+        return signed
+
     for evaluator in (part for whole in evaluators for part in whole.parts()):
-        unbound = [role for role in evaluator.required_roles if role not in models]
-        if unbound:
-            role = unbound[0]
-            how = (
-                f"-m {role}=local/FOLDER or -m {role}=hf/ORG/NAME@REVISION" if role in evaluator.local_model_kinds
-                else f"-m {role}=PROVIDER/MODEL (for example -m {role}=openai/gpt-4o)"
-            )  # fmt: skip
-            raise UsageError(f"{evaluator.name} asks a model in the role {role!r}; bind one with {how}")
         for repeat in range(1, repeats + 1 if evaluator.samples else 2):
-            told = {**sampling, "rep": repeat} if repeats > 1 else sampling
-            signed = evaluator.sign(models, splitter, told)
-            made.setdefault(signed, Job(evaluator, _entry(evaluator, signed, models), repeat))
-    if not made:
+            add(evaluator, repeat, {})
+    if not planned:
         raise UsageError("no evaluators given; `summeter list evaluators` shows them")
-    return list(made.values())
+    return list(planned.values())
 
 
-def _entry(evaluator: Evaluator, signed: str, models: Mapping[str, str]) -> JudgeEntry:
-    bound = {role: models[role] for role in evaluator.required_roles}
-    return JudgeEntry(
-        name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
-        model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
-        reduce=evaluator.reduce, file=stem(evaluator.name, signed), prepares_only=evaluator.prepares_only,
+def _model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, str]) -> str:
+    """The model of an evaluator's role, which goes by `name` in the run."""
+    if name in models:
+        return models[name]
+    how = (
+        f"-m {name}=local/FOLDER or -m {name}=hf/ORG/NAME@REVISION" if role in evaluator.local_model_kinds
+        else f"-m {name}=PROVIDER/MODEL (for example -m {name}=openai/gpt-4o)"
     )  # fmt: skip
+    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with {how}")
 
 
 class RunPlan(NamedTuple):
@@ -126,7 +145,7 @@ def make_plan(
     bound |= {role: network.id for role, network in networks.items()}
     work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
     suit(work, dataset)
-    used = {role for job in work for role in job.evaluator.required_roles}
+    used = {role for job in work for role in job.roles.values()}
     llms = {role: model for role, model in bound.items() if role in used and role not in networks}
     return RunPlan(dataset, work, llms, options, networks)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from summeter.engine.derive import derive
+from summeter.engine.plan import ItemOrder, Job
 from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
-from summeter.evaluators.catalog import rebuild
+from summeter.evaluators.catalog import names, rebuild
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.run import RunFolder
@@ -22,14 +24,27 @@ class Run(RunFolder):
 
     @property
     def specs(self) -> list[Evaluator]:
-        """The evaluators of the run: pass them to `evaluate` again. Imported judgments have none."""
-        return [rebuild(judge.name, judge.settings) for judge in self.manifest.judges if not judge.imported]
+        """The evaluators of the run: pass them to `evaluate` again. Imported judgments have none; a member that asked
+        another role's model comes with its derived judge."""
+        judges = [judge for judge in self.manifest.judges if not (judge.imported or judge.roles)]
+        return [rebuild(judge.name, judge.settings) for judge in judges]
 
 
 def rescore(folder: str | Path) -> Run:
-    """Rebuild a run's views (scores, summary) from its judgments. Asks no model, changes no fact."""
+    """Rebuild a run's views (scores, summary) from its judgments, and its derived judges from those of their members.
+
+    Asks no model. A derived judge that the catalog does not name keeps what it has judged.
+    """
     run = Run(folder)
+    judges, known = run.manifest.judges, names()
+    derived = [judge for judge in judges if judge.members and judge.name in known]
     with Journal(run.folder) as journal:
+        if derived:
+            journal.recover(judges)
+            for judge in derived:
+                journal.drop(judge)
+            derive([Job(rebuild(judge.name, judge.settings), judge) for judge in derived], judges, run.data, journal)
+            journal.settle(judges, ItemOrder(run.data))
         ended = run.manifest.status
         return finish(run, journal, run.manifest, "complete" if ended == "incomplete" else ended)
 

@@ -14,7 +14,7 @@ from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
 from summeter.records import UsageError
 from summeter.runs.calls import CallStore, CallTokens
-from summeter.runs.manifest import JudgeEntry, JudgeUsage, Manifest, ModelUsage, Taken
+from summeter.runs.manifest import JudgeUsage, Manifest, ModelUsage, Taken
 from summeter.runs.run import CALLS
 from summeter.runs.tally import Asked
 
@@ -62,11 +62,16 @@ def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Asked], sessi
     with CallStore(folder / CALLS) as store:
         calls = {call.key: call for call in store.tokens()}
     table = session.prices
+    entries = {judge.signature: judge for judge in manifest.judges}
     judged = {
-        judge.signature: _of_judge(folder, judge, asked.get(judge.signature, Asked({}, 0)), calls, table)
-        for judge in manifest.judges
+        signature: _of_judge(
+            # What its members prepared, a derived judge rests on too.
+            [folder / "prepared" / f"{entries[name].file}.jsonl" for name in (signature, *judge.members)],
+            asked.get(signature, Asked({}, 0)), calls, table,
+        )
+        for signature, judge in entries.items()
         if judge.models
-    }
+    }  # fmt: skip
     usage = _by_model(calls.values(), manifest.usage, table, session.meters)
     return manifest.model_copy(update={"usage": usage, "judge_usage": judged})
 
@@ -92,12 +97,11 @@ def _by_model(
 
 
 def _of_judge(
-    folder: Path, judge: JudgeEntry, asked: Asked, calls: Mapping[str, CallTokens], table: Prices
-) -> JudgeUsage:
+    prepared: Iterable[Path], asked: Asked, calls: Mapping[str, CallTokens], table: Prices
+) -> JudgeUsage:  # fmt: skip
     keys = dict(asked.calls)
-    prepared = folder / "prepared" / f"{judge.file}.jsonl"
-    if prepared.is_file():
-        with prepared.open("rb") as lines:
+    for file in filter(Path.is_file, prepared):
+        with file.open("rb") as lines:
             for line in lines:
                 keys |= dict.fromkeys(json.loads(line).get("calls", ()))
     taken = _taken([calls[key] for key in keys if key in calls], table)

@@ -79,7 +79,7 @@ class Worker:
         fit = []
         for one in items:
             if why := job.evaluator.skip_reason(one):
-                self._write(job, one, _skipped(job, one, why))
+                self._write(job, one, skipped(job, one, why))
             else:
                 fit.append(one)
         if not fit:
@@ -128,16 +128,26 @@ class Worker:
             self._write(job, one, judgments)
 
     def _write(self, job: Job, one: Item, judgments: Sequence[Judgment]) -> None:
-        self.sink.judged(job.entry, item_key(one), judgments)
-        bad = [row for row in judgments if row.status in {"unparsed", "refused"}]
-        if bad:
-            self.sink.failed(failure(job.entry, item_key(one), bad[0].status, bad[0].reason or "", bad))
-        self.judged(ok=not bad)
+        self.judged(ok=record(self.sink, job.entry, item_key(one), judgments))
 
     def _fail(self, job: Job, one: Item, error: Exception) -> None:
-        kind = "" if isinstance(error, SummeterError) else f"{type(error).__name__}: "
-        self.sink.failed(failure(job.entry, item_key(one), "error", f"{kind}{error}" or type(error).__name__, ()))
+        self.sink.failed(failure(job.entry, item_key(one), "error", reason_of(error), ()))
         self.judged(ok=False)
+
+
+def record(sink: Sink, judge: JudgeEntry, key: ItemKey, judgments: Sequence[Judgment]) -> bool:
+    """Write an item's judgments, and the failure where replies could not be used; returns whether all could."""
+    sink.judged(judge, key, judgments)
+    bad = [row for row in judgments if row.status in {"unparsed", "refused"}]
+    if bad:
+        sink.failed(failure(judge, key, bad[0].status, bad[0].reason or "", bad))
+    return not bad
+
+
+def reason_of(error: Exception) -> str:
+    """An error in words; one that is no error of ours with its kind."""
+    kind = "" if isinstance(error, SummeterError) else f"{type(error).__name__}: "
+    return f"{kind}{error}" or type(error).__name__
 
 
 def _gravest(error: Exception) -> Exception:
@@ -148,7 +158,7 @@ def _gravest(error: Exception) -> Exception:
     return min(inner, key=lambda one: 0 if isinstance(one, FATAL) else 1 if isinstance(one, BudgetError) else 2)
 
 
-def _skipped(job: Job, one: Item, why: str) -> list[Judgment]:
+def skipped(job: Job, one: Item, why: str) -> list[Judgment]:
     pen = JudgmentBuilder(job.evaluator, one, job.signature, model=job.entry.model)
     unit: TargetUnit = "pair" if one.rival else "summary"
     return [pen.failed(aspect, "skipped", why, unit) for aspect in job.evaluator.measured]

@@ -1,16 +1,14 @@
 """`ensemble`: several evaluators' judgments joined, with their agreement as confidence.
 
-Labels are joined by majority, ratings by their mean. The members do their work as they would alone: a question that a
-member asks in the same run, or has asked before, is not paid for again, since the store of calls holds its reply.
+Labels are joined by majority, ratings by their mean. The members are judges of the run like any other; what they
+judged is joined when they are through.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from statistics import fmean
@@ -19,9 +17,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
-from summeter.records import Document, Item, Judgment, Status, Unit, UsageError, digest
+from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
+from summeter.records import Judgment, Status, Unit, UsageError, digest
 from summeter.scoring import summary_scores
 
 How = Literal["auto", "majority", "mean"]
@@ -31,34 +30,6 @@ UnitKey = tuple[Unit, int | None, str | None]
 SHARES: Scale = (0.0, 1.0)
 GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
 _SEEN_AS = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
-
-
-class Member(NamedTuple):
-    """One evaluator of an ensemble; `role` is asked in place of the judge, where another model is to answer."""
-
-    evaluator: Evaluator
-    role: str | None
-
-    @property
-    def name(self) -> str:
-        """As it stands in reasons: `rts`, `rts@second`."""
-        return self.evaluator.name if self.role is None else f"{self.evaluator.name}@{self.role}"
-
-    @property
-    def scale(self) -> Scale:
-        """The ends of its values: those of a rating's scale, else 0 and 1."""
-        low, dash, high = str(self.evaluator.signature_fields().get("scale") or "").partition("-")
-        return (float(low), float(high)) if dash else SHARES
-
-    @property
-    def required_roles(self) -> tuple[str, ...]:
-        """The roles whose models it asks."""
-        return tuple(self.role if role == "judge" and self.role else role for role in self.evaluator.required_roles)
-
-    def tools(self, tools: Tools) -> Tools:
-        """The run's tools as this member sees them."""
-        llms = dict(tools.llms) if self.role is None else {**tools.llms, "judge": tools.llm(self.role)}
-        return replace(tools, llms=llms, scratch=tools.scratch.setdefault(f"member {self.name}", {}))
 
 
 class Opinion(NamedTuple):
@@ -72,7 +43,7 @@ class Opinion(NamedTuple):
     reason: str
 
 
-class Ensemble(Evaluator):
+class Ensemble(DerivedEvaluator):
     """Evaluators joined: `of` names them, as for `-e`, with plus signs between (`rts+mcq+stareval`).
 
     `NAME@ROLE` asks the model in another role than the judge's: `rts+rts@second` is two models. `aspect` is handed to
@@ -86,7 +57,7 @@ class Ensemble(Evaluator):
     `confidence` 1 less the mean difference of two members, as a share of the scale. Members without a verdict are
     left out and named in the reason; where too few are left, the judgment has failed as the worst of them.
 
-    The members stand in the run beside it (those asked in another role only in its reasons).
+    The members stand in the run beside it, each with its own signature.
     """
 
     name: ClassVar[str] = "ensemble"
@@ -125,10 +96,6 @@ class Ensemble(Evaluator):
         """The evaluators joined; a bundle counts as its parts."""
         return _members(self.of, self.aspect)
 
-    def parts(self) -> tuple[Evaluator, ...]:
-        """The members that ask the run's own judge (or nobody), and the ensemble."""
-        return (*(member.evaluator for member in self.members if member.role is None), self)
-
     @property
     def measured(self) -> tuple[str, ...]:
         """Aspects that two members judge at least."""
@@ -136,85 +103,73 @@ class Ensemble(Evaluator):
         return tuple(name for name, many in times.items() if many > 1 and self.aspect in (None, name))
 
     @property
-    def required_roles(self) -> tuple[str, ...]:
-        """Every role that a member asks."""
-        return tuple(dict.fromkeys(role for member in self.members for role in member.required_roles))
-
-    @property
     def scale(self) -> Scale:
         """The members' scale where they have one; else 0 to 1."""
-        scales = {member.scale for member in self.members}
+        scales = {_scale(member) for member in self.members}
         return scales.pop() if len(scales) == 1 else SHARES
 
     def signature_fields(self) -> Mapping[str, object]:
         """The members with all that they hang on; the scale of ratings."""
         signed = [[member.name, member.evaluator.sign({})] for member in self.members]
-        rated = any(member.scale != SHARES for member in self.members)
+        rated = any(_scale(member) != SHARES for member in self.members)
         shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if rated else None
         return {**super().signature_fields(), "of": self.of, "members": digest(signed, 4), "scale": shown}
 
-    async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """What the members prepare, by their places."""
-        found = await asyncio.gather(*(one.evaluator.prepare(document, one.tools(tools)) for one in self.members))
-        data = {
-            str(place): one.model_dump(mode="json") for place, one in enumerate(found) if one.data or one.status != "ok"
-        }
-        calls = dict.fromkeys(call for one in found for call in one.calls)
-        return Prepared(document_id=document.id, data=data, calls=tuple(calls))
-
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Every member's judgments, joined aspect by aspect."""
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
-        heard = await asyncio.gather(
-            *(_ask(one, place, item, prepared, tools) for place, one in enumerate(self.members))
-        )
-        return [row for aspect in self.measured for row in self._join(builder, aspect, heard)]
+    def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
+        """Every member's judgments, joined item by item and aspect by aspect."""
+        for item, by_member in judged:
+            for aspect in self.measured:
+                yield from self._join(item, signature, aspect, by_member)
 
     def _join(
-        self, builder: JudgmentBuilder, aspect: str, heard: Sequence[tuple[Member, list[Judgment]]]
-    ) -> list[Judgment]:
+        self, item: ItemKey, signature: str, aspect: str, by_member: Sequence[Sequence[Judgment]]
+    ) -> Iterator[Judgment]:
         """One aspect: unit by unit where the members judge the same units, else by their scores of the summary."""
-        mine = [
-            (member, [one for one in rows if one.aspect == aspect])
-            for member, rows in heard
+        heard = [
+            (member, [row for row in rows if row.aspect == aspect])
+            for member, rows in zip(self.members, by_member, strict=True)
             if aspect in member.evaluator.measured
         ]
-        units = _units(mine)
-        calls = dict.fromkeys(call for _, rows in mine for one in rows for call in one.calls)
-        models = dict.fromkeys(one.model for _, rows in mine for one in rows if one.model is not None)
-        builder = replace(builder, calls=tuple(calls), model=",".join(models) or None)
-        if units is None:
-            opinions = [_of_summary(member, rows) for member, rows in mine]
-            return [self._verdict(builder, aspect, ("summary", None, None), opinions)]
-        return [self._verdict(builder, aspect, key, [_of_unit(*one, key) for one in mine]) for key in units]
+        calls = dict.fromkeys(call for _, rows in heard for row in rows for call in row.calls)
+        models = dict.fromkeys(row.model for _, rows in heard for row in rows if row.model is not None)
+        units: Sequence[UnitKey | None] = _units(heard) or [None]
+        for key in units:
+            if key is None:
+                opinions = [_of_summary(member, rows) for member, rows in heard]
+            else:
+                opinions = [_of_unit(member, rows, key) for member, rows in heard]
+            unit, index, list_id = key or ("summary", None, None)
+            yield self.judgment(
+                item, signature, aspect, unit, index, list_id=list_id, calls=tuple(calls),
+                model=",".join(models) or None, **self._verdict(opinions),
+            )  # fmt: skip
 
-    def _verdict(self, builder: JudgmentBuilder, aspect: str, key: UnitKey, opinions: Sequence[Opinion]) -> Judgment:
-        unit, index, list_id = key
+    def _verdict(self, opinions: Sequence[Opinion]) -> dict[str, Any]:
+        """The fields of the judgment that joins the members' opinions of one unit."""
         said = [one for one in opinions if one.status == "ok"]
         mute = [one for one in opinions if one.status != "ok"]
         missing = "".join(f"; no verdict of {one.member.name} ({one.status}: {one.reason})" for one in mute)
         cut = [one.judgment.truncated_tokens for one in opinions if one.judgment and one.judgment.truncated_tokens]
-        about: dict[str, Any] = {"list_id": list_id, "truncated_tokens": max(cut, default=None)}
-        about["claim"] = next((one.judgment.claim for one in opinions if one.judgment and one.judgment.claim), None)
+        about = {
+            "truncated_tokens": max(cut, default=None),
+            "claim": next((one.judgment.claim for one in opinions if one.judgment and one.judgment.claim), None),
+        }
         if len(said) < self.at_least:
             worst = min((one.status for one in mute), key=GRAVITY.index)
-            why = f"{len(said)} of {len(opinions)} members judged{missing}"
-            return builder.failed(aspect, worst, why, unit, index, **about)
+            return {**about, "status": worst, "reason": f"{len(said)} of {len(opinions)} members judged{missing}"}
         labels = [one.judgment.label if one.judgment else None for one in said]
         voting = self.how == "majority" or (self.how == "auto" and all(label in (0, 1) for label in labels))
+        skipped = {**about, "status": "skipped"}
         if voting and any(label is None for label in labels):
-            why = f"a majority needs labels, and {said[labels.index(None)].member.name} gives none; use how=mean"
-            return builder.failed(aspect, "skipped", why, unit, index, **about)
+            name = said[labels.index(None)].member.name
+            return {**skipped, "reason": f"a majority needs labels, and {name} gives none; use how=mean"}
         if not voting and (wordy := next((one for one in said if one.value is None), None)):
-            why = f"a mean needs numbers, and {wordy.member.name} gives none; use how=majority"
-            return builder.failed(aspect, "skipped", why, unit, index, **about)
-        made = _majority(said) if voting else self._mean(said)
-        reason = f"{made.pop('reason')}{missing}"
-        if "label" in made and made["label"] is None:
-            return builder.failed(aspect, "skipped", reason, unit, index, **about)
-        return builder.ok(aspect, unit, index, reason=reason, **made, **about)
+            return {**skipped, "reason": f"a mean needs numbers, and {wordy.member.name} gives none; use how=majority"}
+        joined = _majority(said) if voting else self._mean(said)
+        reason = f"{joined.pop('reason')}{missing}"
+        if "label" in joined and joined["label"] is None:
+            return {**skipped, "reason": reason}
+        return {**about, **joined, "reason": reason}
 
     def _mean(self, said: Sequence[Opinion]) -> dict[str, Any]:
         low, high = self.scale
@@ -244,16 +199,10 @@ def _majority(said: Sequence[Opinion]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _ask(
-    member: Member, place: int, item: Item, prepared: Prepared, tools: Tools
-) -> tuple[Member, list[Judgment]]:  # fmt: skip
-    evaluator, own = member.evaluator, member.tools(tools)
-    if why := evaluator.skip_reason(item):
-        builder = JudgmentBuilder(evaluator, item, tools.signature)
-        return member, [builder.failed(aspect, "skipped", why) for aspect in evaluator.measured]
-    stored = prepared.data.get(str(place))
-    mine = Prepared(document_id=item.document.id) if stored is None else Prepared.model_validate(stored)
-    return member, await evaluator.judge(item, mine, own)
+def _scale(member: Member) -> Scale:
+    """The ends of a member's values: those of a rating's scale, else 0 and 1."""
+    low, dash, high = str(member.evaluator.signature_fields().get("scale") or "").partition("-")
+    return (float(low), float(high)) if dash else SHARES
 
 
 def _units(heard: Sequence[tuple[Member, list[Judgment]]]) -> list[UnitKey] | None:
@@ -278,7 +227,7 @@ def _of_unit(member: Member, rows: Sequence[Judgment], key: UnitKey) -> Opinion:
         return Opinion(member, None, None, status, found.reason or "no judgment of this unit")
     raw = found.value if found.value is not None else found.label
     # A label in words has no value, and can only vote.
-    value = _shared(float(raw), member.scale) if isinstance(raw, int | float) else None
+    value = _shared(float(raw), _scale(member)) if isinstance(raw, int | float) else None
     return Opinion(member, found, value, "ok", "")
 
 
@@ -289,7 +238,7 @@ def _of_summary(member: Member, rows: Sequence[Judgment]) -> Opinion:
     if score is None or score.value is None:
         status: Status = "error" if score is None else score.status
         return Opinion(member, None, None, status, (score.reason if score else None) or "no judgment")
-    return Opinion(member, _whole(rows), _shared(score.value, member.scale), "ok", "")
+    return Opinion(member, _whole(rows), _shared(score.value, _scale(member)), "ok", "")
 
 
 def _whole(rows: Sequence[Judgment]) -> Judgment | None:
@@ -309,7 +258,7 @@ def _members(of: str, aspect: str | None) -> tuple[Member, ...]:
         named = _SEEN_AS.fullmatch(spec)
         text, role = (named["spec"], named["role"]) if named else (spec, None)
         for one in _built(text, aspect).parts():
-            if isinstance(one, Ensemble) or one.pairs:
+            if isinstance(one, DerivedEvaluator) or one.pairs:
                 raise UsageError(f"{one.name} cannot be part of an ensemble: it judges no summary by itself")
             if not one.prepares_only:
                 found.append(Member(one, role))

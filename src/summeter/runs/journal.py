@@ -49,10 +49,13 @@ class Journal:
 
     def close(self) -> None:
         """Close every file and let the next writer in."""
+        self._close_files()
+        self._lock.close()
+
+    def _close_files(self) -> None:
         for file in self._files.values():
             file.close()
         self._files.clear()
-        self._lock.close()
 
     def manifest(self, manifest: Manifest) -> None:
         """Replace run.json in one step."""
@@ -68,7 +71,7 @@ class Journal:
         files = [self.folder / "judgments" / f"{judge.file}.jsonl" for judge in judges]
         for file in files:
             _cut_torn_line(file)
-            found.update(_item(line) for line in _lines(file))
+            found.update(judged_item(line) for line in _lines(file))
         for judge in judges:
             _cut_torn_line(self.folder / "prepared" / f"{judge.file}.jsonl")
         sound = {key: judgments for key, judgments in entries.items() if found[key] == judgments}
@@ -85,6 +88,13 @@ class Journal:
         key = (judge.signature, *item)
         self._append(self.folder / PROGRESS, [_confirming(key, len(judgments))])
         self.done[key] = len(judgments)
+
+    def drop(self, judge: JudgeEntry) -> None:
+        """Forget all that a judge has finished. After a kill in between, `recover` drops what is left of it."""
+        self._close_files()
+        self.done = {key: number for key, number in self.done.items() if key[0] != judge.signature}
+        write_lines(self.folder / PROGRESS, (_confirming(key, number) for key, number in self.done.items()))
+        (self.folder / "judgments" / f"{judge.file}.jsonl").unlink(missing_ok=True)
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
         """Add what an evaluator derived for a document."""
@@ -113,14 +123,12 @@ class Journal:
 
     def settle(self, judges: Sequence[JudgeEntry], order: Mapping[ItemKey, int]) -> None:
         """Put the judgments, prepared rows and progress into the order of the data, each file in one step."""
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
+        self._close_files()
         ranks: dict[str, int] = {}
         for (document_id, _, _), rank in order.items():
             ranks.setdefault(document_id, rank)
         for judge in judges:
-            _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: order[_item(line)[1:]])
+            _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: order[judged_item(line)[1:]])
             _sort_lines(
                 self.folder / "prepared" / f"{judge.file}.jsonl", lambda line: ranks[json.loads(line)["document_id"]]
             )
@@ -140,7 +148,8 @@ def _confirming(key: DoneKey, judgments: int) -> str:
     return entry.model_dump_json()
 
 
-def _item(line: bytes) -> DoneKey:
+def judged_item(line: bytes) -> DoneKey:
+    """(signature, document, system, rival) of a line of judgments."""
     row = json.loads(line)
     target = row["target"]
     return interned((row["signature"], target["document_id"], target["system"], target["rival"]))
@@ -155,7 +164,7 @@ def _lines(file: Path) -> Iterator[bytes]:
 def _keep(file: Path, sound: Mapping[DoneKey, object]) -> None:
     """Rewrite a file of judgments with those of sound items only."""
     if file.exists():
-        write_lines(file, (line.decode().removesuffix("\n") for line in _lines(file) if _item(line) in sound))
+        write_lines(file, (line.decode().removesuffix("\n") for line in _lines(file) if judged_item(line) in sound))
 
 
 def _sort_lines(file: Path, rank: Any) -> None:

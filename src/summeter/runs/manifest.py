@@ -37,7 +37,8 @@ class JudgeEntry(Record):
     """One evaluator of a run: its catalog name and settings, its signature, and how its scores are reduced.
 
     `file` is the stem of its files under judgments/ and prepared/ (see `stem`). `imported` marks judgments read from
-    raw outputs rather than made by the run.
+    raw outputs rather than made by the run. `members` are the signatures of the judges that a derived judge is computed
+    from; `roles` names the roles of the run that its own roles took, where they are others (`{"judge": "second"}`).
     """
 
     name: str
@@ -50,6 +51,8 @@ class JudgeEntry(Record):
     file: Annotated[str, AfterValidator(_stem)]
     imported: bool = False
     prepares_only: bool = False
+    members: tuple[str, ...] = ()
+    roles: dict[str, str] = Field(default_factory=dict)
 
 
 class DataEntry(Record):

@@ -1,0 +1,125 @@
+"""Derived judges: functions of other judges' judgments, as the ensemble is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.records import Item, Judgment, Target, Unit
+
+ItemKey = tuple[str, str, str | None]
+"""(document, system, rival)."""
+
+
+class Member(NamedTuple):
+    """A judge that a derived judge needs. `role` is the role whose model it asks instead of `judge`'s, where another
+    model is to answer."""
+
+    evaluator: Evaluator
+    role: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As it stands in reasons: `rts`, `rts@second`."""
+        return self.evaluator.name if self.role is None else f"{self.evaluator.name}@{self.role}"
+
+    @property
+    def required_roles(self) -> tuple[str, ...]:
+        """The roles of the run whose models it asks."""
+        return tuple(self.role if role == "judge" and self.role else role for role in self.evaluator.required_roles)
+
+
+class MemberJudgments(NamedTuple):
+    """What the members judged of one item, in the order of `DerivedEvaluator.members`."""
+
+    item: ItemKey
+    by_member: tuple[tuple[Judgment, ...], ...]
+
+
+class DerivedEvaluator(Evaluator):
+    """A judge computed from the judgments of other judges of the same run; it asks no model itself.
+
+    A subclass names the judges it needs (`members`) and writes one function (`derive`). The engine runs the members
+    first, as judges of the run with their own signatures, files and scores, whether the caller named them or not; a
+    member under another role (`Member(rts, "second")`) runs with that role's model as its judge.
+
+    **When it runs.** Once all members have judged all they can, over all items that every member has finished: a
+    document that was judged in an earlier session counts like one of this session. `derive` may look at the whole run
+    (to rank, to fit a scale, to find a threshold) and must be a pure function of the judgments it is handed and of its
+    settings: no model, no file, no clock, no unseeded randomness.
+
+    **Failures.** A member's failed judgments (`unparsed`, `refused`, `skipped`) are handed on with status and reason:
+    `derive` says what becomes of them, as judgments with a status of their own, never as numbers. An item
+    that a member could not judge at all (status `error`) is not handed on: it is the derived judge's error too, with
+    the member's reason, and both are tried again when the run is carried on. An item that cannot be judged
+    (`skip_reason`) is skipped by the engine.
+
+    **Resuming.** The judgments are written when the members are complete. A session that has members' work left drops
+    them first and computes them anew at its end, and so does `rescore`: they never lag behind what they are computed
+    from.
+
+    **Signature.** `signature_fields` must change with whatever changes the judgments: with the members and their
+    settings above all (`Member.evaluator.sign({})` holds them). The models of the members stand in it by role, and the
+    run's manifest lists the signatures of the members.
+
+    **What it cannot do.** Members and derived judge judge the same items: summaries, or pairs (`pairs`).
+
+    >>> class Highest(DerivedEvaluator):
+    ...     '''The higher of two ratings.'''
+    ...     name, version, summary, aspects = "highest", "1", "The higher of two ratings.", ("coherence",)
+    ...
+    ...     @property
+    ...     def members(self):
+    ...         from summeter.evaluators import MultipleChoice, ReasonThenScore
+    ...         return (Member(ReasonThenScore()), Member(MultipleChoice()))
+    ...
+    ...     def derive(self, judged, signature):
+    ...         for item, by_member in judged:
+    ...             values = [row.value for rows in by_member for row in rows if row.status == "ok"]
+    ...             if values:
+    ...                 yield self.judgment(item, signature, "coherence", value=max(values))
+    ...             else:
+    ...                 yield self.judgment(item, signature, "coherence", status="skipped", reason="no rating")
+    >>> [member.name for member in Highest().members], Highest().required_roles
+    (['rts', 'mcq'], ('judge',))
+    """
+
+    @property
+    @abstractmethod
+    def members(self) -> tuple[Member, ...]:
+        """The judges it needs, in the order in which `derive` gets their judgments."""
+
+    @abstractmethod
+    def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
+        """The judgments, signed with `signature`; those of an item follow each other.
+
+        `judged` holds every finished item in the order of the data. It is read from the run's files as it is gone
+        through, and may be gone through several times; `judged[5]` reads one item.
+        """
+
+    def parts(self) -> tuple[Evaluator, ...]:
+        """The members that ask the run's own judge (or nobody), and itself."""
+        return (*(member.evaluator for member in self.members if member.role is None), self)
+
+    @property
+    def required_roles(self) -> tuple[str, ...]:
+        """Every role that a member asks."""
+        return tuple(dict.fromkeys(role for member in self.members for role in member.required_roles))
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """Not for derived judges: the engine calls `derive`."""
+        raise NotImplementedError(f"{self.name} is computed from the judgments of its members; see `derive`")
+
+    def judgment(
+        self, item: ItemKey, signature: str, aspect: str, unit: Unit = "summary", index: int | None = None,
+        *, list_id: str | None = None, **fields: Any,
+    ) -> Judgment:  # fmt: skip
+        """A judgment about an item; `fields` are those of Judgment (`value`, `label`, `reason`, `model`, `calls`...).
+        One that could not be had takes `status` and `reason`, and no value."""
+        document_id, system, rival = item
+        target = Target(
+            document_id=document_id, system=system, rival=rival, unit=unit, index=index, list_id=list_id
+        )  # fmt: skip
+        return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **fields)
