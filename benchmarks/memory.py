@@ -131,9 +131,9 @@ def stage_score(work: Path) -> None:
 
 def stage_judged(work: Path) -> object:
     from summeter.engine.api import evaluate
-    from summeter.models.resolve import PROVIDERS
+    from summeter.models.providers.provider import PROVIDERS, Provider
 
-    PROVIDERS["bench"] = "memory:judge"
+    PROVIDERS["bench"] = Provider("bench", client=Hashing, hosted=False)
     return evaluate(work / "data", ["finesure.fact_check"], models="bench/hash", out=work / "judged")
 
 
@@ -153,6 +153,11 @@ class Hashing:
 
     id = "bench/hash"
 
+    @classmethod
+    def open(cls, *_: Any) -> Hashing:
+        """There is nothing to choose."""
+        return cls()
+
     async def complete(self, request: Any) -> Any:
         from summeter.models.base import Completion
 
@@ -165,11 +170,6 @@ class Hashing:
 
     async def close(self) -> None:
         """Nothing is open."""
-
-
-def judge(*_: Any) -> Hashing:
-    """The factory behind `bench/hash`; there is nothing to choose."""
-    return Hashing()
 
 
 STAGES: dict[str, Callable[[Path], object]] = {

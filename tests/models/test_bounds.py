@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from summeter.models.base import Message, Request
-from summeter.models.providers.bounds import without_bounds
+from summeter.models.providers.payload import without_bounds
 from summeter.models.resolve import resolve
 
 SCHEMA = {
@@ -44,5 +44,5 @@ def test_anthropic_is_sent_none_and_the_request_keeps_them() -> None:
     llm = resolve("anthropic/claude", environ={"ANTHROPIC_API_KEY": "k" * 20})
     turn = Message(role="user", content="?")
     request = Request(model=llm.id, messages=(turn,), format="json_schema", schema_name="x", schema_=SCHEMA)
-    assert llm._payload(request)["output_config"]["format"]["schema"] == BARE  # type: ignore[attr-defined]
+    assert llm.payload(request)["output_config"]["format"]["schema"] == BARE  # type: ignore[attr-defined]
     assert request.schema_ == SCHEMA

@@ -14,8 +14,9 @@ from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry
+from summeter.models.providers.provider import PROVIDERS, providers
 from summeter.models.providers.scripted import Scripted
-from summeter.models.resolve import PROVIDERS, providers, resolve, stack
+from summeter.models.resolve import resolve, stack
 from summeter.records import ModelError
 from summeter.runs.calls import CallStore
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from summeter.models.base import Message, Request
-from summeter.models.resolve import PROVIDERS, resolve
+from summeter.models.providers.provider import PROVIDERS
+from summeter.models.resolve import resolve
 from summeter.records import ModelError, TransientError
 
 

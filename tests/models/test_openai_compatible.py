@@ -85,7 +85,7 @@ def test_without_a_key_there_is_no_header() -> None:
 
 def test_openai_itself_gets_its_own_name_for_the_limit() -> None:
     llm: Any = resolve("openai/gpt-4o", environ={"OPENAI_API_KEY": KEY})
-    assert llm._payload(ask(max_tokens=9))["max_completion_tokens"] == 9
+    assert llm.payload(ask(max_tokens=9))["max_completion_tokens"] == 9
     assert llm.address == "https://api.openai.com/v1"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from summeter.models.prices import Price, default_file, prices
-from summeter.models.resolve import PROVIDERS
+from summeter.models.providers.provider import PROVIDERS
 from summeter.records import InputError
 
 

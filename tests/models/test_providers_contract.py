@@ -21,7 +21,8 @@ from models.vendors import DOCUMENT, KEY, SCHEMA, STRICT, SUMMARY, TOKENS, VENDO
 from summeter.models.base import LLM, Completion, Request, TokenLogprobs
 from summeter.models.providers import http, replies
 from summeter.models.providers.http import HttpLLM
-from summeter.models.resolve import PROVIDERS, resolve, stack
+from summeter.models.providers.provider import PROVIDERS
+from summeter.models.resolve import resolve, stack
 from summeter.records import AccessError, CapabilityError, ModelError, TransientError
 
 EVERY = pytest.mark.parametrize("vendor", VENDORS.values(), ids=VENDORS.keys())
@@ -59,13 +60,21 @@ def test_every_hosted_provider_is_under_contract() -> None:
 def test_list_and_doctor_know_every_provider_and_where_local_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
     from summeter.cli import show
 
-    assert {*show.KEYS, *show.PLACES, *show.OTHERS} == set(PROVIDERS)
-    for provider, (variable, place) in show.PLACES.items():
-        llm: Any = resolve(f"{provider}/m", environ={})
-        assert (llm.address, llm._endpoint.url_variable) == (place, variable)
+    local = {name: row for name, row in PROVIDERS.items() if not row.hosted and row.address}
+    assert set(local) == {"ollama", "vllm", "llamacpp", "lmstudio"}
+    for name, row in local.items():
+        llm: Any = resolve(f"{name}/m", environ={})
+        assert (llm.address, llm.endpoint.url_variable) == (row.address, f"{name.upper()}_BASE_URL")
     monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    monkeypatch.delenv("OLLAMA_BASE_URL", raising=False)
     rows = {row["name"]: row["about"] for row in show._models()}
+    assert {f"{name}/..." for name in PROVIDERS} < set(rows)
+    assert all(rows.values())
     assert rows["google/..."] == "GOOGLE_API_KEY is set"
+    assert rows["ollama/..."] == "OLLAMA_BASE_URL not set: http://localhost:11434/v1"
+    keys = {row["name"] for row in show._keys()}
+    assert keys == {name for row in PROVIDERS.values() for names in row.variables for name in names[:1]}
+    assert {"OPENAI_API_KEY", "GOOGLE_API_KEY", "AWS_REGION", "AZURE_OPENAI_ENDPOINT"} < keys
     assert KEY not in str(rows)
 
 
@@ -324,7 +333,7 @@ def test_whatever_json_comes_is_a_completion_or_a_model_error(name: str, body: d
     made = replies.Answer("m", "http://host", status, {}, json.dumps(body).encode())
     for request in (STRICT, ask(top_logprobs=2)):
         try:
-            read = llm._completion(body, made, request) if status == 200 else llm._failed(made, request)
+            read = llm.completion(body, made, request) if status == 200 else llm.failed(made, request)
         except ModelError:
             continue
         assert Completion.model_validate_json(read.model_dump_json()) == read  # it can be stored and replayed

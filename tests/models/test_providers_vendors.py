@@ -38,7 +38,7 @@ from models.vendors import (
 from summeter.models.base import Completion, Message, Request
 from summeter.models.providers import bedrock as room
 from summeter.models.providers.anthropic import MAX_TOKENS
-from summeter.models.providers.prefix import parted, split
+from summeter.models.providers.payload import split_prefix, split_system
 from summeter.models.resolve import resolve
 from summeter.records import AccessError, CapabilityError, InstallError, ModelError, TransientError, UsageError
 
@@ -369,7 +369,7 @@ def test_bedrock_is_asked_in_its_own_words() -> None:
 )  # fmt: skip
 def test_only_models_that_know_cache_points_get_one(model: str, marked: bool) -> None:
     llm: Any = resolve(f"bedrock/{model}", environ={"AWS_BEARER_TOKEN_BEDROCK": KEY, "AWS_REGION": "r"})
-    assert ("cachePoint" in json.dumps(llm._payload(ask()))) == marked
+    assert ("cachePoint" in json.dumps(llm.payload(ask()))) == marked
 
 
 def test_bedrocks_address() -> None:
@@ -499,27 +499,27 @@ def test_a_model_that_is_not_there_stops_the_run(name: str, reply: Reply) -> Non
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40), st.from_regex(r"\A[0-9a-f]{4}\Z"))
 def test_a_prompt_is_cut_behind_its_document(before: str, document: str, after: str, code: str) -> None:
     fenced = f"{before}<<<document {code}>>>\n{document}\n<<<end of document {code}>>>\n"
-    prefix, rest = split(fenced + after)
+    prefix, rest = split_prefix(fenced + after)
     assert prefix + rest == fenced + after
     if f"of document {code}" not in before + document:
         assert prefix == (fenced if after.strip() else "")
 
 
 def test_an_empty_document_and_one_without_an_end() -> None:
-    assert split("<<<document 1f>>>\n<<<end of document 1f>>>\nx")[1] == "x"
-    assert split("<<<document 1f>>>\nA\n<<<end of document 1f>>>") == (
+    assert split_prefix("<<<document 1f>>>\n<<<end of document 1f>>>\nx")[1] == "x"
+    assert split_prefix("<<<document 1f>>>\nA\n<<<end of document 1f>>>") == (
         "",
         "<<<document 1f>>>\nA\n<<<end of document 1f>>>",
     )
-    assert split("<<<document 1f>>>\nA")[0] == ""
+    assert split_prefix("<<<document 1f>>>\nA")[0] == ""
 
 
 def test_a_document_cannot_move_the_cut_with_another_code() -> None:
     text = f"<<<document 1f>>>\nA\n<<<end of document 99>>>\nB\n<<<end of document 1f>>>\n{SUMMARY}"
-    assert split(text)[1] == SUMMARY
+    assert split_prefix(text)[1] == SUMMARY
 
 
 def test_only_the_first_users_turn_has_a_prefix() -> None:
     turns = [Message(role="user", content="Hello."), Message(role="user", content=DOCUMENT + SUMMARY)]
-    assert [prefix for _, prefix in parted(turns)[1]] == ["", ""]
-    assert [prefix for _, prefix in parted(turns[1:])[1]] == [DOCUMENT]
+    assert [prefix for _, prefix in split_system(turns)[1]] == ["", ""]
+    assert [prefix for _, prefix in split_system(turns[1:])[1]] == [DOCUMENT]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from summeter.models import resolve as room
 from summeter.models.base import Completion, Message, Request
+from summeter.models.providers import provider as room
+from summeter.models.providers.provider import PROVIDERS, Options, Provider, providers
 from summeter.models.providers.scripted import Scripted
-from summeter.models.resolve import CallSettings, bind, parse_binding, parse_bindings, providers, resolve, stack
+from summeter.models.resolve import CallSettings, bind, parse_binding, parse_bindings, resolve, stack
 from summeter.records import ReplayMiss, UsageError
 from summeter.runs.calls import CallStore
 
@@ -65,14 +67,74 @@ def test_faulty_bindings() -> None:
     assert parse_bindings(["a/b", "second=a/c", "judge=a/b"]) == {"judge": "a/b", "second": "a/c"}
 
 
-def test_other_packages_add_providers_but_replace_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [
-        EntryPoint("lab", "summeter.models.providers.scripted:scripted", "summeter.providers"),
-        EntryPoint("openai", "elsewhere:stolen", "summeter.providers"),
-    ]
-    monkeypatch.setattr(room, "entry_points", lambda group: points)
-    assert providers()["lab"] == "summeter.models.providers.scripted:scripted"
-    assert "elsewhere" not in providers()["openai"]
+LAB = Provider("lab", "https://models.lab.example/v1", about="a lab's own models")
+
+
+class Own:
+    """A client of another package, with a dialect that is not HTTP."""
+
+    def __init__(self, name: str) -> None:
+        self.id = f"own/{name}"
+
+    @classmethod
+    def open(cls, provider: Provider, name: str, options: Options) -> Own:
+        return cls(name)
+
+    async def complete(self, request: Request) -> Completion:
+        return Completion(text="hi")
+
+    async def close(self) -> None:
+        pass
+
+
+ROWS = {"lab": LAB, "own": Provider("own", client=Own, hosted=False, about="replies by itself"), "wrong": LAB}
+
+
+@pytest.fixture
+def packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other packages with providers: a row, a file of its own, a row under another name, and one that is not there."""
+
+    class Point(EntryPoint):
+        def load(self) -> object:
+            return ROWS[self.name] if self.name in ROWS else super().load()
+
+    values = {"lab": "lab:ROW", "own": "own:ROW", "openai": "elsewhere:stolen"}
+    monkeypatch.setattr(
+        room, "entry_points", lambda group: [Point(name, value, group) for name, value in values.items()]
+    )
+
+
+@pytest.mark.usefixtures("packages")
+def test_other_packages_add_providers_but_replace_none() -> None:
+    assert providers()["lab"] is LAB
+    assert providers()["openai"] is PROVIDERS["openai"]
+    assert asyncio.run(resolve("own/m", environ={}).complete(_ask("own/m", "hello"))).text == "hi"
+    assert resolve("lab/m", environ={"LAB_API_KEY": "k"}).id == "lab/m"
+
+
+@pytest.mark.usefixtures("packages")
+def test_a_provider_of_another_package_has_its_key_checked_and_is_listed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from summeter.cli import show
+
+    with pytest.raises(UsageError, match=r"no key for https://models\.lab\.example/v1: .* LAB_API_KEY"):
+        resolve("lab/m", environ={})
+    monkeypatch.setenv("LAB_API_KEY", "k")
+    show.list_(show.What.MODELS)
+    listed = capsys.readouterr().out
+    assert re.search(r"^lab/\.\.\. +LAB_API_KEY is set; a lab's own models$", listed, re.MULTILINE)
+    assert "replies by itself" in listed
+    show.doctor()
+    assert re.search(r"^ok +LAB_API_KEY +is set$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_an_entry_point_that_gives_no_provider_of_its_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value, why in (("json:loads", "is not a Provider of that name"), ("no_such_package:X", "cannot be loaded")):
+        point = EntryPoint("lab", value, "summeter.providers")
+        monkeypatch.setattr(room, "entry_points", lambda group, point=point: [point])
+        with pytest.raises(UsageError, match=why):
+            resolve("lab/m", environ={})
 
 
 def _rules(tmp_path: Path, *rules: dict[str, Any]) -> str:

@@ -16,29 +16,12 @@ from summeter._version import __version__
 from summeter.cli.common import AsJson, print_json
 
 if TYPE_CHECKING:
-    from summeter.evaluators.base import Evaluator
+    from collections.abc import Sequence
 
-KEYS = {
-    "openai": ("OPENAI_API_KEY",), "anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY",),
-    "mistral": ("MISTRAL_API_KEY",), "bedrock": ("AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION"),
-    "azure": ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"), "openrouter": ("OPENROUTER_API_KEY",),
-}  # fmt: skip
-"""Provider -> what must be set. Bedrock also takes the rest of AWS's chain."""
+    from summeter.evaluators.base import Evaluator
+    from summeter.models.providers.provider import Provider
 
 SET = "is set"
-ALIASES = {"GOOGLE_API_KEY": "GEMINI_API_KEY"}
-
-PLACES = {
-    "ollama": ("OLLAMA_BASE_URL", "http://localhost:11434/v1"), "vllm": ("VLLM_BASE_URL", "http://localhost:8000/v1"),
-    "llamacpp": ("LLAMACPP_BASE_URL", "http://localhost:8080/v1"),
-    "lmstudio": ("LMSTUDIO_BASE_URL", "http://localhost:1234/v1"),
-}  # fmt: skip
-"""Provider of a local server -> what says where it is, and where it is looked for otherwise."""
-
-OTHERS = {
-    "openai-api": "openai-api/NAME/MODEL: any other OpenAI-compatible server, NAME_BASE_URL and NAME_API_KEY",
-    "scripted": "replies by rule from a file: scripted/PATH.jsonl",
-}
 EXTRAS = {
     "parquet": ("pyarrow", "reading Parquet"), "pandas": ("pandas", "data frames (.to_pandas())"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
@@ -108,25 +91,27 @@ def _measured(evaluator: type[Evaluator]) -> str:
 
 
 def _models() -> list[dict[str, Any]]:
-    from summeter.models.resolve import providers
+    from summeter.models.providers.provider import providers
 
     return [
-        *({"name": f"{provider}/...", "about": _about(provider)} for provider in providers()),
+        *({"name": f"{name}/...", "about": _about(provider)} for name, provider in providers().items()),
         {"name": "local/FOLDER", "about": "a network (NLI, encoder, encoder-decoder) from a folder; a path does too"},
         {
             "name": "hf/ORG/NAME",
-            "about": f"the same from the Hugging Face hub or its cache; HF_TOKEN {_is_set('HF_TOKEN')}",
+            "about": f"the same from the Hugging Face hub or its cache; HF_TOKEN {_is_set(('HF_TOKEN',))}",
         },
     ]
 
 
-def _about(provider: str) -> str:
-    if provider in PLACES:
-        variable, default = PLACES[provider]
-        return f"{variable} {SET}" if _is_set(variable) == SET else f"{variable} not set: {default}"
-    if provider in KEYS:
-        return ", ".join(f"{key} {_is_set(key)}" for key in KEYS[provider])
-    return OTHERS.get(provider, "from another package")
+def _about(provider: Provider) -> str:
+    if provider.hosted:
+        variables = ", ".join(f"{names[0]} {_is_set(names)}" for names in provider.variables)
+        return "; ".join(filter(None, (variables, provider.about)))
+    if provider.address is None:
+        return provider.about
+    variable = provider.address_variable
+    state = _is_set((variable,))
+    return f"{variable} {state}" if state == SET else f"{variable} not set: {provider.address}"
 
 
 def _presets() -> list[dict[str, Any]]:
@@ -153,7 +138,7 @@ def doctor(as_json: AsJson = False) -> None:
     rows = [
         _row("python", platform.python_version(), ok=sys.version_info >= (3, 11), fix="install Python 3.11 or newer"),
         _row("summeter", __version__, ok=True),
-        *_dependencies(), *_extras(), *(_key(key) for keys in KEYS.values() for key in keys), *_parts(),
+        *_dependencies(), *_extras(), *_keys(), *_parts(),
     ]  # fmt: skip
     if as_json:
         print_json(rows, list="doctor")
@@ -195,13 +180,20 @@ def _extras() -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def _key(name: str) -> dict[str, str]:
-    # Only whether it is set: a key is never shown.
-    return _row(name, _is_set(name), ok=_is_set(name) == SET, fix=f"export {name}=...", optional=True)
+def _keys() -> list[dict[str, str]]:
+    from summeter.models.providers.provider import providers
+
+    rows = []
+    for names in (names for provider in providers().values() for names in provider.variables):
+        # Only whether it is set: a key is never shown.
+        state = _is_set(names)
+        rows.append(_row(names[0], state, ok=state == SET, fix=f"export {names[0]}=...", optional=True))
+    return rows
 
 
-def _is_set(name: str) -> str:
-    return SET if os.environ.get(name) or os.environ.get(ALIASES.get(name, name)) else "not set"
+def _is_set(names: Sequence[str]) -> str:
+    """Whether any of these environment variables is set."""
+    return SET if any(os.environ.get(name) for name in names) else "not set"
 
 
 def _parts() -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from summeter.models.reads import Asking, Reads, reads
+from summeter.models.context_length import ContextLength, Lookup, context_lengths
 from summeter.runs.manifest import ModelContext
 from summeter.runs.run import MANIFEST, read_manifest
 
@@ -31,7 +31,7 @@ async def contexts(
         recorded = _recorded(replay)
         return {model: recorded[model] for model in wanted if model in recorded}
     recorded = _recorded(folder) if folder is not None else {}
-    asked = await reads(wanted, Asking(options.base_url, load, options.timeout))
+    asked = await context_lengths(wanted, Lookup(options.base_url, load, options.timeout))
     return {model: _settled(recorded.get(model), found) for model, found in asked.items()}
 
 
@@ -39,7 +39,7 @@ def _recorded(folder: Path) -> dict[str, ModelContext]:
     return dict(read_manifest(folder).contexts) if (folder / MANIFEST).exists() else {}
 
 
-def _settled(before: ModelContext | None, now: Reads) -> ModelContext:
+def _settled(before: ModelContext | None, now: ContextLength) -> ModelContext:
     if before is None or before.tokens is None:
         return ModelContext(tokens=now.tokens, said=now.said)
     if now.tokens is None or now.tokens >= before.tokens:

@@ -6,8 +6,7 @@ knows: it is told with `--context`. So are models that are not listed; none is g
 
 from __future__ import annotations
 
-HOSTED = frozenset({"openai", "anthropic", "google", "mistral", "openrouter"})
-"""Providers whose models have one context, wherever they are asked."""
+from summeter.models.providers.provider import find_provider
 
 CONTEXTS: dict[str, int] = {
     "gpt-3.5-turbo": 16_385,
@@ -61,7 +60,8 @@ def known_context(model: str) -> int | None:
     (128000, None)
     """
     provider, _, name = model.partition("/")
-    if provider not in HOSTED:
+    row = find_provider(provider)
+    if row is None or not row.known_contexts:
         return None
     bare = name.rpartition("/")[2]
     fitting = [start for start in CONTEXTS if bare == start or _continues(bare, start)]

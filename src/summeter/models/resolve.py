@@ -7,8 +7,6 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from summeter.models.base import LLM
@@ -20,43 +18,24 @@ from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
-from summeter.models.layers.truncation import CUTTING, TruncationCheck
+from summeter.models.layers.truncation import TruncationCheck
 from summeter.models.prices import Price, Prices
-from summeter.models.providers.options import MAX_CONNECTIONS, TIMEOUT, Options
+from summeter.models.providers.provider import (
+    MAX_CONNECTIONS,
+    TIMEOUT,
+    Options,
+    Provider,
+    find_provider,
+    provider_names,
+)
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import UsageError
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
 
-PROVIDERS: dict[str, str] = {
-    "openai": "summeter.models.providers.openai_compatible:openai",
-    "anthropic": "summeter.models.providers.anthropic:anthropic",
-    "google": "summeter.models.providers.google:google",
-    "mistral": "summeter.models.providers.openai_compatible:mistral",
-    "bedrock": "summeter.models.providers.bedrock:bedrock",
-    "azure": "summeter.models.providers.openai_compatible:azure",
-    "openrouter": "summeter.models.providers.openai_compatible:openrouter",
-    "ollama": "summeter.models.providers.openai_compatible:ollama",
-    "vllm": "summeter.models.providers.openai_compatible:vllm",
-    "llamacpp": "summeter.models.providers.openai_compatible:llamacpp",
-    "lmstudio": "summeter.models.providers.openai_compatible:lmstudio",
-    "openai-api": "summeter.models.providers.openai_compatible:openai_api",
-    "scripted": "summeter.models.providers.scripted:scripted",
-}
-"""Provider -> "module:factory". A factory takes the rest of the model string and the Options."""
-
-GROUP = "summeter.providers"
 DEFAULT_ROLE = "judge"
 
 _BINDING = re.compile(r"(?P<role>[A-Za-z_][\w-]*)=(?P<model>.*)", re.DOTALL)
-
-
-def providers() -> dict[str, str]:
-    """Every known provider -> "module:factory", this package's first."""
-    found = dict(PROVIDERS)
-    for point in entry_points(group=GROUP):
-        found.setdefault(point.name, point.value)
-    return found
 
 
 def resolve(
@@ -78,28 +57,29 @@ def resolve(
     options = Options(base_url=base_url, timeout=timeout, max_connections=max_connections)
     if environ is not None:
         options = Options(base_url, timeout, max_connections, environ)
-    # Looking for other packages' providers reads every installed package; it waits until it is needed.
-    module, _, attribute = (PROVIDERS.get(provider) or providers()[provider]).partition(":")
-    factory: Callable[[str, Options], LLM] = getattr(import_module(module), attribute)
-    return factory(name, options)
+    return provider.open(name, options)
 
 
-def _split(model: str) -> tuple[str, str]:
-    provider, slash, name = model.partition("/")
-    if provider in PROVIDERS and name.strip():
-        return provider, name
-    known = providers()
-    names = ", ".join(sorted(known))
-    if not slash or not name.strip() or not provider:
-        raise UsageError(f"model {model!r} is not PROVIDER/MODEL (for example openai/gpt-4o); providers: {names}")
-    if provider not in known:
-        close = difflib.get_close_matches(provider, known, n=1)
+def _split(model: str) -> tuple[Provider, str]:
+    prefix, slash, name = model.partition("/")
+    if not slash or not name.strip() or not prefix:
+        raise UsageError(
+            f"model {model!r} is not PROVIDER/MODEL (for example openai/gpt-4o); providers: {_listed(provider_names())}"
+        )
+    provider = find_provider(prefix)
+    if provider is None:
+        names = provider_names()
+        close = difflib.get_close_matches(prefix, names, n=1)
         hint = f"did you mean {close[0]}/{name}? " if close else ""
         raise UsageError(
-            f"model {model!r}: there is no provider {provider!r}; {hint}Known: {names}. "
+            f"model {model!r}: there is no provider {prefix!r}; {hint}Known: {_listed(names)}. "
             "Any other OpenAI-compatible server is openai-api/NAME/MODEL with NAME_BASE_URL set."
         )
     return provider, name
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 def parse_binding(text: str) -> tuple[str, str]:
@@ -190,7 +170,9 @@ class CallSettings:
 def _sent(llm: LLM, calls: CallSettings) -> LLM:
     """The model as the run reaches it: in batches or one by one. UsageError for a model that has no batches."""
     if not calls.batch:
-        sent = TruncationCheck(llm, calls.contexts.get(llm.id)) if llm.id.partition("/")[0] in CUTTING else llm
+        provider = find_provider(llm.id.partition("/")[0])
+        truncates = provider is not None and provider.truncates
+        sent = TruncationCheck(llm, calls.contexts.get(llm.id)) if truncates else llm
         return (
             PendingBatchGuard(sent, calls.batches) if calls.batches is not None and calls.batches.of(llm.id) else sent
         )

@@ -8,6 +8,7 @@ an Answer with a status, never a guess.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from summeter.models.base import LLM, Completion, Format, Message, Request, TokenLogprobs
@@ -88,7 +89,7 @@ class BoundLLM:
         """The model string, as it stands in signatures."""
         return self.llm.id
 
-    @property
+    @cached_property
     def context(self) -> int | None:
         """The tokens it reads and writes together: as told, else as known of hosted models; None for no known limit."""
         return self.settings.context if self.settings.context is not None else known_context(self.llm.id)

@@ -11,9 +11,6 @@ from summeter.models.layers.base import Layer
 from summeter.models.tokens import tokens
 from summeter.records import ContextError
 
-CUTTING = frozenset({"ollama", "lmstudio", "llamacpp", "openai-api"})
-"""Providers whose servers may cut without a word; the others refuse what is too long."""
-
 LEAST = 512  # tokens: no server has a smaller context, and one that tells fewer counts otherwise
 GRAIN = 1024  # contexts are whole multiples of it, prompts hardly ever
 # What the estimate may be off by, and what it may be off by at most where tokenizers differ most.

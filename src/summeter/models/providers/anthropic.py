@@ -1,21 +1,22 @@
 """Anthropic's Messages API, `anthropic/MODEL`: ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL.
 
 Replies can be bound to a JSON schema (`output_config.format`), not to "any JSON"; there are no seeds and no
-log-probabilities. The document's part of a prompt is marked for the prefix cache.
+log-probabilities. The document's part of a prompt is marked for the prefix cache. Of Message Batches the requests go
+up in one body, and the results come down as lines.
 """
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from summeter.models.base import Completion, Request
-from summeter.models.batch import BatchAPI
+from summeter.models.base import Completion, Request, to_json
+from summeter.models.batch import BatchAPI, BatchStatus, Tag
 from summeter.models.providers import replies
-from summeter.models.providers.bounds import without_bounds
-from summeter.models.providers.endpoint import find, join, named
-from summeter.models.providers.http import HttpLLM
-from summeter.models.providers.options import Options
-from summeter.models.providers.prefix import blocks, parted
+from summeter.models.providers.http import Exchange, HttpLLM
+from summeter.models.providers.payload import cached_blocks, split_system, without_bounds
+from summeter.records import TransientError
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -30,37 +31,43 @@ _FINISH = {
     "end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }  # fmt: skip
+# A result names the kind of its error, not the status that the error has alone.
+_STATUS = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "timeout_error": 504,
+    "overloaded_error": 529,
+}  # fmt: skip
+# How far the clocks of both sides, and the time a request takes, may set apart what is one moment.
+_BEFORE, _AFTER = 120.0, 900.0
 
 
 class Anthropic(HttpLLM):
     """One Claude model."""
 
-    def _where(self) -> URL:
+    def url(self) -> URL:
+        """The address of Messages."""
         # Anthropic's own clients name the address without the version.
-        base = self._endpoint.base_url
-        return join(base, "messages") if base.partition("?")[0].endswith("/v1") else join(base, "v1", "messages")
-
-    def under(self, *parts: str) -> URL:
-        """An address below that of the calls."""
-        return self._where().joinpath(*parts).with_query(self._where().query)
+        base = self.endpoint.base_url
+        version = () if base.partition("?")[0].endswith("/v1") else ("v1",)
+        return self.beside(*version, "messages")
 
     def batches(self) -> BatchAPI | None:
         """Message Batches."""
-        from summeter.models.providers.anthropic_batches import AnthropicBatches
-
         return AnthropicBatches(self)
 
-    def _headers(self) -> dict[str, str]:
-        key = self._endpoint.key
+    def headers(self) -> dict[str, str]:
+        """The key, and the version of the API."""
+        key = self.endpoint.key
         return {"anthropic-version": VERSION, **({} if key is None else {"x-api-key": key.reveal()})}
 
-    def _payload(self, request: Request) -> dict[str, Any]:
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body of the call; the end of the document is marked for the prefix cache."""
         replies.refuse(request, self.id, "json_object", "logprobs", "seed")
-        system, turns = parted(request.messages)
+        system, turns = split_system(request.messages)
         body: dict[str, Any] = {
-            "model": self._name,
+            "model": self.name,
             "max_tokens": request.max_tokens or MAX_TOKENS,
-            "messages": [{"role": turn.role, "content": blocks(turn.content, prefix)} for turn, prefix in turns],
+            "messages": [{"role": turn.role, "content": cached_blocks(turn.content, prefix)} for turn, prefix in turns],
         }
         if system:
             body["system"] = system
@@ -71,7 +78,8 @@ class Anthropic(HttpLLM):
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body
 
-    def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+        """The message; one that the safety classifiers stopped is a refusal."""
         content, reason = body.get("content"), replies.string(body.get("stop_reason"))
         if not isinstance(content, list):
             raise replies.without(answer, "content")
@@ -95,9 +103,94 @@ class Anthropic(HttpLLM):
 def _refusal(body: dict[str, Any]) -> str:
     details = replies.mapping(body.get("stop_details"))
     said = [replies.string(details.get(name)) for name in ("explanation", "category")]
-    return " / ".join(one for one in said if one) or "stopped by the provider's safety classifiers"
+    return " / ".join(part for part in said if part) or "stopped by the provider's safety classifiers"
 
 
-def anthropic(name: str, options: Options) -> Anthropic:
-    """The factory behind `anthropic/MODEL`."""
-    return Anthropic(f"anthropic/{name}", name, find(named("ANTHROPIC"), options, "https://api.anthropic.com"), options)
+class AnthropicBatches:
+    """The batches of one model."""
+
+    most = 100_000
+    marks = False
+
+    def __init__(self, llm: HttpLLM) -> None:
+        self._llm = llm
+
+    def entry(self, request: Request) -> bytes:
+        """One of `requests`."""
+        entry = {"custom_id": request.key, "params": self._llm.payload(request)}
+        return to_json(entry).encode("utf-8", "backslashreplace")
+
+    async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
+        """One POST."""
+        del tag
+        commas = [b'{"requests":[', *(b"," for _ in entries[1:]), b"]}"]
+        # One copy of what may be large.
+        body = b"".join((*(part for pair in zip(commas, entries, strict=False) for part in pair), commas[-1]))
+        made = await self._llm.parsed(Exchange("POST", self._at(), body))
+        return replies.batch_id(made, self._llm.id, self._llm.address)
+
+    async def status(self, batch: str) -> BatchStatus:
+        """Where it stands, and how many of its requests are done."""
+        return _status(await self._llm.parsed(Exchange("GET", self._at(batch))))
+
+    async def cancel(self, batch: str) -> BatchStatus:
+        """One POST; the batch is `canceling` until what is under way has come to its end."""
+        return _status(await self._llm.parsed(Exchange("POST", self._at(batch, "cancel"), b"{}")))
+
+    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """From the batch's own address: a key goes to no other that a reply may name."""
+        del status
+        async for line in self._llm.lines(self._at(batch, "results")):
+            if (found := replies.batch_result(line)) is not None:
+                yield found
+
+    def read(self, result: dict[str, Any], request: Request) -> Completion:
+        """The message, or what kept it from coming."""
+        found = replies.mapping(result.get("result"))
+        kind = found.get("type")
+        if kind == "succeeded":
+            return self._llm.read(self._llm.answer(200, found.get("message")), request)
+        if kind == "errored":
+            error = replies.mapping(found.get("error"))
+            error = replies.mapping(error.get("error")) or error
+            status = _STATUS.get(str(error.get("type")), 500)
+            return self._llm.read(self._llm.answer(status, {"type": "error", "error": error}), request)
+        if kind == "canceled":
+            raise replies.batch_cancelled(self._llm.id)
+        raise TransientError(f"{self._llm.id}: the batch gave no reply: {kind or 'no result in it'}")
+
+    async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
+        """By the time and the number of requests, since a batch carries no word of ours. Another's batch that is alike
+        shows itself when its results hold none of our keys."""
+        page = await self._llm.parsed(Exchange("GET", self._at().update_query({"limit": "1000"})))
+        alike = {
+            found: _seconds(one.get("created_at")) - tag.at
+            for one in replies.dicts(page.get("data"))
+            if sum(_counts(one).values()) == len(tag.keys) and (found := replies.string(one.get("id"))) is not None
+        }
+        near = {found: abs(late) for found, late in alike.items() if -_BEFORE <= late <= _AFTER and found not in known}
+        return min(near, key=lambda found: near[found], default=None)
+
+    def _at(self, *parts: str) -> URL:
+        url = self._llm.url()
+        return url.joinpath("batches", *parts).with_query(url.query)
+
+
+def _status(found: dict[str, Any]) -> BatchStatus:
+    counts, said = _counts(found), str(found.get("processing_status"))
+    total = sum(counts.values())
+    words = f"{said}, {total - counts.get('processing', 0)} of {total} done" if total else said
+    return BatchStatus(words, said == "ended")
+
+
+def _counts(batch: dict[str, Any]) -> dict[str, int]:
+    given = replies.mapping(batch.get("request_counts"))
+    return {name: number for name, value in given.items() if (number := replies.count(value)) is not None}
+
+
+def _seconds(value: Any) -> float:
+    """Seconds since 1970 of an RFC 3339 date; minus infinity where it is none."""
+    try:
+        return datetime.fromisoformat(str(value)).timestamp()
+    except (ValueError, OverflowError):
+        return float("-inf")

@@ -13,24 +13,20 @@ import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 from summeter.models.base import Completion, Message, Request, to_json
 from summeter.models.providers import replies
-from summeter.models.providers.bounds import without_bounds
-from summeter.models.providers.endpoint import Endpoint, Secret, address, secret
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.openai_compatible import schema_name
-from summeter.models.providers.options import Options
-from summeter.models.providers.prefix import parted
+from summeter.models.providers.payload import split_system, without_bounds
+from summeter.models.providers.provider import Endpoint, Options, Provider, address, secret
 from summeter.records import AccessError, InstallError, UsageError
 
 if TYPE_CHECKING:
     from yarl import URL
 
-TOKEN = "AWS_BEARER_TOKEN_BEDROCK"  # noqa: S105 - a variable's name
-_ADDRESS = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 _FINISH = {
@@ -44,29 +40,48 @@ _CACHES = re.compile(r"amazon\.nova|anthropic\.claude(?!-v|-instant|-3-(?:haiku|
 class Bedrock(HttpLLM):
     """One model, inference profile or deployment in one region."""
 
-    def __init__(self, name: str, endpoint: Endpoint, options: Options, region: str) -> None:
-        super().__init__(f"bedrock/{name}", name, endpoint, options)
-        self._signer = None if endpoint.key else _Signer(region, options.environ)
+    def __init__(
+        self, provider: Provider, model: str, endpoint: Endpoint, options: Options, *, name: str | None = None
+    ) -> None:  # fmt: skip
+        super().__init__(provider, model, endpoint, options, name=name)
+        self._signer = None if endpoint.key else _Signer(_region(options), options.environ)
 
-    def _where(self) -> URL:
+    @classmethod
+    def open(cls, provider: Provider, name: str, options: Options) -> Self:
+        """A model, an inference profile or an ARN. UsageError without a region, InstallError where botocore must sign
+        and is not installed."""
+        (token,) = provider.keys
+        key = secret(token, options)
+        if key is None and find_spec("botocore") is None:
+            raise InstallError.missing(f"botocore, which signs calls to Bedrock (unless {token} is set),", "bedrock")
+        default = (provider.address or "").format(region=_region(options))
+        base_url = address(provider.address_variable, options, default)
+        endpoint = Endpoint(base_url, key, f"{token} or AWS_ACCESS_KEY_ID", provider.address_variable)
+        return cls(provider, name, endpoint, options)
+
+    def url(self) -> URL:
+        """The address of Converse."""
         from yarl import URL
 
         # An ARN's colons and slashes are part of one segment of the path.
-        return URL(f"{self._endpoint.base_url}/model/{quote(self._name, safe='')}/converse", encoded=True)
+        return URL(f"{self.endpoint.base_url}/model/{quote(self.name, safe='')}/converse", encoded=True)
 
-    async def _signed(self, body: bytes) -> Mapping[str, str] | None:
+    async def sign(self, body: bytes) -> Mapping[str, str] | None:
+        """AWS's signature of the body, unless a key of Bedrock's own goes with every call."""
         if self._signer is None:
             return None
         # Finding and renewing credentials may read files and ask the network, and botocore does so in place.
         return await asyncio.to_thread(self._signer.headers, self.id, str(self._url), body)
 
-    def _secrets(self) -> tuple[str, ...]:
-        return (*super()._secrets(), *(self._signer.secrets if self._signer else ()))
+    def secrets(self) -> tuple[str, ...]:
+        """The key, or what signs."""
+        return (*super().secrets(), *(self._signer.secrets if self._signer else ()))
 
-    def _payload(self, request: Request) -> dict[str, Any]:
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body of the call; the end of the document is marked for models known to cache."""
         replies.refuse(request, self.id, "json_object", "logprobs", "seed")
-        system, turns = parted(request.messages)
-        marked = _CACHES.search(self._name) is not None
+        system, turns = split_system(request.messages)
+        marked = _CACHES.search(self.name) is not None
         body: dict[str, Any] = {
             "messages": [
                 {"role": turn.role, "content": _content(turn, prefix if marked else "")} for turn, prefix in turns
@@ -83,7 +98,8 @@ class Bedrock(HttpLLM):
             body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
         return body
 
-    def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+        """The message; one that was filtered is a refusal."""
         message, reason = replies.mapping(body.get("output")).get("message"), replies.string(body.get("stopReason"))
         if not isinstance(message, dict):
             raise replies.without(answer, "a message")
@@ -150,8 +166,8 @@ class _Signer:
         except (BotoCoreError, ClientError) as error:
             raise AccessError(f"{model}: the AWS credentials cannot be had: {replies.shorten(str(error))}") from error
         raise AccessError(
-            f"{model}: there are no AWS credentials. Set {TOKEN}, or AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+            f"{model}: there are no AWS credentials. Set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID "
+            "and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
         )
 
 
@@ -185,13 +201,3 @@ def _region(options: Options) -> str:
     if not region:
         raise UsageError("no AWS region: set the environment variable AWS_REGION (for example us-east-1)")
     return str(region)
-
-
-def bedrock(name: str, options: Options) -> Bedrock:
-    """The factory behind `bedrock/MODEL`: a model, an inference profile or an ARN."""
-    key: Secret | None = secret(TOKEN, options)
-    if key is None and find_spec("botocore") is None:
-        raise InstallError.missing(f"botocore, which signs calls to Bedrock (unless {TOKEN} is set),", "bedrock")
-    region = _region(options)
-    base_url = address(_ADDRESS, options, f"https://bedrock-runtime.{region}.amazonaws.com")
-    return Bedrock(name, Endpoint(base_url, key, f"{TOKEN} or AWS_ACCESS_KEY_ID", _ADDRESS), options, region)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.providers import replies
-from summeter.models.providers.endpoint import Variables, find, join
 from summeter.models.providers.http import HttpLLM
-from summeter.models.providers.options import Options
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -24,17 +22,20 @@ _BLOCKED = frozenset(
 class Google(HttpLLM):
     """One model of the Gemini API."""
 
-    def _where(self) -> URL:
-        base, name = self._endpoint.base_url, self._name
+    def url(self) -> URL:
+        """The address of generateContent."""
+        base, name = self.endpoint.base_url, self.name
         version = () if re.search(r"/v\d+(alpha|beta)?$", base.partition("?")[0]) else ("v1beta",)
         path = name if "/" in name else f"models/{name}"
-        return join(base, *version, *f"{path}:generateContent".split("/"))
+        return self.beside(*version, *f"{path}:generateContent".split("/"))
 
-    def _headers(self) -> dict[str, str]:
-        key = self._endpoint.key
+    def headers(self) -> dict[str, str]:
+        """The key."""
+        key = self.endpoint.key
         return {} if key is None else {"x-goog-api-key": key.reveal()}
 
-    def _payload(self, request: Request) -> dict[str, Any]:
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body of the call; system turns stand apart."""
         system = [turn for turn in request.messages if turn.role == "system"]
         body: dict[str, Any] = {
             "contents": [
@@ -49,7 +50,8 @@ class Google(HttpLLM):
             body["generationConfig"] = config
         return body
 
-    def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+        """The first candidate without its thoughts; one that was blocked is a refusal."""
         first = next(iter(replies.dicts(body.get("candidates"))), {})
         blocked = replies.string(replies.mapping(body.get("promptFeedback")).get("blockReason"))
         if not first and not blocked:
@@ -123,10 +125,3 @@ def _pairs(candidates: Any) -> tuple[tuple[str, float], ...]:
         for one in replies.dicts(candidates)
     ]
     return tuple((token, at) for token, at in pairs if at is not None)
-
-
-def google(name: str, options: Options) -> Google:
-    """The factory behind `google/MODEL`."""
-    variables = Variables(("GOOGLE_API_KEY", "GEMINI_API_KEY"), "GOOGLE_BASE_URL")
-    found = find(variables, options, "https://generativelanguage.googleapis.com")
-    return Google(f"google/{name}", name, found, options)

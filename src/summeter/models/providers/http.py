@@ -1,4 +1,4 @@
-"""One POST a call, over plain HTTP: what all hosted providers share. How a vendor speaks is its subclass's matter."""
+"""One POST a call, over plain HTTP: what all providers with an endpoint share. A dialect is a subclass."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from summeter.models.base import Completion, Request, to_json
 from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
-from summeter.models.providers.endpoint import Endpoint, proxy
-from summeter.models.providers.options import Options
-from summeter.models.providers.wire import Exchange, failed
-from summeter.records import ModelError, TransientError
+from summeter.models.providers.provider import Endpoint, Options, Provider, join, proxy
+from summeter.records import AccessError, ModelError, TransientError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -32,21 +30,44 @@ UPLOAD = 900.0
 """Seconds that a request with a whole batch may take at least."""
 
 
-class HttpLLM(ABC):
-    """One model at one endpoint. `timeout` bounds a whole call in seconds, connection and last byte included.
+# Stands for the prompt where a failure is not that of one.
+_NO_PROMPT = Request(model="", messages=(), temperature=None)
 
-    No call is tried twice here: trying again is the business of the layers above.
+
+class Exchange(NamedTuple):
+    """A request on the wire."""
+
+    method: str
+    url: URL
+    body: bytes | None = None
+    headers: Mapping[str, str] | None = None
+
+
+class HttpLLM(ABC):
+    """One model at one endpoint. A dialect overrides `url`, `payload` and `completion`, and `headers` if need be.
+
+    `model` is the model string behind the provider's name; `name` what the server calls the model, where that is
+    another. The options' `timeout` bounds a whole call in seconds, connection and last byte included. No call is tried
+    twice here: that is the business of the layers above.
     """
 
-    def __init__(self, id: str, name: str, endpoint: Endpoint, options: Options) -> None:  # noqa: A002 - as in the protocol
-        self._id = id
-        self._name = name
-        self._endpoint = endpoint
-        self._options = options
-        self._url = self._where()
+    def __init__(
+        self, provider: Provider, model: str, endpoint: Endpoint, options: Options, *, name: str | None = None
+    ) -> None:  # fmt: skip
+        self.provider = provider
+        self.name = model if name is None else name
+        self.endpoint = endpoint
+        self.options = options
+        self._id = f"{provider.name}/{model}"
+        self._url = self.url()
         self._proxy = proxy(self._url)
         self._reached = False
         self._sessions: PerLoop[aiohttp.ClientSession] = PerLoop(self._open)
+
+    @classmethod
+    def open(cls, provider: Provider, name: str, options: Options) -> Self:
+        """The model at the provider's endpoint. UsageError for a missing key or address."""
+        return cls(provider, name, provider.endpoint(options), options)
 
     @property
     def id(self) -> str:
@@ -56,19 +77,19 @@ class HttpLLM(ABC):
     @property
     def address(self) -> str:
         """The endpoint's base address, without any secret: models that share it share its limits."""
-        return self._endpoint.base_url.partition("?")[0]
+        return self.endpoint.base_url.partition("?")[0]
 
     async def complete(self, request: Request) -> Completion:
         """One POST. TransientError for what may pass; CapabilityError for what the endpoint lacks; else ModelError."""
         # A lone surrogate has no UTF-8, but an escape in JSON.
-        body = to_json(self._payload(request)).encode("utf-8", "backslashreplace")
-        return self.read(await self._within(Exchange("POST", self._url, body), self._options.timeout), request)
+        body = to_json(self.payload(request)).encode("utf-8", "backslashreplace")
+        return self.read(await self._within(Exchange("POST", self._url, body), self.options.timeout), request)
 
     def read(self, answer: replies.Answer, request: Request) -> Completion:
         """The reply in an answer to the request; raises what the answer stands for where it is none."""
         if answer.status != 200:
-            return self._failed(answer, request)
-        return replies.checked(self._completion(replies.body(answer), answer, request), request)
+            return self.failed(answer, request)
+        return replies.checked(self.completion(replies.body(answer), answer, request), request)
 
     async def close(self) -> None:
         """Close the running loop's connections."""
@@ -76,46 +97,77 @@ class HttpLLM(ABC):
         if session is not None:
             await session.close()
 
-    # For batches
+    # A dialect's own
+
+    @abstractmethod
+    def url(self) -> URL:
+        """The address of every call."""
+
+    @abstractmethod
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body of the call. CapabilityError for what this vendor is known to lack."""
+
+    @abstractmethod
+    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+        """The reply in a 200."""
+
+    def headers(self) -> dict[str, str]:
+        """The headers of every call."""
+        key = self.endpoint.key
+        return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
+
+    async def sign(self, body: bytes) -> Mapping[str, str] | None:
+        """The headers of this call alone."""
+        del body
+        return None
+
+    def secrets(self) -> tuple[str, ...]:
+        """What no message may show."""
+        return (self.endpoint.key.reveal(),) if self.endpoint.key else ()
+
+    def failed(self, answer: replies.Answer, request: Request) -> Completion:
+        """Raises what a status other than 200 stands for; a refused prompt may be a reply."""
+        raise replies.failure(answer, request, self.endpoint.key_variable)
 
     def batches(self) -> BatchAPI | None:
         """The model's batch API, where the vendor is known to have one."""
         return None
 
-    @property
-    def key_variable(self) -> str:
-        """The environment variable that holds the key."""
-        return self._endpoint.key_variable
+    # For batches and questions beside the calls
 
-    def payload(self, request: Request) -> dict[str, Any]:
-        """The body of a call."""
-        return self._payload(request)
-
-    def under(self, *parts: str) -> URL:
-        """An address beside that of the calls (OpenAI), or below it (Anthropic)."""
-        raise NotImplementedError(f"{self.id} has no batches")
+    def beside(self, *parts: str) -> URL:
+        """An address of these segments behind the base URL."""
+        return join(self.endpoint.base_url, *parts)
 
     def answer(self, status: int, body: Any) -> replies.Answer:
         """One result of a batch, as the answer it would have been alone."""
         content = to_json(body).encode("utf-8", "backslashreplace")
         return replies.Answer(self.id, self.address, status, {}, content, 0.0, self._clean)
 
+    async def parsed(self, sent: Exchange) -> dict[str, Any]:
+        """The JSON object that answers a request of a batch API; raises as a call does."""
+        answer = await self.exchange(sent)
+        if answer.status != 200:
+            raise self._without_batches(answer)
+        return replies.body(answer)
+
     async def exchange(self, sent: Exchange) -> replies.Answer:
         """Any request, and its answer of whatever status."""
-        return await self._within(sent, max(UPLOAD, self._options.timeout))
+        return await self._within(sent, max(UPLOAD, self.options.timeout))
 
     async def lines(self, url: URL) -> AsyncIterator[bytes]:
         """The lines of a long answer, as they come; none may be longer than a reply."""
         import aiohttp
 
-        timeout = aiohttp.ClientTimeout(total=None, sock_read=self._options.timeout)
+        timeout = aiohttp.ClientTimeout(total=None, sock_read=self.options.timeout)
         try:
             async with self._sessions.get().get(
                 url, proxy=self._proxy, allow_redirects=False, timeout=timeout
             ) as response:
                 if response.status != 200:
-                    said, headers = await response.content.read(MOST_BYTES >> 10), response.headers
-                    raise failed(self.answer(response.status, None)._replace(content=said, headers=headers), self)
+                    answer = self.answer(response.status, None)
+                    content = await response.content.read(MOST_BYTES >> 10)
+                    raise self._without_batches(answer._replace(content=content, headers=response.headers))
                 held = b""
                 async for part in response.content.iter_any():
                     *whole, held = (held + part).split(b"\n") if b"\n" in part else (held + part,)
@@ -129,37 +181,14 @@ class HttpLLM(ABC):
         except (aiohttp.ClientError, OSError) as error:
             raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
 
-    # A vendor's own
-
-    @abstractmethod
-    def _where(self) -> URL:
-        """The address of every call."""
-
-    @abstractmethod
-    def _payload(self, request: Request) -> dict[str, Any]:
-        """The body of the call. CapabilityError for what this vendor is known to lack."""
-
-    @abstractmethod
-    def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
-        """The reply in a 200."""
-
-    def _headers(self) -> dict[str, str]:
-        """The headers of every call."""
-        key = self._endpoint.key
-        return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
-
-    async def _signed(self, body: bytes) -> Mapping[str, str] | None:
-        """The headers of this call alone."""
-        del body
-        return None
-
-    def _secrets(self) -> tuple[str, ...]:
-        """What no message may show."""
-        return (self._endpoint.key.reveal(),) if self._endpoint.key else ()
-
-    def _failed(self, answer: replies.Answer, request: Request) -> Completion:
-        """Raises what a status other than 200 stands for; a refused prompt may be a reply."""
-        raise replies.failure(answer, request, self._endpoint.key_variable)
+    def _without_batches(self, answer: replies.Answer) -> ModelError:
+        error = replies.failure(answer, _NO_PROMPT, self.endpoint.key_variable)
+        if answer.status == 404 and isinstance(error, AccessError):
+            return AccessError(
+                f"{self.id}: {answer.address} answered 404 to its batch API: it may have none (run without --batch), "
+                "the base URL or the model may be another, or the batch is not of this key's account"
+            )
+        return error
 
     # The wire
 
@@ -180,7 +209,7 @@ class HttpLLM(ABC):
         return replies.Answer(self.id, self.address, status, headers, content, took, self._clean)
 
     async def _send(self, sent: Exchange) -> tuple[int, Mapping[str, str], bytes]:
-        session, signed = self._sessions.get(), await self._signed(sent.body or b"")
+        session, signed = self._sessions.get(), await self.sign(sent.body or b"")
         async with session.request(
             sent.method, sent.url, data=_sent(sent.body), headers=sent.headers or signed, proxy=self._proxy,
             allow_redirects=False,
@@ -204,8 +233,8 @@ class HttpLLM(ABC):
         import aiohttp
 
         return aiohttp.ClientSession(
-            headers={"Content-Type": "application/json", "Accept": "application/json", **self._headers()},
-            connector=aiohttp.TCPConnector(limit=self._options.max_connections, ttl_dns_cache=300),
+            headers={"Content-Type": "application/json", "Accept": "application/json", **self.headers()},
+            connector=aiohttp.TCPConnector(limit=self.options.max_connections, ttl_dns_cache=300),
             # The time of a call is bounded around all of it.
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -221,13 +250,13 @@ class HttpLLM(ABC):
         if isinstance(error, aiohttp.InvalidURL) or (refused and not self._reached):
             return ModelError(
                 f"{self.id}: cannot reach {self.address} ({what}). Is the server running? "
-                f"The address comes from --base-url or {self._endpoint.url_variable}"
+                f"The address comes from --base-url or {self.endpoint.url_variable}"
             )
         return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
 
     def _clean(self, text: str) -> str:
         """The server's words without the key: some servers repeat it, or its beginning, in their complaint."""
-        for key in self._secrets():
+        for key in self.secrets():
             if len(key) >= 12:
                 text = re.sub(re.escape(key[:8]) + r"[^\s\"']*", "[key]", text)
             if len(key) >= 4:

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from summeter.models.base import Completion, Request, to_json
 from summeter.models.batch import BatchStatus, Tag, TooMuch
 from summeter.models.providers import replies
-from summeter.models.providers.wire import Exchange, parsed
+from summeter.models.providers.http import Exchange, HttpLLM
 from summeter.records import AccessError, ModelError, TransientError
-
-if TYPE_CHECKING:
-    from summeter.models.providers.http import HttpLLM
 
 PATH = "/v1/chat/completions"
 WINDOW = "24h"
@@ -45,40 +42,40 @@ class OpenAIBatches:
         """Up with the file, then the batch."""
         body, kind = _form(entries, tag.nonce)
         llm = self._llm
-        sent = Exchange("POST", llm.under("files"), body, {"Content-Type": kind})
-        file = replies.string((await parsed(llm, sent)).get("id"))
+        sent = Exchange("POST", llm.beside("files"), body, {"Content-Type": kind})
+        file = replies.string((await llm.parsed(sent)).get("id"))
         asked = {
             "input_file_id": file, "endpoint": PATH, "completion_window": WINDOW, "metadata": {NAME: tag.nonce},
         }  # fmt: skip
-        made = await parsed(llm, Exchange("POST", llm.under("batches"), json.dumps(asked).encode()))
-        return _id(made, llm)
+        made = await llm.parsed(Exchange("POST", llm.beside("batches"), json.dumps(asked).encode()))
+        return replies.batch_id(made, llm.id, llm.address)
 
     async def status(self, batch: str) -> BatchStatus:
         """Where it stands, and how many of its requests are done."""
-        return self._standing(batch, await parsed(self._llm, Exchange("GET", self._llm.under("batches", batch))))
+        return self._status(batch, await self._llm.parsed(Exchange("GET", self._llm.beside("batches", batch))))
 
     async def cancel(self, batch: str) -> BatchStatus:
         """One POST; the batch is `cancelling` for up to ten minutes."""
-        sent = Exchange("POST", self._llm.under("batches", batch, "cancel"), b"{}")
-        return self._standing(batch, await parsed(self._llm, sent))
+        sent = Exchange("POST", self._llm.beside("batches", batch, "cancel"), b"{}")
+        return self._status(batch, await self._llm.parsed(sent))
 
-    def _standing(self, batch: str, found: dict[str, Any]) -> BatchStatus:
-        said = str(found.get("status"))
-        counts = replies.mapping(found.get("request_counts"))
+    def _status(self, batch: str, batch_object: dict[str, Any]) -> BatchStatus:
+        state = str(batch_object.get("status"))
+        counts = replies.mapping(batch_object.get("request_counts"))
         done = (replies.count(counts.get("completed")) or 0) + (replies.count(counts.get("failed")) or 0)
-        words = f"{said}, {done} of {counts['total']} done" if counts.get("total") else said
-        if said == "failed":
-            return BatchStatus(words, ended=True, failure=self._turned_away(batch, found))
-        named = (replies.string(found.get(name)) for name in ("output_file_id", "error_file_id"))
-        return BatchStatus(words, said in _ENDED, None, tuple(one for one in named if one))
+        words = f"{state}, {done} of {counts['total']} done" if counts.get("total") else state
+        if state == "failed":
+            return BatchStatus(words, ended=True, failure=self._rejected(batch, batch_object))
+        named = (replies.string(batch_object.get(name)) for name in ("output_file_id", "error_file_id"))
+        return BatchStatus(words, state in _ENDED, None, tuple(file for file in named if file))
 
     async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Of both files: that of replies and that of failures."""
         del batch
         for file in status.files:
-            async for line in self._llm.lines(self._llm.under("files", file, "content")):
-                if (found := result(line)) is not None:
-                    yield found
+            async for line in self._llm.lines(self._llm.beside("files", file, "content")):
+                if (result := replies.batch_result(line)) is not None:
+                    yield result
 
     def read(self, result: dict[str, Any], request: Request) -> Completion:
         """The reply, or what kept it from coming."""
@@ -88,7 +85,7 @@ class OpenAIBatches:
             return self._llm.read(self._llm.answer(status, response["body"]), request)
         said = " / ".join(str(error[name]) for name in ("code", "message") if error.get(name)) or "no reply in it"
         if error.get("code") == "batch_cancelled":
-            raise cancelled(self._llm.id)
+            raise replies.batch_cancelled(self._llm.id)
         raise TransientError(f"{self._llm.id}: the batch gave no reply: {replies.shorten(said)}")
 
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
@@ -97,46 +94,27 @@ class OpenAIBatches:
         after = None
         for _ in range(_PAGES):
             query = {"limit": str(_PAGE), **({"after": after} if after else {})}
-            page = await parsed(self._llm, Exchange("GET", self._llm.under("batches").update_query(query)))
+            page = await self._llm.parsed(Exchange("GET", self._llm.beside("batches").update_query(query)))
             listed = replies.dicts(page.get("data"))
-            for one in listed:
-                if replies.mapping(one.get("metadata")).get(NAME) == tag.nonce:
-                    return _id(one, self._llm)
+            for listed_batch in listed:
+                if replies.mapping(listed_batch.get("metadata")).get(NAME) == tag.nonce:
+                    return replies.batch_id(listed_batch, self._llm.id, self._llm.address)
             after = replies.string(listed[-1].get("id")) if listed else None
             if not page.get("has_more") or after is None:
                 break
         return None
 
-    def _turned_away(self, batch: str, found: dict[str, Any]) -> ModelError:
-        errors = replies.dicts(replies.mapping(found.get("errors")).get("data"))
-        said = "; ".join(" / ".join(str(one[name]) for name in ("code", "message", "line") if one.get(name))
-                         for one in errors[:5]) or "no reason given"  # fmt: skip
+    def _rejected(self, batch: str, batch_object: dict[str, Any]) -> ModelError:
+        errors = replies.dicts(replies.mapping(batch_object.get("errors")).get("data"))
+        reasons = [
+            " / ".join(str(error[name]) for name in ("code", "message", "line") if error.get(name))
+            for error in errors[:5]
+        ]
+        said = "; ".join(reasons) or "no reason given"
         head = f"{self._llm.id}: the batch {batch} was turned away: {replies.shorten(said)}"
-        if any(one.get("code") == "token_limit_exceeded" for one in errors):
+        if any(error.get("code") == "token_limit_exceeded" for error in errors):
             return TooMuch(head)
         return AccessError(f"{head}. So would the next one be; mend that and give the same command again")
-
-
-def result(line: bytes) -> tuple[str, dict[str, Any]] | None:
-    """A line of results with its key; None where it is none."""
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    key = found.get("custom_id") if isinstance(found, dict) else None
-    return (key, found) if isinstance(key, str) else None
-
-
-def cancelled(model: str) -> ModelError:
-    """A request of a batch that somebody called off."""
-    return ModelError(f"{model}: the batch was cancelled before this call; the same command asks again")
-
-
-def _id(made: dict[str, Any], llm: HttpLLM) -> str:
-    found = replies.string(made.get("id"))
-    if found is None:
-        raise TransientError(f"{llm.id}: {llm.address} made a batch without an id")
-    return found
 
 
 def _form(lines: Sequence[bytes], nonce: str) -> tuple[bytes, str]:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.batch import BatchAPI
 from summeter.models.providers import replies
-from summeter.models.providers.endpoint import Endpoint, Variables, find, join, named
 from summeter.models.providers.http import HttpLLM
-from summeter.models.providers.options import Options
-from summeter.models.providers.prefix import blocks, marked
+from summeter.models.providers.openai_batches import OpenAIBatches
+from summeter.models.providers.payload import cached_blocks, with_prefixes
+from summeter.models.providers.provider import Options, Provider
 from summeter.records import ModelError, TransientError, UsageError
 
 if TYPE_CHECKING:
     from yarl import URL
-
-OPENAI = "https://api.openai.com/v1"
 
 # Mistral's name for a reply that filled the model's context.
 _FINISH = {"model_length": "length"}
@@ -30,70 +27,33 @@ _FILTERED = frozenset({"content_filter", "invalid_prompt", "content_policy_viola
 _NO_SERVER = re.compile(r"No endpoints found that (support|can handle)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """What an OpenAI-compatible server calls things: the limit on new tokens, the seed, the header of the key
-    (None: `Authorization: Bearer`); `extra` goes into every body; `marks`: documents are marked for the prefix cache,
-    as Anthropic has it; `batches`: there is a Batch API; `reads`: how the server is asked how much it reads."""
-
-    length: str = "max_tokens"
-    seed: str = "seed"
-    key_header: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    marks: bool = False
-    batches: bool = False
-    reads: str | None = None
-
-
 class OpenAICompatible(HttpLLM):
-    """One model at one OpenAI-compatible endpoint."""
+    """One model at one OpenAI-compatible endpoint; `provider.dialect` says what the server calls things."""
 
-    def __init__(
-        self, id: str, name: str, endpoint: Endpoint, options: Options, dialect: Dialect | None = None,  # noqa: A002
-    ) -> None:  # fmt: skip
-        self._dialect = dialect or Dialect()
-        super().__init__(id, name, endpoint, options)
-
-    def _where(self) -> URL:
-        return join(self._endpoint.base_url, "chat", "completions")
-
-    def under(self, *parts: str) -> URL:
-        """An address beside that of the calls."""
-        return join(self._endpoint.base_url, *parts)
+    def url(self) -> URL:
+        """The address of chat completions."""
+        return self.beside("chat", "completions")
 
     def batches(self) -> BatchAPI | None:
         """OpenAI's own, or one of its form."""
-        from summeter.models.providers.openai_batches import OpenAIBatches
+        return OpenAIBatches(self) if self.provider.dialect.batches else None
 
-        return OpenAIBatches(self) if self._dialect.batches else None
+    def headers(self) -> dict[str, str]:
+        """The key, in the dialect's header."""
+        header, key = self.provider.dialect.key_header, self.endpoint.key
+        return super().headers() if header is None or key is None else {header: key.reveal()}
 
-    def asks(self) -> str | None:
-        """How the server is asked how much it reads (see `reads`)."""
-        return self._dialect.reads
-
-    async def reads(self, *, load: bool) -> int | None:
-        """Tokens of prompt and reply together, as the server has it; None where it does not say."""
-        from summeter.models.providers.reads import READERS, Place
-
-        way = self._dialect.reads
-        return None if way is None else await READERS[way](Place(self, self._endpoint.base_url, self._name, load))
-
-    def _headers(self) -> dict[str, str]:
-        header, key = self._dialect.key_header, self._endpoint.key
-        return super()._headers() if header is None or key is None else {header: key.reveal()}
-
-    def _payload(self, request: Request) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "model": self._name,
-            "messages": _messages(request, marks=self._dialect.marks),
-            **self._dialect.extra,
-        }
+    def payload(self, request: Request) -> dict[str, Any]:
+        """The body of the call."""
+        dialect = self.provider.dialect
+        marks = dialect.cache_marks is not None and self.name.startswith(dialect.cache_marks)
+        body: dict[str, Any] = {"model": self.name, "messages": _messages(request, marks=marks), **dialect.extra}
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.seed is not None:
-            body[self._dialect.seed] = request.seed
+            body[dialect.seed] = request.seed
         if request.max_tokens is not None:
-            body[self._dialect.length] = request.max_tokens
+            body[self._max_tokens] = request.max_tokens
         if request.top_logprobs is not None:
             body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
         if request.format == "json_object":
@@ -103,17 +63,28 @@ class OpenAICompatible(HttpLLM):
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return body
 
-    def _completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    @property
+    def _max_tokens(self) -> str:
+        """The name of the limit on new tokens; at another address than the provider's own it is max_tokens."""
+        own = self.endpoint.base_url == self.provider.address
+        return self.provider.dialect.max_tokens if own else "max_tokens"
+
+    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+        """The first choice."""
         return completion(body, answer, request)
 
-    def _failed(self, answer: replies.Answer, request: Request) -> Completion:
-        return failed(answer, request, self._endpoint.key_variable)
+    def failed(self, answer: replies.Answer, request: Request) -> Completion:
+        """A prompt that a filter turned away is a refusal; raises what else the error stands for."""
+        return failed(answer, request, self.endpoint.key_variable)
 
 
 def _messages(request: Request, *, marks: bool) -> list[dict[str, Any]]:
     if not marks:
         return [{"role": turn.role, "content": turn.content} for turn in request.messages]
-    return [{"role": turn.role, "content": blocks(turn.content, prefix)} for turn, prefix in marked(request.messages)]
+    return [
+        {"role": turn.role, "content": cached_blocks(turn.content, prefix)}
+        for turn, prefix in with_prefixes(request.messages)
+    ]
 
 
 def completion(body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
@@ -209,90 +180,40 @@ def schema_name(name: str | None) -> str:
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name or "reply")[:64]
 
 
-# Who speaks it
+class AnyServer(OpenAICompatible):
+    """A server that the user names: `openai-api/NAME/MODEL` reads NAME_BASE_URL and NAME_API_KEY."""
 
-
-def openai(name: str, options: Options) -> OpenAICompatible:
-    """`openai/MODEL`: OPENAI_API_KEY, OPENAI_BASE_URL."""
-    found = find(named("OPENAI"), options, OPENAI)
-    # OpenAI's own models refuse or deprecate max_tokens; other servers know nothing else.
-    dialect = Dialect(length="max_completion_tokens" if found.base_url == OPENAI else "max_tokens", batches=True)
-    return OpenAICompatible(f"openai/{name}", name, found, options, dialect)
-
-
-def openai_api(name: str, options: Options) -> OpenAICompatible:
-    """`openai-api/NAME/MODEL`: NAME_API_KEY, NAME_BASE_URL, the name in capitals."""
-    server, slash, model = name.partition("/")
-    prefix = re.sub(r"[^A-Za-z0-9]+", "_", server).strip("_").upper()
-    if not slash or not model or not prefix:
-        raise UsageError(f"model 'openai-api/{name}' is not openai-api/NAME/MODEL (NAME is a name you give the server)")
-    endpoint = find(named(prefix), options)
-    return OpenAICompatible(f"openai-api/{name}", model, endpoint, options, Dialect(batches=True, reads="listed"))
-
-
-def ollama(name: str, options: Options) -> OpenAICompatible:
-    """`ollama/MODEL`: OLLAMA_BASE_URL, else this machine's port 11434."""
-    found = find(named("OLLAMA"), options, "http://localhost:11434/v1")
-    return OpenAICompatible(f"ollama/{name}", name, found, options, Dialect(reads="ollama"))
-
-
-def vllm(name: str, options: Options) -> OpenAICompatible:
-    """`vllm/MODEL`: VLLM_BASE_URL, else this machine's port 8000."""
-    found = find(named("VLLM"), options, "http://localhost:8000/v1")
-    return OpenAICompatible(f"vllm/{name}", name, found, options, Dialect(reads="listed"))
-
-
-def lmstudio(name: str, options: Options) -> OpenAICompatible:
-    """`lmstudio/MODEL`: LMSTUDIO_BASE_URL, else this machine's port 1234."""
-    found = find(named("LMSTUDIO"), options, "http://localhost:1234/v1")
-    return OpenAICompatible(f"lmstudio/{name}", name, found, options, Dialect(reads="lmstudio"))
-
-
-def llamacpp(name: str, options: Options) -> OpenAICompatible:
-    """`llamacpp/NAME`: LLAMACPP_BASE_URL, else this machine's port 8080. The server has one model, whatever NAME is."""
-    found = find(named("LLAMACPP"), options, "http://localhost:8080/v1")
-    return OpenAICompatible(f"llamacpp/{name}", name, found, options, Dialect(reads="llamacpp"))
-
-
-def openrouter(name: str, options: Options) -> OpenAICompatible:
-    """`openrouter/VENDOR/MODEL`: OPENROUTER_API_KEY. Only servers that know all that is asked may answer:
-    the others would leave out the schema, the seed or the log-probabilities without a word."""
-    found = find(named("OPENROUTER"), options, "https://openrouter.ai/api/v1")
-    # The other vendors' models behind it find shared prefixes themselves.
-    dialect = Dialect(
-        extra={"provider": {"require_parameters": True}}, marks=name.startswith("anthropic/"), reads="listed"
-    )  # fmt: skip
-    return OpenAICompatible(f"openrouter/{name}", name, found, options, dialect)
-
-
-def mistral(name: str, options: Options) -> OpenAICompatible:
-    """`mistral/MODEL`: MISTRAL_API_KEY, MISTRAL_BASE_URL."""
-    found = find(named("MISTRAL"), options, "https://api.mistral.ai/v1")
-    return OpenAICompatible(f"mistral/{name}", name, found, options, Dialect(seed="random_seed", reads="listed"))
+    @classmethod
+    def open(cls, provider: Provider, name: str, options: Options) -> Self:
+        """The model at the server, whose variables begin with its name in capitals."""
+        server, slash, model = name.partition("/")
+        if not slash or not model or not re.search(r"[A-Za-z0-9]", server):
+            raise UsageError(
+                f"model '{provider.name}/{name}' is not {provider.name}/NAME/MODEL (NAME is a name you give the server)"
+            )
+        named = Provider(server, provider.address)
+        return cls(provider, name, named.endpoint(options), options, name=model)
 
 
 class Azure(OpenAICompatible):
-    """A deployment on Azure: the v1 surface, or the dated one where an API version is named."""
+    """A deployment on Azure: the v1 surface, or the dated one where AZURE_OPENAI_API_VERSION names an API version."""
 
-    def __init__(self, name: str, endpoint: Endpoint, options: Options) -> None:
-        self._version = options.environ.get("AZURE_OPENAI_API_VERSION", "").strip()
+    def url(self) -> URL:
+        """The address of chat completions on the surface of the version."""
+        base = self.endpoint.base_url
+        if base.partition("?")[0].endswith("/v1"):
+            return self.beside("chat", "completions")
+        if not self._version or self._version == "v1":
+            return self.beside("openai", "v1", "chat", "completions")
+        dated = self.beside("openai", "deployments", self.name, "chat", "completions")
+        return dated.update_query({"api-version": self._version})
+
+    @property
+    def _version(self) -> str:
+        return self.options.environ.get("AZURE_OPENAI_API_VERSION", "").strip()
+
+    @property
+    def _max_tokens(self) -> str:
         # The dated surface took max_completion_tokens up in September 2024.
         old = self._version[:1].isdigit() and self._version < "2024-09"
-        dialect = Dialect(length="max_tokens" if old else "max_completion_tokens", key_header="api-key")
-        super().__init__(f"azure/{name}", name, endpoint, options, dialect)
-
-    def _where(self) -> URL:
-        base = self._endpoint.base_url
-        if base.partition("?")[0].endswith("/v1"):
-            return join(base, "chat", "completions")
-        if not self._version or self._version == "v1":
-            return join(base, "openai", "v1", "chat", "completions")
-        return join(base, "openai", "deployments", self._name, "chat", "completions").update_query(
-            {"api-version": self._version}
-        )
-
-
-def azure(name: str, options: Options) -> Azure:
-    """`azure/DEPLOYMENT`: AZURE_OPENAI_ENDPOINT, AZURE_OPENAI_API_KEY, AZURE_OPENAI_API_VERSION (the dated API)."""
-    example = "https://RESOURCE.openai.azure.com"
-    return Azure(name, find(Variables(("AZURE_OPENAI_API_KEY",), "AZURE_OPENAI_ENDPOINT", example), options), options)
+        return "max_tokens" if old else self.provider.dialect.max_tokens

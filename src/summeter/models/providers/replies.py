@@ -244,6 +244,32 @@ def shorten(text: str) -> str:
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 
+# Results of batches
+
+
+def batch_result(line: bytes) -> tuple[str, dict[str, Any]] | None:
+    """A line of results with its key; None where it is none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    key = found.get("custom_id") if isinstance(found, dict) else None
+    return (key, found) if isinstance(key, str) else None
+
+
+def batch_id(batch: Mapping[str, Any], model: str, address: str) -> str:
+    """The id of a batch that a server lists or has just made."""
+    found = string(batch.get("id"))
+    if found is None:
+        raise TransientError(f"{model}: {address} made a batch without an id")
+    return found
+
+
+def batch_cancelled(model: str) -> ModelError:
+    """A request of a batch that somebody called off."""
+    return ModelError(f"{model}: the batch was cancelled before this call; the same command asks again")
+
+
 # Values of JSON that may be of any type
 
 

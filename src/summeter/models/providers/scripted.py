@@ -21,7 +21,7 @@ from typing import Any, Literal, Self
 from pydantic import ValidationError, model_validator
 
 from summeter.models.base import Completion, Request
-from summeter.models.providers.options import Options
+from summeter.models.providers.provider import Options, Provider
 from summeter.records import CapabilityError, InputError, ModelError, Record, TransientError
 
 Failure = Literal["transient", "model", "json_schema", "json_object", "temperature", "seed"]
@@ -111,7 +111,13 @@ class Scripted:
         self.closed = False
 
     @classmethod
-    def from_file(cls, path: str | Path, **settings: Any) -> Scripted:
+    def open(cls, provider: Provider, name: str, options: Options) -> Self:
+        """The replies of the file `name`."""
+        del options
+        return cls(_read(Path(name)), id=f"{provider.name}/{name}")
+
+    @classmethod
+    def from_file(cls, path: str | Path, **settings: Any) -> Self:
         """Rules from a JSONL file; a faulty one is named by file, line and field."""
         return cls(_read(Path(path)), **{"id": f"scripted/{path}", **settings})
 
@@ -145,12 +151,6 @@ class Scripted:
     async def close(self) -> None:
         """Nothing to let go of."""
         self.closed = True
-
-
-def scripted(name: str, options: Options) -> Scripted:
-    """The factory behind `scripted/PATH.jsonl`."""
-    del options
-    return Scripted.from_file(name)
 
 
 def _rules(rules: Mapping[str, Any] | Iterable[Rule | Mapping[str, Any]]) -> list[Rule]:

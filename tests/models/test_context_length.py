@@ -10,8 +10,8 @@ import pytest
 from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.models.base import Message, Request
+from summeter.models.context_length import ContextLength, Lookup, context_lengths
 from summeter.models.layers.truncation import was_cut
-from summeter.models.reads import Asking, Reads, reads
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ContextError
 from summeter.runs.calls import CallStore
@@ -19,9 +19,9 @@ from summeter.runs.calls import CallStore
 KEYS = {"OPENROUTER_API_KEY": "k" * 12, "MISTRAL_API_KEY": "k" * 12, "STUB_BASE_URL": ""}
 
 
-def ask(server: StubServer, model: str, *, load: bool = True) -> Reads:
-    how = Asking(base_url=server.url, load=load, timeout=10, environ=KEYS)
-    return asyncio.run(reads([model], how))[model]
+def ask(server: StubServer, model: str, *, load: bool = True) -> ContextLength:
+    how = Lookup(base_url=server.url, load=load, timeout=10, environ=KEYS)
+    return asyncio.run(context_lengths([model], how))[model]
 
 
 def listing(*entries: dict[str, Any]) -> dict[str, Any]:
@@ -139,40 +139,41 @@ def test_an_older_ollama_tells_what_the_modelfile_sets(parameters: str, tokens: 
 
 def test_hosted_models_stand_in_the_table_and_nobody_is_asked() -> None:
     with StubServer(lambda _: ok()) as server:
-        found = asyncio.run(reads(["openai/gpt-4o"], Asking(server.url, environ={})))
-        assert found["openai/gpt-4o"] == Reads(128_000, "its vendor")
+        found = asyncio.run(context_lengths(["openai/gpt-4o"], Lookup(server.url, environ={})))
+        assert found["openai/gpt-4o"] == ContextLength(128_000, "its vendor")
         assert not server.got
 
 
 def test_a_model_that_nobody_can_be_asked_about_is_told_once() -> None:
     keys = {"GOOGLE_API_KEY": "k" * 12, "OPENAI_API_KEY": "k" * 12}
     strange = ["google/strange", "openai/strange", "google/strange"]
-    found = asyncio.run(reads([*strange, "scripted/replies.jsonl"], Asking(environ=keys)))  # it reads all it is shown
+    models = [*strange, "scripted/replies.jsonl"]  # the last reads all it is shown
+    found = asyncio.run(context_lengths(models, Lookup(environ=keys)))
     assert found == {
-        "google/strange": Reads(None, "it is in no table of summeter's, and google cannot be asked"),
-        "openai/strange": Reads(None, "it is in no table of summeter's, and openai cannot be asked"),
+        "google/strange": ContextLength(None, "it is in no table of summeter's, and google cannot be asked"),
+        "openai/strange": ContextLength(None, "it is in no table of summeter's, and openai cannot be asked"),
     }
 
 
 def test_openrouter_that_does_not_answer_leaves_the_table() -> None:
     with StubServer(lambda _: ok()) as server:
-        assert ask(server, "openrouter/openai/gpt-4o") == Reads(128_000, "its vendor")
+        assert ask(server, "openrouter/openai/gpt-4o") == ContextLength(128_000, "its vendor")
         assert server.got == ["/v1/models"]
 
 
 def test_a_server_that_is_down_or_a_missing_key_is_told_and_no_error() -> None:
     with StubServer(lambda _: ok()) as server:
         url = server.url
-    found = asyncio.run(reads(["vllm/m", "ollama/m"], Asking(base_url=url, environ={})))
+    found = asyncio.run(context_lengths(["vllm/m", "ollama/m"], Lookup(base_url=url, environ={})))
     assert [one.tokens for one in found.values()] == [None, None]
     assert all("127.0.0.1" in one.said for one in found.values())
-    missing = asyncio.run(reads(["openrouter/a/b"], Asking(environ={})))
+    missing = asyncio.run(context_lengths(["openrouter/a/b"], Lookup(environ={})))
     assert "OPENROUTER_API_KEY" in missing["openrouter/a/b"].said
 
 
 def test_a_server_that_answers_with_an_error_is_told_with_its_status() -> None:
     with StubServer(lambda _: ok()) as server:
-        assert ask(server, "vllm/m") == Reads(None, f"{server.url} answered 404 to /v1/models")
+        assert ask(server, "vllm/m") == ContextLength(None, f"{server.url} answered 404 to /v1/models")
 
 
 # Prompts that were cut
