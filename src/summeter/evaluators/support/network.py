@@ -13,9 +13,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from summeter.data.shipped import shipped_text
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.premises import premises
 from summeter.evaluators.support.scorer import LexicalScorer, Look, Support
@@ -60,7 +60,7 @@ def log_odds(said: Sequence[Entailment]) -> float:
 @cache
 def combination() -> Combination:
     """What comes with the package."""
-    stored = json.loads(resources.files(__package__).joinpath("combination.json").read_text(encoding="utf-8"))
+    stored = json.loads(shipped_text(str(__package__), "combination.json"))
     model = stored["model"]
     text = json.dumps([shipped().digest, model], sort_keys=True, separators=(",", ":"))
     return Combination(

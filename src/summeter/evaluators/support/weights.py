@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from summeter.data.shipped import shipped_text
 from summeter.evaluators.support.features import FEATURES, REVISION
 
 # What is asked of the scorer: a sentence against its source, or a short fact against a summary.
@@ -82,7 +82,7 @@ def calibrations(stored: Mapping[Use, Any]) -> dict[Use, Calibration]:
 
 
 def _read(name: str) -> Any:
-    return json.loads(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    return json.loads(shipped_text(str(__package__), name))
 
 
 def digest(model: Mapping[str, Any], common: Mapping[str, float]) -> str:
