@@ -155,7 +155,7 @@ def test_draws_and_cells_without_a_value_are_told(tmp_path: Path) -> None:
     study = run_protocol(config, tmp_path / "out", base=tmp_path).study
     # A draw of four documents gives Delta a value if c and one of a, b are in it, and Echo one if d is.
     rng = np.random.default_rng(5)
-    picks = [set(rng.integers(0, 4, 4).tolist()) for _ in range(200)]
+    picks = [set(np.flatnonzero(rng.multinomial(4, [0.25] * 4)).tolist()) for _ in range(200)]
     drawn = [(2 in one and bool(one & {0, 1}), 3 in one) for one in picks]
     lost = sum(not delta for delta, _ in drawn)
     assert 0 < lost <= 100

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from summeter.stats import Candidates, cells, classify, decide, tune_threshold
-from summeter.stats.cells import Accuracies, Area, Draws, accuracy_of, confusion_by_unit, drawn
+from summeter.stats import Bootstrap, Candidates, classify, decide, resample, tune_threshold
+from summeter.stats.classify import Accuracies, Area, accuracy_of, confusion_by_unit
 
 POINTS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-40, 40).map(lambda n: n / 16)), min_size=1, max_size=30
@@ -105,11 +105,11 @@ def test_draws_are_those_of_repeated_rows() -> None:
     labels, scores = rng.integers(0, 2, n).astype(float), np.round(rng.random(n), 1)
     scores[:4] = np.nan
     said = decide(scores, 0.5)
-    draws = Draws(units, 25, 7)
-    ((_, weights),) = draws.blocks()
+    bootstrap = Bootstrap(units, 25, seed=7)
+    (weights,) = bootstrap.weights()
     assert (weights.sum(axis=1) == units).all()
     counts = [confusion_by_unit(labels, one, unit, units) for one in (said, 1 - said)]
-    accuracy, area = drawn([Accuracies(counts), Area(labels, scores, unit)], draws)
+    accuracy, area = bootstrap.samples(Accuracies(counts), Area(labels, scores, unit))
     for draw, (a, other), b in zip(weights.astype(int), accuracy, area, strict=True):
         rows = np.repeat(np.arange(n), draw[unit])
         rows = rows[~np.isnan(scores[rows])]
@@ -119,20 +119,20 @@ def test_draws_are_those_of_repeated_rows() -> None:
 
 
 def test_draws_in_blocks_are_those_of_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Plainly: document after document, draw after draw. Five a block, so that a block ends within a draw's pair of
-    # numbers: the generator makes two of 32 bits at a time.
+    # Plainly: draw after draw of one generator. Five a block.
     units, resamples = 7, 23
     rng = np.random.default_rng(11)
-    plainly = np.array([np.bincount(rng.integers(0, units, units), minlength=units) for _ in range(resamples)])
+    plainly = np.array([rng.multinomial(units, np.full(units, 1 / units)) for _ in range(resamples)])
     unit = np.arange(units)
     labels, scores = np.array([1.0, 0, 1, 0, 1, 1, 0]), np.array([0.3, 0.1, 0.2, 0.9, 0.4, 0.8, 0.5])
     wanted = [Accuracies([confusion_by_unit(labels, decide(scores, 0.4), unit, units)]), Area(labels, scores, unit)]
-    whole = drawn(wanted, Draws(units, resamples, 11))
-    monkeypatch.setattr(cells, "_CELLS", 5 * units)
-    blocks = list(Draws(units, resamples, 11).blocks())
-    assert [len(found) for _, found in blocks] == [5, 5, 5, 5, 3]
-    assert (np.concatenate([found for _, found in blocks]) == plainly).all()
-    for one, two in zip(whole, drawn(wanted, Draws(units, resamples, 11)), strict=True):
+    bootstrap = Bootstrap(units, resamples, seed=11)
+    whole = bootstrap.samples(*wanted)
+    monkeypatch.setattr(resample, "_CELLS", 5 * units)
+    blocks = list(bootstrap.weights())
+    assert [len(weights) for weights in blocks] == [5, 5, 5, 5, 3]
+    assert (np.concatenate(blocks) == plainly).all()
+    for one, two in zip(whole, bootstrap.samples(*wanted), strict=True):
         np.testing.assert_array_equal(one, two)
 
 
@@ -143,7 +143,7 @@ def test_more_draws_take_no_more_room() -> None:
 
     def most(resamples: int) -> int:
         tracemalloc.start()
-        drawn(wanted, Draws(units, resamples))
+        Bootstrap(units, resamples).samples(*wanted)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return peak
@@ -158,9 +158,9 @@ def test_one_class_and_nothing() -> None:
     assert accuracy_of(only, np.array([True])).tolist() == [0.4]
     nothing, unit = np.full(3, np.nan), np.zeros(3, np.int64)
     for scores in (nothing, np.ones(3)):
-        (area,) = drawn([Area(np.ones(3), scores, unit)], Draws(2, 4))
+        (area,) = Bootstrap(2, 4).samples(Area(np.ones(3), scores, unit))
         assert np.isnan(area).all()
         assert area.shape == (4,)
-    (accuracy,) = drawn([Accuracies([only, only])], Draws(1, 0))
+    (accuracy,) = Bootstrap(1, 0).samples(Accuracies([only, only]))
     assert accuracy.shape == (0, 2)
-    assert [found.shape for _, found in Draws(0, 3).blocks()] == [(3, 0)]
+    assert [weights.shape for weights in Bootstrap(0, 3).weights()] == [(3, 0)]

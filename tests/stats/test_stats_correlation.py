@@ -26,7 +26,7 @@ from summeter.stats import (
     spearman,
 )
 from summeter.stats import correlation as module
-from summeter.stats import correlation_draws as draws
+from summeter.stats.correlation import weighted_correlations
 
 SCIPY = {
     Coefficient.PEARSON: scipy.stats.pearsonr,
@@ -101,19 +101,25 @@ def test_large_samples_as_in_scipy() -> None:
             assert got.p == pytest.approx(want.pvalue, abs=1e-9)
 
 
-@given(pairs)
-@settings(max_examples=60, deadline=None)
-def test_both_ways_of_counting_pairs_agree(pairs: list[tuple[int, int]]) -> None:
+@pytest.mark.parametrize("coefficient", [Coefficient.KENDALL_B, Coefficient.KENDALL_C])
+@given(pairs=pairs, seed=st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_all_ways_of_counting_pairs_agree(coefficient: Coefficient, pairs: list[tuple[int, int]], seed: int) -> None:
     x, y = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
-    small = module._pair_counts_small(x, y)
-    # Repeating the data often enough forces the other way: r copies of n items have r^2 times the unlike pairs.
-    copies = module._SMALL // len(x) + 1
-    large = module.pair_counts(np.tile(x, copies), np.tile(y, copies))
-    assert large.concordant == small.concordant * copies**2
-    assert large.discordant == small.discordant * copies**2
-    n = len(x) * copies
-    untied_x = (len(x) * (len(x) - 1) // 2 - small.tied_x) * copies**2
-    assert large.tied_x == n * (n - 1) // 2 - untied_x
+    weights = np.random.default_rng(seed).integers(0, 4, (3, len(x))).astype(float)
+    by_signs = weighted_correlations(x, y, weights, coefficient)
+    one_a_draw = weighted_correlations(np.tile(x, (3, 1)), np.tile(y, (3, 1)), weights, coefficient)
+    by_sorting = [module._sorted_tau(*rows, coefficient) for rows in module._drawn_rows(x, y, weights)]
+    assert one_a_draw == pytest.approx(by_signs, abs=1e-12, nan_ok=True)
+    assert by_sorting == pytest.approx(by_signs, abs=1e-12, nan_ok=True)
+
+
+def test_a_new_coefficient_is_never_taken_for_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(module._WEIGHTED) == set(module._P_VALUE) == set(Coefficient)
+    monkeypatch.delitem(module._WEIGHTED, Coefficient.KENDALL_C)
+    for call in (correlate, correlation_interval):
+        with pytest.raises(KeyError):
+            call([1, 2, 3], [1, 3, 2], "kendall_c")
 
 
 @pytest.mark.parametrize("coefficient", list(Coefficient))
@@ -228,7 +234,7 @@ def test_weighted_draws_are_the_drawn_rows(coefficient: Coefficient, pairs: list
     labels = np.unique(rng.integers(0, 5, len(x)), return_inverse=True)[1]
     units = labels.max() + 1
     times = rng.multinomial(units, np.full(units, 1 / units), 8)
-    drawn = draws.weighted_correlations(x, y, times, labels, coefficient)
+    drawn = weighted_correlations(x, y, times[:, labels].astype(float), coefficient)
     for row, got in zip(times, drawn, strict=True):
         want = correlate(np.repeat(x, row[labels]), np.repeat(y, row[labels]), coefficient).value
         assert np.isnan(got) if want is None else got == pytest.approx(want, abs=1e-9)
@@ -238,8 +244,8 @@ def test_weighted_draws_of_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 9, (2, 60)).astype(float)
     want = correlation_interval(x, y, "kendall_b", resamples=50)
-    monkeypatch.setattr(draws, "_PAIRWISE", 10)
-    monkeypatch.setattr(draws, "_BLOCK", 600)
+    monkeypatch.setattr(module, "_PAIRS_AT_ONCE", 10)
+    monkeypatch.setattr(module, "_BLOCK", 600)
     got = correlation_interval(x, y, "kendall_b", resamples=50)
     assert got.low == pytest.approx(want.low)
     assert got.high == pytest.approx(want.high)

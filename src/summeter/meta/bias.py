@@ -31,8 +31,7 @@ from summeter.meta.verdicts import Verdicts, verdicts
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, order_effect, pearson
-from summeter.stats.base import Floats, Ints
-from summeter.stats.special import correlation_p
+from summeter.stats.base import Floats, Ints, correlation_p
 
 Measure = Callable[[str], int]
 _FEWEST = 4

@@ -13,8 +13,8 @@ from summeter.meta.matrix import PairedScores
 from summeter.meta.protocols import OneClass, Protocol, Table
 from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats, Ints, Status
-from summeter.stats.cells import Accuracies, Area, Draws, accuracy_of, confusion_by_unit, drawn
-from summeter.stats.classify import decide
+from summeter.stats.classify import Accuracies, Area, accuracy_of, confusion_by_unit, decide
+from summeter.stats.resample import Bootstrap
 from summeter.stats.thresholds import Threshold, tune_threshold
 
 ORDER = ("SOTA", "XFORMER", "OLD")
@@ -56,7 +56,7 @@ class Data(NamedTuple):
     dev: Bools
     test: Bools
     unit: Ints
-    draws: Draws
+    draws: Bootstrap
 
 
 class Judge(NamedTuple):
@@ -105,7 +105,7 @@ def data_of(pairs: PairedScores, how: Protocol, plan: Settings) -> Data:
             )
     unit = np.full(len(test), -1, np.int64)
     used, unit[test] = np.unique(rows.document.codes[test], return_inverse=True)
-    return Data(_keys(rows), rows.y, columns, dev, test, unit, Draws(len(used), plan.resamples, plan.seed))
+    return Data(_keys(rows), rows.y, columns, dev, test, unit, Bootstrap(len(used), plan.resamples, seed=plan.seed))
 
 
 def judges_of(found: Sequence[PairedScores], data: Data) -> list[Judge]:
@@ -165,7 +165,9 @@ def worth(
     counts = [confusion_by_unit(data.gold, one, data.unit, data.draws.units) for one in said]
     whole = np.stack([one.sum(axis=0) for one in counts])
     lone = [how.one_class is OneClass.RECALL and (p > 0) != (n > 0) for _, p, _, n in whole.tolist()]
-    draws, *drawn_areas = drawn([Accuracies(counts, lone), *areas], data.draws)
+    accuracies = Accuracies(counts, lone)
+    width = max([accuracies.width, *(area.width for area in areas)])
+    draws, *drawn_areas = data.draws.samples(accuracies, *areas, width=width)
     return Found(thresholds, said, counts, accuracy_of(whole, np.array(lone)), lone, draws, drawn_areas)
 
 

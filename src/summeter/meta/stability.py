@@ -22,8 +22,7 @@ from summeter.meta.selection import Selection, meta_input, selected
 from summeter.records import UsageError
 from summeter.stats import Statistic, Status, correlate
 from summeter.stats.base import Bools, Floats
-from summeter.stats.correlation import raw
-from summeter.stats.correlation_draws import weighted_correlations
+from summeter.stats.correlation import raw, weighted_correlations
 
 USUAL = ("pearson", "spearman", "kendall_b")
 FEWEST = 3
@@ -117,7 +116,7 @@ def _drawn(x: Floats, y: Floats, times: np.ndarray[Any, np.dtype[np.int64]], kin
     values = np.full(len(times), np.nan)
     if not enough.any():
         return values
-    values[enough] = weighted_correlations(x, y, times[enough], np.arange(len(x)), kind)
+    values[enough] = weighted_correlations(x, y, times[enough].astype(np.float64), kind)
     return values
 
 

@@ -94,7 +94,12 @@ def strengths(games: Games, systems: Sequence[str], fields: Mapping[str, Any], d
         reason = fit.reason if _linked(games, len(systems)) else _APART
         return [Row(**about, system=name, value=None, status="undefined", reason=reason) for name in systems]
     return [
-        drawn_row({**about, "system": systems[one.system], "reason": fit.reason}, one.strength, _ends_of(one), draws)
+        drawn_row(
+            {**about, "system": systems[one.system], "reason": fit.reason if one.low is None else None},
+            one.strength,
+            _ends_of(one),
+            draws,
+        )
         for one in fit.strengths
     ]
 

@@ -11,16 +11,18 @@ from .classify import Classification, Confusion, auroc, classification_interval,
 from .clusters import clusters_of_equals, holm, holm_matrix
 from .correlated import CorrelationComparison, permute_correlations, williams, williams_from_r
 from .correlation import (
+    GroupedStatistic,
     average_ranks,
     correlate,
+    correlation_by_group,
+    correlation_interval,
     kendall_b,
     kendall_binary,
     kendall_c,
+    mean_correlation,
     pearson,
     spearman,
 )
-from .correlation_draws import correlation_interval
-from .grouped import GroupedStatistic, correlation_by_group, mean_correlation
 from .intraclass import Model, icc
 from .kappa import Weights, cohen_kappa, fleiss_kappa, gwet_ac1, gwet_ac2, mean_cohen_kappa
 from .permute import Flips, PairTest, p_matrix, paired_permutation, paired_permutations, permutation_p, sign_flips
@@ -39,7 +41,7 @@ from .prefer import (
     tally,
     win_rates,
 )
-from .resample import Comparison, Interval, Method, bootstrap, bootstrap_mean, paired_bootstrap
+from .resample import Bootstrap, Comparison, Interval, Method, bootstrap, bootstrap_mean, paired_bootstrap
 from .spans import Overlap, mean_span_f1, overlap, span_f1
 from .strengths import BradleyTerry, Games, Strength, bradley_terry, games_from_scores, win_probability
 from .thresholds import (
@@ -58,6 +60,7 @@ from .votes import Agreement, agreement_interval
 __all__ = [
     "Agreement",
     "Bin",
+    "Bootstrap",
     "BradleyTerry",
     "Candidates",
     "Classification",

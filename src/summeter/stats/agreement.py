@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from summeter.choices import Coefficient
 
 from .base import CONSTANT, Floats, Labels, Statistic, Status, codes, undefined
-from .correlation import average_ranks, raw
-from .grouped import GroupedStatistic
+from .correlation import GroupedStatistic, average_ranks, raw
 from .votes import Agreement, Counted, Votes, count_votes, number_matrix, voters
 
 NOT_PAIRED = "no item has 2 votes"

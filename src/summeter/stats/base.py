@@ -111,3 +111,46 @@ def split_rows(labels: Ints) -> Iterator[tuple[int, Ints]]:
     order = np.argsort(labels, kind="stable").astype(np.int64)
     for rows in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
         yield int(labels[rows[0]]), rows
+
+
+def t_two_sided(t: float, df: float) -> float:
+    """Return P(|T| >= |t|) for Student's t with ``df`` > 0 degrees of freedom.
+
+    >>> round(t_two_sided(2.0, 10), 6)
+    0.073388
+    """
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(df, -abs(t)))
+
+
+def t_quantile(level: float, df: float) -> float:
+    """Return t with P(|T| <= t) = ``level``: the half-width of a two-sided interval in standard errors.
+
+    >>> round(t_quantile(0.95, 10), 6)
+    2.228139
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + level) / 2))
+
+
+def correlation_p(r: float, df: float) -> float:
+    """Return the two-sided p-value of a Pearson (or Spearman) r with ``df`` = n - 2 > 0 degrees of freedom.
+
+    With t = r sqrt(df / (1 - r^2)) the argument df / (df + t^2) of the t tail is 1 - r^2.
+    """
+    from scipy.special import betainc
+
+    return float(betainc(df / 2, 0.5, (1 - r) * (1 + r)))
+
+
+def f_tail(f: float, df1: float, df2: float) -> float:
+    """Return P(F >= f) for the F distribution.
+
+    >>> round(f_tail(4.0, 2, 10), 6)
+    0.052922
+    """
+    from scipy.special import fdtrc
+
+    return float(fdtrc(df1, df2, f))

@@ -1,19 +1,40 @@
 """Judging yes-or-no decisions: the confusion table and what is read from it, and AUROC for scores.
 
+All are functions of the counts of units (documents), so that a benchmark of many cells (a data set, a kind of
+summarizer) draws its documents once: each draw gives every cell a value (`Accuracies`, `Area`), and means over cells
+and differences between judges are taken within the draw.
+
 1 is the positive class (supported, present, preferred); a decision is compared with the gold label 0 or 1. Rates
 whose denominator is empty are None with the reason. Values agree with scikit-learn where it defines them.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .base import ALL_MISSING, EMPTY, Floats, Labels, Seed, Statistic, Values, as_pairs, undefined
-from .correlation import average_ranks
-from .resample import Interval, bootstrap
+from .base import (
+    ALL_MISSING,
+    EMPTY,
+    Bools,
+    Floats,
+    Ints,
+    Labels,
+    Seed,
+    Statistic,
+    Values,
+    as_pairs,
+    codes,
+    complete,
+    undefined,
+)
+from .resample import Bootstrap, Interval
 
 NO_POSITIVES = "no positive label"
 NO_NEGATIVES = "no negative label"
+
+RATES = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "accuracy")
+"""What is read from a confusion table."""
 
 
 class Confusion(NamedTuple):
@@ -62,11 +83,11 @@ def confusion(labels: Values, predictions: Values) -> Confusion:
     >>> confusion([1, 1, 0, 0, None], [1, 0, 0, 1, 1])
     Confusion(true_positive=1, false_positive=1, true_negative=1, false_negative=1, missing=1)
     """
-    gold, said, missing = as_pairs(labels, predictions)
-    for name, column in (("labels", gold), ("predictions", said)):
+    gold, given, missing = as_pairs(labels, predictions)
+    for name, column in (("labels", gold), ("predictions", given)):
         if not np.isin(column, (0.0, 1.0)).all():
             raise ValueError(f"{name} must be 0 or 1 (None for missing)")
-    tp, fp = int((gold * said).sum()), int(((1 - gold) * said).sum())
+    tp, fp = int((gold * given).sum()), int(((1 - gold) * given).sum())
     return Confusion(tp, fp, int((gold == 0).sum()) - fp, int(gold.sum()) - tp, missing)
 
 
@@ -91,31 +112,19 @@ def classify(labels: Values, predictions: Values) -> Classification:
 
 def from_confusion(table: Confusion) -> Classification:
     """Return every statistic of a confusion table that is already counted; see ``classify``."""
-    tp, fp, tn, fn, _ = table
-    sensitivity = _rate("sensitivity", tp, tp + fn, NO_POSITIVES, table)
-    specificity = _rate("specificity", tn, tn + fp, NO_NEGATIVES, table)
-    if sensitivity.value is None or specificity.value is None:
-        reason = (sensitivity if sensitivity.value is None else specificity).reason or EMPTY
-        balanced = undefined("balanced_accuracy", reason, table.n, table.missing)
-    else:
-        mean = (sensitivity.value + specificity.value) / 2
-        balanced = Statistic("balanced_accuracy", mean, table.n, table.missing)
-    return Classification(
-        confusion=table,
-        balanced_accuracy=balanced,
-        sensitivity=sensitivity,
-        specificity=specificity,
-        precision=_rate("precision", tp, tp + fp, "no positive prediction", table),
-        recall=sensitivity._replace(name="recall"),
-        f1=_rate("f1", 2 * tp, 2 * tp + fp + fn, "no positive label or prediction", table),
-        accuracy=_rate("accuracy", tp + tn, table.n, EMPTY, table),
-    )
+    reasons = {
+        "sensitivity": NO_POSITIVES, "recall": NO_POSITIVES, "specificity": NO_NEGATIVES,
+        "precision": "no positive prediction", "f1": "no positive label or prediction", "accuracy": EMPTY,
+        "balanced_accuracy": NO_NEGATIVES if table.positives else NO_POSITIVES,
+    }  # fmt: skip
+    counts = np.array([table.true_positive, table.positives, table.true_negative, table.negatives], dtype=np.float64)
+    return Classification(table, **{name: _rate(name, counts, reasons[name], table) for name in RATES})
 
 
 def auroc(labels: Values, scores: Values) -> Statistic:
     """Return the area under the ROC curve: the chance that a positive scores above a negative, ties one half.
 
-    From the rank sum (Mann-Whitney), O(n log n): (R+ - P (P + 1) / 2) / (P N) with average ranks.
+    That is Mann-Whitney's U over the product of both classes' sizes, in O(n log n).
 
     >>> auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]).value
     0.875
@@ -128,9 +137,7 @@ def auroc(labels: Values, scores: Values) -> Statistic:
         return undefined("auroc", ALL_MISSING if missing else EMPTY, n, missing)
     if positives in (0, n):
         return undefined("auroc", NO_NEGATIVES if positives else NO_POSITIVES, n, missing)
-    ranked = float(average_ranks(column)[gold == 1].sum())
-    area = (ranked - positives * (positives + 1) / 2) / (positives * (n - positives))
-    return Statistic("auroc", area, n, missing)
+    return Statistic("auroc", float(Area(gold, column, np.zeros(n, np.int64))(np.ones((1, 1)))[0]), n, missing)
 
 
 def classification_interval(
@@ -143,19 +150,122 @@ def classification_interval(
     seed: Seed = 0,
 ) -> Interval:
     """Return one statistic of ``classify``, or ``auroc`` of scores, with a bootstrap interval by cluster."""
-    if statistic not in {*Classification._fields, "auroc"} - {"confusion"}:
-        raise ValueError(f"unknown statistic {statistic!r}")
+    gold, given, missing = as_pairs(labels, predictions)
+    if clusters is not None and len(clusters) != len(gold) + missing:
+        raise ValueError(f"{len(clusters)} cluster labels for {len(gold) + missing} rows")
+    whole = auroc(gold, given) if statistic == "auroc" else _statistic(gold, given, statistic)
+    kept = complete(labels, predictions)[1]
+    drawn = Bootstrap(len(gold) if clusters is None else codes(clusters)[kept], resamples, level, seed)
+    if statistic == "auroc":
+        area = Area(gold, given, drawn.codes)
+        return drawn.interval(area, n=len(gold), missing=missing, width=area.width, undefined=whole.reason or EMPTY)
+    counts = confusion_by_unit(gold, given, drawn.codes, drawn.units)
+    return drawn.interval(
+        lambda weights: rate_of(statistic, weights @ counts), n=len(gold), missing=missing,
+        undefined=whole.reason or EMPTY,
+    )  # fmt: skip
 
-    def value(gold: Floats, said: Floats) -> float | None:
-        got = auroc(gold, said) if statistic == "auroc" else getattr(classify(gold, said), statistic)
-        return got.value if isinstance(got, Statistic) else None
 
-    return bootstrap(value, [labels, predictions], clusters, resamples, level, seed)
+def _statistic(gold: Floats, given: Floats, name: str) -> Statistic:
+    if name not in RATES:
+        raise ValueError(f"unknown statistic {name!r}; there are: {', '.join((*RATES, 'auroc'))}")
+    found: Statistic = getattr(classify(gold, given), name)
+    return found
 
 
-def _rate(name: str, part: int, whole: int, reason: str, table: Confusion) -> Statistic:
-    if whole == 0:
+def _rate(name: str, counts: Floats, reason: str, table: Confusion) -> Statistic:
+    value = float(rate_of(name, counts))
+    if np.isnan(value):
         if table.n == 0:
             reason = ALL_MISSING if table.missing else EMPTY
         return undefined(name, reason, table.n, table.missing)
-    return Statistic(name, part / whole, table.n, table.missing)
+    return Statistic(name, value, table.n, table.missing)
+
+
+def rate_of(name: str, counts: Floats) -> Floats:
+    """Return one of `RATES` from counts (..., 4) as `confusion_by_unit` has them; NaN where its denominator is 0.
+
+    >>> rate_of("f1", np.array([2.0, 3.0, 1.0, 1.0])).item()
+    0.8
+    """
+    found, positives, rejected, negatives = np.moveaxis(counts, -1, 0)
+    false = negatives - rejected
+    parts = {
+        "sensitivity": (found, positives),
+        "recall": (found, positives),
+        "specificity": (rejected, negatives),
+        "precision": (found, found + false),
+        "f1": (2 * found, positives + found + false),
+        "accuracy": (found + rejected, positives + negatives),
+    }
+    if name == "balanced_accuracy":
+        return (rate_of("sensitivity", counts) + rate_of("specificity", counts)) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.divide(*parts[name]))
+
+
+def confusion_by_unit(labels: Floats, decided: Floats, unit: Ints, units: int) -> Floats:
+    """Return units x 4 counts of true positives, positives, true negatives, negatives; rows with NaN count nowhere.
+
+    >>> confusion_by_unit(np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, np.nan]), np.array([0, 0, 1]), 2).tolist()
+    [[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0]]
+    """
+    kept = ~(np.isnan(labels) | np.isnan(decided))
+    gold, given, where = labels[kept], decided[kept], unit[kept]
+    parts = ((gold == 1) & (given == 1), gold == 1, (gold == 0) & (given == 0), gold == 0)
+    return np.stack([np.bincount(where[part], minlength=units) for part in parts], axis=1).astype(np.float64)
+
+
+def accuracy_of(counts: Floats, lone: Bools | None = None) -> Floats:
+    """Return balanced accuracy from counts (..., cells, 4) as `confusion_by_unit` has them; NaN with one class only.
+
+    ``lone`` marks the cells whose recall of their only class is taken instead.
+
+    >>> accuracy_of(np.array([[3.0, 4.0, 1.0, 2.0], [3.0, 4.0, 0.0, 0.0]]), np.array([False, True])).tolist()
+    [0.625, 0.75]
+    """
+    both = rate_of("balanced_accuracy", counts)
+    if lone is None:
+        return both
+    recall = np.where(counts[..., 1] > 0, rate_of("sensitivity", counts), rate_of("specificity", counts))
+    return np.asarray(np.where(lone, recall, both))
+
+
+class Accuracies:
+    """Balanced accuracies, draws x cells; ``counts`` has units x 4 a cell (`confusion_by_unit`)."""
+
+    def __init__(self, counts: Sequence[Floats], lone: Sequence[bool] | None = None) -> None:
+        self._table = np.concatenate(list(counts), axis=1)
+        self._lone = None if lone is None else np.asarray(lone, dtype=np.bool_)
+        self.width = self._table.shape[1]
+
+    def __call__(self, weights: Floats) -> Floats:
+        """Return the accuracies of each draw (draws x cells)."""
+        return accuracy_of((weights @ self._table).reshape(len(weights), self.width // 4, 4), self._lone)
+
+
+class Area:
+    """The AUROC, NaN where a class was not drawn; rows with NaN count nowhere.
+
+    With weights w (how often a row's unit was drawn): the sum over positives of w times the weight of the negatives
+    below plus half of those level, over the product of both classes' weights.
+    """
+
+    def __init__(self, labels: Floats, scores: Floats, unit: Ints) -> None:
+        kept = ~(np.isnan(labels) | np.isnan(scores))
+        gold, column, where = labels[kept], scores[kept], unit[kept]
+        order = np.argsort(column, kind="stable")
+        self._gold, self._unit = gold[order], where[order]
+        self._starts = np.flatnonzero(np.append(True, np.diff(column[order]) != 0))
+        self.width = len(order)
+
+    def __call__(self, weights: Floats) -> Floats:
+        """Return the area of each draw."""
+        if not self.width:
+            return np.full(len(weights), np.nan)
+        times = weights[:, self._unit]
+        up = np.add.reduceat(times * self._gold, self._starts, axis=1)
+        down = np.add.reduceat(times * (1 - self._gold), self._starts, axis=1)
+        below = np.cumsum(down, axis=1) - down / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((up * below).sum(axis=1) / (up.sum(axis=1) * down.sum(axis=1)))

@@ -5,17 +5,30 @@ two r's is wrong (Graham & Baldwin, 2014; Deutsch et al., 2021).
 """
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from summeter.choices import Coefficient
 
-from .base import CONSTANT, Bools, Floats, Labels, Seed, Status, Values, codes, complete, generator, seed_number
-from .correlation import raw
-from .special import t_two_sided
+from .base import (
+    CONSTANT,
+    Bools,
+    Floats,
+    Labels,
+    Seed,
+    Status,
+    Values,
+    codes,
+    complete,
+    generator,
+    seed_number,
+    t_two_sided,
+)
+from .correlation import raw, weighted_correlations
 
-_BLOCK = 1_000
+_CELLS = 2_000_000
 
 
 class CorrelationComparison(NamedTuple):
@@ -103,7 +116,7 @@ def permute_correlations(
     labels = np.arange(n) if clusters is None else np.unique(codes(clusters)[kept], return_inverse=True)[1]
     swaps = generator(seed).integers(0, 2, (resamples, int(labels.max()) + 1), dtype=np.int8).astype(np.bool_)
     a, b = (a - a.mean()) / a.std(), (b - b.mean()) / b.std()
-    gaps = (_pearson_gaps if kind is Coefficient.PEARSON else _rank_gaps)(g, a, b, swaps[:, labels], kind)
+    gaps = np.concatenate([_gaps(g, a, b, block[:, labels], kind) for block in _blocks(swaps, n)])
     # Exchanges without a correlation (NaN) cannot be called smaller than the observed difference: they count.
     reached = int((~(np.abs(gaps) < abs(one - two) - 1e-12)).sum())
     return shell._replace(
@@ -111,18 +124,24 @@ def permute_correlations(
     )  # fmt: skip
 
 
+def _blocks(swaps: Bools, rows: int) -> Iterator[Bools]:
+    size = max(1, _CELLS // max(1, rows))
+    return (swaps[start : start + size] for start in range(0, len(swaps), size))
+
+
+def _gaps(g: Floats, a: Floats, b: Floats, swapped: Bools, kind: Coefficient) -> Floats:
+    """Return r(g, a') - r(g, b') of each exchange (a row of ``swapped``)."""
+    if kind is Coefficient.PEARSON:
+        # Standardised, the sums are linear in the exchange: no list need be made.
+        gold, mask = (g - g.mean()) / g.std(), swapped.astype(np.float64)
+        return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)
+    whole = np.ones(swapped.shape)
+    first, second = (weighted_correlations(g, np.where(swapped, *sides), whole, kind) for sides in ((b, a), (a, b)))
+    return np.asarray(first - second)
+
+
 def _shell(method: str, n: int, missing: int) -> CorrelationComparison:
     return CorrelationComparison(None, None, None, None, None, n, missing, method, None, None, Status.UNDEFINED, None)
-
-
-def _pearson_gaps(g: Floats, a: Floats, b: Floats, swaps: Bools, kind: Coefficient) -> Floats:  # noqa: ARG001
-    """Return r(g, a') - r(g, b') of every exchange from sums that are linear in the exchange."""
-    g = (g - g.mean()) / g.std()
-    found = []
-    for start in range(0, len(swaps), _BLOCK):
-        mask = swaps[start : start + _BLOCK].astype(np.float64)
-        found.append(_standard(mask, g, a, b) - _standard(1 - mask, g, a, b))
-    return np.concatenate(found)
 
 
 def _standard(mask: Floats, g: Floats, a: Floats, b: Floats) -> Floats:
@@ -134,11 +153,3 @@ def _standard(mask: Floats, g: Floats, a: Floats, b: Floats) -> Floats:
     spread = square - mean**2
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(spread > 1e-14, cross / np.sqrt(spread), np.nan))
-
-
-def _rank_gaps(g: Floats, a: Floats, b: Floats, swaps: Bools, kind: Coefficient) -> Floats:
-    gaps = np.empty(len(swaps))
-    for i, mask in enumerate(swaps):
-        one, two = raw(g, np.where(mask, b, a), kind), raw(g, np.where(mask, a, b), kind)
-        gaps[i] = np.nan if one is None or two is None else one - two
-    return gaps

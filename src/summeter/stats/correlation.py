@@ -1,49 +1,71 @@
-"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with two-sided p-values.
+"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with p-values and intervals.
 
-Values and p-values agree with scipy (``pearsonr``, ``spearmanr``, ``kendalltau`` with its ``auto`` rule). A list
-that is constant, up to rounding for Pearson, has no correlation: the value is None with the reason. Rank
-coefficients compare scores exactly, so form means alike on both sides: 4.333 and 13/3 are not tied.
+Each coefficient is one function of weights (`weighted_correlations`): a draw of documents gives every row a weight, and
+a weight of 1 for all gives the coefficient itself. Values and p-values agree with scipy (``pearsonr``, ``spearmanr``,
+``kendalltau`` with its ``auto`` rule). A list that is constant, up to rounding, has no correlation: the value is None
+with the reason. Rank coefficients compare scores exactly, so form means alike on both sides: 4.333 and 13/3 are not
+tied.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from summeter.choices import Coefficient
 
-from .base import CONSTANT, TOO_FEW_PAIRS, Floats, Ints, Statistic, Values, as_pairs, undefined
-from .special import correlation_p, kendall_exact_p, normal_two_sided
+from .base import (
+    CONSTANT,
+    TOO_FEW_PAIRS,
+    Floats,
+    Ints,
+    Labels,
+    Seed,
+    Statistic,
+    Status,
+    Values,
+    as_pairs,
+    codes,
+    complete,
+    correlation_p,
+    split_rows,
+    undefined,
+)
+from .resample import Bootstrap, Interval, Weighted
 
-_SMALL = 100
+NO_GROUP = "undefined in every group"
 _ROUNDING = 1e-13  # a spread this small beside the mean is rounding, not signal (scipy warns at the same point)
+_BLOCK = 2_000_000  # cells of a block of draws
+_PAIRS_AT_ONCE = 2_000  # up to this many rows Kendall's pairs are held as a matrix
 
 
-class PairCounts(NamedTuple):
-    """Kinds of pairs among n items: concordant, discordant, tied in x, tied in y, tied in both (within the former)."""
+class GroupedStatistic(NamedTuple):
+    """A mean over groups: ``groups`` had a value and entered, ``undefined`` had none and are only counted."""
 
-    concordant: int
-    discordant: int
-    tied_x: int
-    tied_y: int
-    tied_both: int
+    name: str
+    value: float | None
+    n: int
+    missing: int
+    groups: int
+    undefined: int
+    status: Status
+    reason: str | None
 
 
 def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> Statistic:
-    """Return the named correlation of x and y over their complete pairs.
+    """Return the named correlation of x and y over their complete pairs, with its two-sided p-value.
 
     Raises ValueError for an unknown coefficient or lists of different lengths.
 
     >>> correlate([1, 2, 3, 4], [1, 3, 2, 4], "spearman").value
     0.8
     """
-    return {
-        Coefficient.PEARSON: pearson,
-        Coefficient.SPEARMAN: spearman,
-        Coefficient.KENDALL_B: kendall_b,
-        Coefficient.KENDALL_C: kendall_c,
-    }[Coefficient(coefficient)](x, y)
+    kind = Coefficient(coefficient)
+    left, right, missing = as_pairs(x, y)
+    value = raw(left, right, kind)
+    if value is None:
+        return undefined(kind.value, TOO_FEW_PAIRS if len(left) < 2 else CONSTANT, len(left), missing)
+    return Statistic(kind.value, value, len(left), missing, _P_VALUE[kind](left, right, value))
 
 
 def pearson(x: Values, y: Values) -> Statistic:
@@ -52,7 +74,7 @@ def pearson(x: Values, y: Values) -> Statistic:
     >>> round(pearson([1, 2, 3], [1, 2, 4]).value, 6)
     0.981981
     """
-    return _linear(Coefficient.PEARSON, x, y)
+    return correlate(x, y, Coefficient.PEARSON)
 
 
 def spearman(x: Values, y: Values) -> Statistic:
@@ -61,19 +83,19 @@ def spearman(x: Values, y: Values) -> Statistic:
     >>> spearman([1, 2, 3, 4], [1, 3, 2, 4]).value
     0.8
     """
-    return _linear(Coefficient.SPEARMAN, x, y)
+    return correlate(x, y, Coefficient.SPEARMAN)
 
 
 def kendall_b(x: Values, y: Values) -> Statistic:
-    """Return Kendall's tau-b, (C - D) / sqrt((T - Tx)(T - Ty)), in O(n log n).
+    """Return Kendall's tau-b, (C - D) / sqrt((T - Tx)(T - Ty)).
 
     C and D count concordant and discordant pairs, T all pairs, Tx and Ty those tied in x and in y. The p-value is
-    exact without ties when n <= 33 or at most one pair disagrees, else normal with the tie-corrected variance.
+    scipy's: exact without ties when n <= 33 or at most one pair disagrees, else normal with the tie-corrected variance.
 
     >>> round(kendall_b([1, 2, 2, 3], [1, 2, 3, 3]).value, 12)
     0.8
     """
-    return _kendall(Coefficient.KENDALL_B, x, y)
+    return correlate(x, y, Coefficient.KENDALL_B)
 
 
 def kendall_c(x: Values, y: Values) -> Statistic:
@@ -82,7 +104,7 @@ def kendall_c(x: Values, y: Values) -> Statistic:
     >>> round(kendall_c([0, 0, 1, 1], [1, 2, 3, 4]).value, 12)
     1.0
     """
-    return _kendall(Coefficient.KENDALL_C, x, y)
+    return correlate(x, y, Coefficient.KENDALL_C)
 
 
 def kendall_binary(scores: Values, labels: Values) -> Statistic:
@@ -104,11 +126,240 @@ def raw(x: Floats, y: Floats, coefficient: Coefficient) -> float | None:
     """Return the bare coefficient of two float arrays without missing values; None where it is undefined."""
     if len(x) < 2:
         return None
-    if coefficient is Coefficient.PEARSON:
-        return _product_moment(x, y)
-    if coefficient is Coefficient.SPEARMAN:
-        return _product_moment(average_ranks(x), average_ranks(y))
-    return _tau(coefficient, x, y, pair_counts(x, y))
+    value = float(weighted_correlations(x, y, np.ones((1, len(x))), coefficient)[0])
+    return None if np.isnan(value) else value
+
+
+def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: Coefficient) -> Floats:
+    """Return the coefficient of each draw, NaN where a side is constant or fewer than two rows were drawn.
+
+    ``weights`` (draws x rows) says how often each row was drawn, in whole numbers; ``x`` and ``y`` are one row for all
+    draws or one a draw, in which what has the weight 0 may be NaN.
+
+    >>> x, y = np.array([1.0, 2.0, 3.0, 9.0]), np.array([1.0, 3.0, 2.0, 9.0])
+    >>> weighted_correlations(x, y, np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]]), Coefficient("kendall_b"))
+    array([0.33333333, 1.        ])
+    """
+    function = _WEIGHTED[coefficient]
+    x, y = (side if side.ndim == 1 else np.where(weights > 0, side, 0.0) for side in (x, y))
+    values = np.full(len(weights), np.nan)
+    if weights.shape[1] < 2 or _flat(x) or _flat(y):
+        return values
+    block = max(1, _BLOCK // weights.shape[1])
+    for start in range(0, len(weights), block):
+        rows = slice(start, start + block)
+        left, right = (side if side.ndim == 1 else side[rows] for side in (x, y))
+        values[rows] = function(left, right, weights[rows])
+    # A perfect line should say 1, whatever the last bit of the sum; the p-value of few pairs hangs on it.
+    values = np.where(np.abs(values) > 1 - 2e-15, np.sign(values), values)
+    return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
+
+
+def _flat(side: Floats) -> bool:
+    """Whether all draws are of one constant list."""
+    if side.ndim > 1:
+        return False
+    mean = float(side.mean())
+    return float(np.linalg.norm(side - mean)) <= _ROUNDING * abs(mean)
+
+
+def _pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
+    return _moments(weights, _centred(x), _centred(y))
+
+
+def _centred(side: Floats) -> Floats:
+    """Values about their mean, brought near 1 by a power of two, so that squares neither vanish nor overflow."""
+    gaps = side - side.mean(axis=-1, keepdims=True)
+    return np.asarray(np.ldexp(gaps, -np.frexp(np.abs(gaps).max(axis=-1, keepdims=True))[1]))
+
+
+def _spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
+    return _moments(weights, _ranks(weights, x), _ranks(weights, y))
+
+
+def _moments(weights: Floats, x: Floats, y: Floats) -> Floats:
+    """Return weighted product-moment correlations; x and y are one row for all draws or one a draw."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = weights.sum(axis=1)
+        if x.ndim == y.ndim == 1:
+            sums = weights @ np.stack([x, y, x * x, y * y, x * y], axis=1) / n[:, None]
+            mean_x, mean_y, square_x, square_y, both = sums.T
+        else:
+            wx, wy = weights * x, weights * y
+            mean_x, mean_y = wx.sum(axis=1) / n, wy.sum(axis=1) / n
+            square_x, square_y = (wx * x).sum(axis=1) / n, (wy * y).sum(axis=1) / n
+            both = (wx * y).sum(axis=1) / n
+        spread_x, spread_y = square_x - mean_x**2, square_y - mean_y**2
+        # A constant draw leaves only the rounding of its squares.
+        constant = ~((spread_x > 1e-12 * square_x) & (spread_y > 1e-12 * square_y))
+        value = (both - mean_x * mean_y) / np.sqrt(spread_x * spread_y)
+    return np.asarray(np.where(constant, np.nan, np.clip(value, -1, 1)))
+
+
+def _ranks(weights: Floats, values: Floats) -> Floats:
+    """Return the average rank of each row within each draw, centred on the draw's middle."""
+    middle = weights.sum(axis=1, keepdims=True) / 2
+    if values.ndim == 1:
+        sizes, index = _sizes(weights, values)
+        return np.asarray((np.cumsum(sizes, axis=1) - sizes / 2)[:, index] - middle)
+    order = np.argsort(values, axis=1, kind="stable")
+    ordered, times = (np.take_along_axis(side, order, axis=1) for side in (values, weights))
+    end = np.cumsum(times, axis=1)
+    first = np.append(np.ones((len(values), 1), dtype=np.bool_), np.diff(ordered, axis=1) != 0, axis=1)
+    last = np.append(first[:, 1:], np.ones((len(values), 1), dtype=np.bool_), axis=1)
+    below = np.maximum.accumulate(np.where(first, end - times, 0.0), axis=1)
+    upto = np.minimum.accumulate(np.where(last, end, np.inf)[:, ::-1], axis=1)[:, ::-1]
+    ranks = np.empty_like(values)
+    np.put_along_axis(ranks, order, (below + upto) / 2, axis=1)
+    return np.asarray(ranks - middle)
+
+
+def _sizes(weights: Floats, values: Floats) -> tuple[Floats, Ints]:
+    """Return the weight of each distinct value, ascending, in each draw, and the value's number of each row."""
+    order = np.argsort(values, kind="stable")
+    index = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    starts = np.flatnonzero(np.append(True, np.diff(index[order]) > 0))
+    return np.add.reduceat(weights[:, order], starts, axis=1), index
+
+
+def _tau_b(x: Floats, y: Floats, weights: Floats) -> Floats:
+    return _tau(x, y, weights, Coefficient.KENDALL_B)
+
+
+def _tau_c(x: Floats, y: Floats, weights: Floats) -> Floats:
+    return _tau(x, y, weights, Coefficient.KENDALL_C)
+
+
+def _tau(x: Floats, y: Floats, weights: Floats, kind: Coefficient) -> Floats:
+    """Return Kendall's tau of each draw from the signs of all pairs of rows; from sorted rows where they are many."""
+    if weights.shape[1] > _PAIRS_AT_ONCE or (weights.shape[1] > 100 and len(weights) == 1):
+        return np.array([_sorted_tau(*rows, kind) for rows in _drawn_rows(x, y, weights)])
+    if x.ndim > 1 or y.ndim > 1:
+        size = max(1, _BLOCK // weights.shape[1] ** 2)
+        left, right = (np.broadcast_to(side, weights.shape) for side in (x, y))
+        parts = [slice(start, start + size) for start in range(0, len(weights), size)]
+        return np.concatenate([_tau_of_signs(left[p], right[p], weights[p], kind) for p in parts] or [np.empty(0)])
+    return _tau_of_signs(x, y, weights, kind)
+
+
+def _tau_of_signs(x: Floats, y: Floats, weights: Floats, kind: Coefficient) -> Floats:
+    signs_x, signs_y = (np.sign(side[..., :, None] - side[..., None, :]) for side in (x, y))
+    excess = _paired(weights, signs_x * signs_y)
+    (untied_x, classes_x), (untied_y, classes_y) = (
+        _untied(weights, side, signs) for side, signs in ((x, signs_x), (y, signs_y))
+    )
+    if kind is Coefficient.KENDALL_B:
+        below = np.sqrt(untied_x) * np.sqrt(untied_y)
+    else:
+        classes = np.maximum(np.minimum(classes_x, classes_y), 1)
+        below = weights.sum(axis=1) ** 2 * (classes - 1) / classes
+    usable = (untied_x > 0) & (untied_y > 0)
+    value = np.divide(excess, below, out=np.full(len(weights), np.nan), where=usable)
+    return np.asarray(np.clip(value, -1, 1))
+
+
+def _paired(weights: Floats, table: Floats) -> Floats:
+    """Return the sum over pairs of rows of both weights times ``table`` (rows x rows, or one a draw)."""
+    if table.ndim == 2:
+        return np.asarray(((weights @ table) * weights).sum(axis=1))
+    return np.asarray(np.matmul(np.matmul(weights[:, None, :], table), weights[:, :, None])[:, 0, 0])
+
+
+def _untied(weights: Floats, side: Floats, signs: Floats) -> tuple[Floats, Floats]:
+    """Return the weight of the pairs not tied (each counted twice) and the number of distinct values in each draw."""
+    if side.ndim == 1:
+        sizes = _sizes(weights, side)[0]
+        return weights.sum(axis=1) ** 2 - (sizes**2).sum(axis=1), np.asarray((sizes > 0).sum(axis=1), dtype=np.float64)
+    here = weights > 0
+    # A row is a new value unless a row before it is there and tied with it.
+    before = (signs == 0) & here[:, None, :] & np.tri(weights.shape[1], k=-1, dtype=np.bool_)
+    classes = (here & ~before.any(axis=2)).sum(axis=1)
+    return _paired(weights, np.abs(signs)), np.asarray(classes, dtype=np.float64)
+
+
+def _drawn_rows(x: Floats, y: Floats, weights: Floats) -> Iterator[tuple[Floats, Floats]]:
+    for draw, times in enumerate(weights.astype(np.int64)):
+        left, right = (side if side.ndim == 1 else side[draw] for side in (x, y))
+        yield np.repeat(left, times), np.repeat(right, times)
+
+
+def _sorted_tau(x: Floats, y: Floats, kind: Coefficient) -> float:
+    """Kendall's tau in O(n log n)."""
+    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
+        return np.nan
+    return _scipy_tau(x, y, kind)[0]
+
+
+def _scipy_tau(x: Floats, y: Floats, kind: Coefficient) -> tuple[float, float]:
+    from scipy.stats import kendalltau
+
+    got = kendalltau(x, y, variant="c" if kind is Coefficient.KENDALL_C else "b")
+    return float(got.statistic), float(got.pvalue)
+
+
+_WEIGHTED: dict[Coefficient, Callable[[Floats, Floats, Floats], Floats]] = {
+    Coefficient.PEARSON: _pearson,
+    Coefficient.SPEARMAN: _spearman,
+    Coefficient.KENDALL_B: _tau_b,
+    Coefficient.KENDALL_C: _tau_c,
+}
+
+
+def _pearson_p(x: Floats, y: Floats, value: float) -> float:  # noqa: ARG001 - one signature for all
+    return 1.0 if len(x) == 2 else correlation_p(value, len(x) - 2)
+
+
+def _spearman_p(x: Floats, y: Floats, value: float) -> float | None:  # noqa: ARG001
+    return None if len(x) == 2 else correlation_p(value, len(x) - 2)
+
+
+def _kendall_p(x: Floats, y: Floats, value: float) -> float:  # noqa: ARG001
+    return _scipy_tau(x, y, Coefficient.KENDALL_B)[1]
+
+
+_P_VALUE: dict[Coefficient, Callable[[Floats, Floats, float], float | None]] = {
+    Coefficient.PEARSON: _pearson_p,
+    Coefficient.SPEARMAN: _spearman_p,
+    Coefficient.KENDALL_B: _kendall_p,
+    Coefficient.KENDALL_C: _kendall_p,
+}
+
+
+def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weighted:
+    """Return the correlation of complete rows as a function of the weights of their clusters (``labels``)."""
+    kind = Coefficient(coefficient)
+    return lambda weights: weighted_correlations(x, y, weights[:, labels], kind)
+
+
+def correlation_interval(
+    x: Values,
+    y: Values,
+    coefficient: str = Coefficient.PEARSON,
+    clusters: Labels | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> Interval:
+    """Return a correlation with its percentile bootstrap interval, drawing clusters (documents) whole.
+
+    Constant draws have no correlation and are lost (see ``Bootstrap.of_samples``). Raises ValueError as ``correlate``
+    does, and for labels of another length.
+
+    >>> got = correlation_interval([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5], "spearman", seed=1)
+    >>> round(got.value, 4), got.low < got.value <= got.high
+    (0.8857, True)
+    """
+    (left, right), kept = complete(x, y)
+    if clusters is not None and len(clusters) != len(kept):
+        raise ValueError(f"{len(clusters)} cluster labels for {len(kept)} rows")
+    drawn = Bootstrap(len(left) if clusters is None else codes(clusters)[kept], resamples, level, seed)
+    return drawn.interval(
+        correlation_of(left, right, drawn.codes, coefficient),
+        n=len(left),
+        missing=int((~kept).sum()),
+        width=len(left),
+        undefined=TOO_FEW_PAIRS if len(left) < 2 else CONSTANT,
+    )
 
 
 def average_ranks(values: Floats) -> Floats:
@@ -123,130 +374,43 @@ def average_ranks(values: Floats) -> Floats:
     return np.asarray((last - (times - 1) / 2)[index], dtype=np.float64)
 
 
-def pair_counts(x: Floats, y: Floats) -> PairCounts:
-    """Count concordant, discordant and tied pairs; O(n log n) beyond a hundred items (Knight, 1966)."""
-    if len(x) <= _SMALL:
-        return _pair_counts_small(x, y)
-    first, second = _dense(x), _dense(y)
-    width = int(second.max(initial=0)) + 1
-    order = np.argsort(first * width + second, kind="stable")
-    discordant = _inversions(second[order])
-    total = len(x) * (len(x) - 1) // 2
-    tied_x, tied_y = _tied(first), _tied(second)
-    both = _tied(np.unique(first * width + second, return_inverse=True)[1])
-    return PairCounts(total - tied_x - tied_y + both - discordant, discordant, tied_x, tied_y, both)
+def correlation_by_group(
+    x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON
+) -> dict[Hashable, Statistic]:
+    """Return the correlation of x and y within each group, in order of first appearance, reasons included.
 
-
-def _pair_counts_small(x: Floats, y: Floats) -> PairCounts:
-    """Count by comparing every pair, which is faster for the few systems of one document."""
-    n = len(x)
-    signs_x, signs_y = np.sign(np.subtract.outer(x, x)), np.sign(np.subtract.outer(y, y))
-    product = signs_x * signs_y
-    untied_x, untied_y = int(np.count_nonzero(signs_x)) // 2, int(np.count_nonzero(signs_y)) // 2
-    concordant, discordant = int((product > 0).sum()) // 2, int((product < 0).sum()) // 2
-    total = n * (n - 1) // 2
-    # A pair is untied in x only, in y only, in both (concordant or discordant), or tied in both.
-    both = total - untied_x - untied_y + concordant + discordant
-    return PairCounts(concordant, discordant, total - untied_x, total - untied_y, both)
-
-
-def _linear(kind: Coefficient, x: Values, y: Values) -> Statistic:
-    left, right, missing = as_pairs(x, y)
-    n = len(left)
-    if n < 2:
-        return undefined(kind.value, TOO_FEW_PAIRS, n, missing)
-    value = raw(left, right, kind)
-    if value is None:
-        return undefined(kind.value, CONSTANT, n, missing)
-    if n == 2:
-        return Statistic(kind.value, value, n, missing, 1.0 if kind is Coefficient.PEARSON else None)
-    return Statistic(kind.value, value, n, missing, correlation_p(value, n - 2))
-
-
-def _kendall(kind: Coefficient, x: Values, y: Values) -> Statistic:
-    left, right, missing = as_pairs(x, y)
-    n = len(left)
-    if n < 2:
-        return undefined(kind.value, TOO_FEW_PAIRS, n, missing)
-    pairs = pair_counts(left, right)
-    value = _tau(kind, left, right, pairs)
-    if value is None:
-        return undefined(kind.value, CONSTANT, n, missing)
-    return Statistic(kind.value, value, n, missing, _kendall_p(left, right, pairs))
-
-
-def _product_moment(x: Floats, y: Floats) -> float | None:
-    a, b = x - x.mean(), y - y.mean()
-    size_a, size_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
-    if size_a <= _ROUNDING * abs(float(x.mean())) or size_b <= _ROUNDING * abs(float(y.mean())):
-        return None
-    value = float(np.dot(a / size_a, b / size_b))
-    # A perfect line should say 1, whatever the last bit of the sum; the p-value of few pairs hangs on it.
-    return math.copysign(1.0, value) if abs(value) > 1 - 1e-15 else value
-
-
-def _tau(kind: Coefficient, x: Floats, y: Floats, pairs: PairCounts) -> float | None:
-    n = len(x)
-    total = n * (n - 1) // 2
-    if total in (pairs.tied_x, pairs.tied_y):
-        return None
-    excess = pairs.concordant - pairs.discordant
-    if kind is Coefficient.KENDALL_B:
-        tau = excess / math.sqrt(total - pairs.tied_x) / math.sqrt(total - pairs.tied_y)
-    else:
-        classes = min(len(np.unique(x)), len(np.unique(y)))
-        tau = 2 * excess / (n**2 * (classes - 1) / classes)
-    return min(1.0, max(-1.0, tau))
-
-
-def _kendall_p(x: Floats, y: Floats, pairs: PairCounts) -> float:
-    n = len(x)
-    if not (pairs.tied_x or pairs.tied_y) and (n <= 33 or min(pairs.concordant, pairs.discordant) <= 1):
-        return kendall_exact_p(n, pairs.concordant)
-    m = n * (n - 1)
-    x0, x1 = _tie_sums(x)
-    y0, y1 = _tie_sums(y)
-    spread = (m * (2 * n + 5) - x1 - y1) / 18
-    spread += 2 * pairs.tied_x * pairs.tied_y / m + x0 * y0 / (9 * m * (n - 2))
-    return normal_two_sided((pairs.concordant - pairs.discordant) / math.sqrt(spread))
-
-
-def _tie_sums(values: Floats) -> tuple[int, int]:
-    """Return the sums of t(t-1)(t-2) and t(t-1)(2t+5) over the groups of t tied values."""
-    times: Sequence[int] = [int(t) for t in np.unique(values, return_counts=True)[1] if t > 1]
-    return sum(t * (t - 1) * (t - 2) for t in times), sum(t * (t - 1) * (2 * t + 5) for t in times)
-
-
-def _dense(values: Floats) -> Ints:
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
-
-
-def _tied(ranks: Ints) -> int:
-    times = np.bincount(ranks).astype(np.int64)
-    return int((times * (times - 1) // 2).sum())
-
-
-def _inversions(ranks: Ints) -> int:
-    """Count the pairs i < j with ranks[i] > ranks[j], one vectorised pass a bit.
-
-    Two ranks differ first at one bit. With the ranks sorted stably by the bits above it, every 0 at this bit is
-    inverted with the 1s before it in the same group; then the groups are split by the bit and the next follows.
+    >>> got = correlation_by_group([1, 2, 3, 5, 5], [1, 2, 4, 1, 2], list("aaabb"), "kendall_b")
+    >>> round(got["a"].value, 12), got["b"].reason
+    (1.0, 'constant input')
     """
-    total, current = 0, ranks
-    for bit in range(int(ranks.max(initial=0)).bit_length() - 1, -1, -1):
-        group = current >> (bit + 1)
-        ones = (current >> bit) & 1
-        before = np.cumsum(ones) - ones
-        starts = np.flatnonzero(np.append(True, np.diff(group) != 0))
-        sizes = np.diff(np.append(starts, len(current)))
-        within = before - np.repeat(before[starts], sizes)
-        total += int(within[ones == 0].sum())
-        # A stable split: zeros keep their place among the zeros of the group, ones follow them.
-        ones_in = np.repeat(np.add.reduceat(ones, starts), sizes)
-        place = np.arange(len(current)) - np.where(ones == 0, within, 0)
-        first = np.repeat(starts, sizes)
-        place = np.where(ones == 1, first + (np.repeat(sizes, sizes) - ones_in) + within, place)
-        split = np.empty_like(current)
-        split[place] = current
-        current = split
-    return total
+    # None and NaN both become NaN here once, so that slicing stays cheap.
+    columns = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if not len(columns[0]) == len(columns[1]) == len(groups):
+        raise ValueError(f"lengths differ: {len(columns[0])}, {len(columns[1])}, {len(groups)} groups")
+    labels = codes(groups)
+    names = list(dict.fromkeys(groups))
+    return {
+        names[group]: correlate(columns[0][rows], columns[1][rows], coefficient)
+        for group, rows in split_rows(labels)
+    }  # fmt: skip
+
+
+def mean_correlation(x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON) -> GroupedStatistic:
+    """Return the mean over groups of the correlation within each (summary-level correlation "by document").
+
+    Every group with a value weighs the same. Groups without one (constant scores, fewer than two pairs) are left
+    out and counted in ``undefined``.
+
+    >>> got = mean_correlation([1, 2, 3, 5, 5], [1, 2, 4, 1, 2], list("aaabb"), "kendall_b")
+    >>> round(got.value, 12), got.groups, got.undefined
+    (1.0, 1, 1)
+    """
+    found = correlation_by_group(x, y, groups, coefficient)
+    values = [got.value for got in found.values() if got.value is not None]
+    _, kept = complete(x, y)
+    name = Coefficient(coefficient).value
+    n, missing = int(kept.sum()), int((~kept).sum())
+    if not values:
+        return GroupedStatistic(name, None, n, missing, 0, len(found), Status.UNDEFINED, NO_GROUP)
+    lost = len(found) - len(values)
+    return GroupedStatistic(name, float(np.mean(values)), n, missing, len(values), lost, Status.OK, None)

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .base import CONSTANT, Statistic, undefined
-from .special import betainc
+from .base import CONSTANT, Statistic, f_tail, undefined
 from .votes import Votes, number_matrix
 
 
@@ -92,4 +91,4 @@ def _f_p(kind: Model, squares: _Squares, n: int, k: int) -> float:
     if below <= 0:
         return 0.0
     f = squares.between / below
-    return betainc(d2 / 2, d1 / 2, d2 / (d2 + d1 * f), d1 * f / (d2 + d1 * f))
+    return f_tail(f, d1, d2)

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .base import Bools, Floats, Ints, Labels, Status, Values, codes, floats
-from .special import t_quantile
+from .base import Bools, Floats, Ints, Labels, Status, Values, codes, floats, t_quantile
 
 TOO_FEW_LABELS = "fewer than 2 labelled clusters: no interval"
 

@@ -1,12 +1,15 @@
-"""Intervals by resampling: the bootstrap of a mean, of any statistic, and of a paired difference.
+"""The bootstrap: one way to draw, one rule for lost draws, one account of an interval.
 
-What is drawn again is the *cluster* (normally the document), because the summaries of one document rise and
-fall together; drawing rows would make the intervals too narrow (Field & Welsh, 2007). Without clusters each row
-is its own. The permutation tests live in ``permute``.
+What is drawn again is the *cluster* (normally the document), because the summaries of one document rise and fall
+together; drawing rows would make the intervals too narrow (Field & Welsh, 2007). A draw gives every cluster a weight,
+how often it was drawn. A statistic is one function of the weights (draws x clusters), vectorised over the draws: with
+a weight of 1 for all it gives the estimate. The permutation tests live in `permute`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -30,6 +33,9 @@ from .base import (
     split_rows,
 )
 
+Weighted = Callable[[Floats], Floats]
+"""A statistic: weights (draws x clusters) to its values (draws, or draws x columns), NaN where it is undefined."""
+
 _CELLS = 500_000  # drawn at a time: keeps the memory of one block near 8 MB
 _REPEATS = 8  # with each cluster repeated so often, drawing counts is faster than drawing clusters
 _MANY = 50_000
@@ -38,7 +44,7 @@ _MANY = 50_000
 class Method(StrEnum):
     """How the ends of an interval are read: percentiles of the draws, or bias-corrected and accelerated (BCa).
 
-    ``normal`` is reported, never asked for: see ``bootstrap_mean``.
+    ``normal`` is reported, never asked for: see ``Bootstrap.mean``.
     """
 
     PERCENTILE = "percentile"
@@ -46,12 +52,28 @@ class Method(StrEnum):
     NORMAL = "normal"
 
 
+def interval_text(method: str, level: float, by: str, resamples: int, lost: int, seed: int | None) -> str:
+    """Say what an interval is; ``resamples`` gave a value and ``lost`` did not.
+
+    >>> interval_text("percentile", 0.95, "document", 1000, 0, 0)
+    '95% percentile bootstrap by document, 1000 resamples, seed 0'
+    >>> interval_text("percentile", 0.95, "document", 688, 312, 0)
+    '95% percentile bootstrap by document, 688 of 1000 resamples, seed 0'
+    """
+    if method == Method.NORMAL:
+        return f"{100 * level:g}% normal interval by {by}"
+    drawn = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
+    seeded = "" if seed is None else f", seed {seed}"
+    return f"{100 * level:g}% {method} bootstrap by {by}, {drawn} resamples{seeded}"
+
+
 class Interval(NamedTuple):
     """A value with its interval and everything needed to draw it again.
 
-    ``n`` rows were used and ``missing`` dropped; ``clusters`` units were drawn. ``status`` is ``ok``,
-    ``no_interval`` (the value stands alone) or ``undefined`` (no value). A ``reason`` may stand beside ``ok``
-    when the interval has no width because all units are alike. ``seed`` is None when a generator was passed.
+    ``n`` rows were used and ``missing`` dropped; ``clusters`` units were drawn. ``resamples`` draws gave a value and
+    ``lost`` gave none. ``status`` is ``ok``, ``no_interval`` (the value stands alone) or ``undefined`` (no value). A
+    ``reason`` may stand beside ``ok``: some draws were lost, or the interval has no width because all units are
+    alike. ``seed`` is None when a generator was passed. ``by`` names what a cluster is.
     """
 
     value: float | None
@@ -59,13 +81,22 @@ class Interval(NamedTuple):
     high: float | None
     n: int
     missing: int
-    method: str
+    clusters: int
     resamples: int
-    seed: int | None
+    lost: int
+    method: str
     level: float
+    seed: int | None
     status: Status
     reason: str | None
-    clusters: int
+    by: str = "document"
+
+    @property
+    def text(self) -> str | None:
+        """What the interval is, in words; None where there is none."""
+        if self.low is None:
+            return None
+        return interval_text(self.method, self.level, self.by, self.resamples, self.lost, self.seed)
 
 
 class Comparison(NamedTuple):
@@ -89,6 +120,202 @@ class Comparison(NamedTuple):
     clusters: int
 
 
+@dataclass(frozen=True)
+class Bootstrap:
+    """Draws of whole clusters, with replacement, the same for the same seed.
+
+    ``clusters`` labels the rows; a number stands for so many rows, each its own cluster. There are ``resamples``
+    draws (0: no intervals) of as many clusters as there are. ``level`` is that of the interval, ``by`` names what a
+    cluster is. Raises ValueError for fewer than 0 resamples or a level outside (0, 1).
+
+    The mean of 1, 2 and 6, as a function of the weights of the rows:
+
+    >>> import numpy as np
+    >>> values = np.array([1.0, 2.0, 6.0])
+    >>> got = Bootstrap(3, resamples=200).interval(lambda weights: weights @ values / weights.sum(axis=1))
+    >>> got.value, got.low >= 1, got.high <= 6, got.resamples
+    (3.0, True, True, 200)
+    """
+
+    clusters: Labels | int
+    resamples: int = 1000
+    level: float = 0.95
+    seed: Seed = 0
+    by: str = "document"
+
+    def __post_init__(self) -> None:
+        if self.resamples < 0:
+            raise ValueError(f"resamples must not be negative, got {self.resamples}")
+        if not 0 < self.level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {self.level}")
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.clusters if isinstance(self.clusters, int) else len(self.clusters)
+
+    @cached_property
+    def codes(self) -> Ints:
+        """The cluster of each row: 0, 1, ... in the order of whole numbers, else in order of first appearance."""
+        if isinstance(self.clusters, int):
+            return np.arange(self.clusters)
+        if isinstance(self.clusters, np.ndarray) and np.issubdtype(self.clusters.dtype, np.integer):
+            return np.unique(self.clusters, return_inverse=True)[1].astype(np.int64)
+        return codes(self.clusters)
+
+    @cached_property
+    def units(self) -> int:
+        """How many clusters there are."""
+        return int(self.codes.max(initial=-1)) + 1
+
+    def sums(self, rows: Floats) -> Floats:
+        """Return the sum of ``rows`` (rows, or rows x columns) over each cluster.
+
+        >>> import numpy as np
+        >>> Bootstrap(["a", "b", "a"]).sums(np.array([1.0, 2.0, 4.0])).tolist()
+        [5.0, 2.0]
+        """
+        totals = np.zeros((self.units, *rows.shape[1:]))
+        np.add.at(totals, self.codes, rows)
+        return totals
+
+    def weights(self, width: int = 1) -> Iterator[Floats]:
+        """Yield the draws in blocks: how often each cluster (a column) is in each draw (a row).
+
+        They are held nowhere but drawn anew. ``width`` is how many numbers a draw takes for whoever uses it.
+
+        >>> [block.sum(axis=1).tolist() for block in Bootstrap(3, resamples=2).weights()]
+        [[3.0, 3.0]]
+        """
+        rng = generator(self.seed)
+        size = max(1, _CELLS // max(1, self.units, width))
+        chances = np.full(self.units, 1 / max(1, self.units))
+        for start in range(0, self.resamples, size):
+            many = min(size, self.resamples - start)
+            drawn = rng.multinomial(self.units, chances, many) if self.units else np.zeros((many, 0))
+            yield drawn.astype(np.float64)
+
+    def samples(self, *statistics: Weighted, width: int = 1) -> list[Floats]:
+        """Return the values of each statistic in every draw; the draws are gone through once."""
+        parts: list[list[Floats]] = [[] for _ in statistics]
+        for weights in self.weights(width):
+            for statistic, values in zip(statistics, parts, strict=True):
+                values.append(statistic(weights))
+        nothing = np.zeros((0, self.units))
+        return [
+            np.concatenate(values) if values else statistic(nothing)
+            for statistic, values in zip(statistics, parts, strict=True)
+        ]
+
+    def interval(
+        self,
+        statistic: Weighted,
+        *,
+        n: int | None = None,
+        missing: int = 0,
+        method: str = Method.PERCENTILE,
+        width: int = 1,
+        undefined: str = "the statistic is undefined on the whole sample",
+    ) -> Interval:
+        """Return the value of a statistic with its interval.
+
+        ``n`` (the rows, unless given) and ``missing`` are passed on; ``undefined`` is the reason where there is no
+        value. See ``of_samples`` for lost draws.
+        """
+        found = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
+        value = None if not np.isfinite(found) else float(found)
+        if value is None or self.units < 2 or not self.resamples:
+            return self.of_samples(value, np.zeros(0), n=n, missing=missing, method=method, undefined=undefined)
+        (samples,) = self.samples(statistic, width=width)
+        jack = statistic(1 - np.eye(self.units)) if Method(method) is Method.BCA else None
+        return self.of_samples(value, samples, n=n, missing=missing, method=method, jack=jack)
+
+    def of_samples(
+        self,
+        value: float | None,
+        samples: Floats,
+        *,
+        n: int | None = None,
+        missing: int = 0,
+        method: str = Method.PERCENTILE,
+        jack: Floats | None = None,
+        undefined: str = EMPTY,
+    ) -> Interval:
+        """Return a value with the interval of its samples, one a draw.
+
+        Draws without a value (NaN: a constant sample, say) are left out and counted. When they are more than half
+        there is no interval. ``jack`` holds the values without each cluster in turn, for BCa.
+        """
+        shell = Interval(
+            value, None, None, self.rows if n is None else n, missing, self.units, self.resamples, 0,
+            Method(method).value, self.level, seed_number(self.seed), Status.OK, None, self.by,
+        )  # fmt: skip
+        if value is None:
+            return shell._replace(status=Status.UNDEFINED, reason=undefined)
+        if self.units < 2:
+            what = "values" if isinstance(self.clusters, int) else "clusters"
+            return shell._replace(status=Status.NO_INTERVAL, reason=f"fewer than 2 {what}: no interval")
+        if not self.resamples:
+            return shell
+        drawn = samples[np.isfinite(samples)]
+        lost = self.resamples - len(drawn)
+        shell = shell._replace(resamples=len(drawn), lost=lost)
+        if lost * 2 > self.resamples:
+            reason = f"the statistic is undefined in {lost} of {self.resamples} resamples"
+            return shell._replace(status=Status.NO_INTERVAL, reason=reason)
+        low, high = _ends(drawn, value, self.level, None if jack is None else jack[np.isfinite(jack)])
+        left_out = f"{lost} of {self.resamples} resamples undefined, left out" if lost else None
+        return shell._replace(low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
+
+    def mean(self, values: Values, method: str = Method.PERCENTILE) -> Interval:
+        """Return the mean of the rows' ``values`` (None or NaN = missing) with its interval.
+
+        The mean of a draw is the sum of its values over their number, so every row weighs the same as in the plain
+        mean. Clusters without a value are not drawn, and the order of the rows does not matter. Repeated clusters
+        with the same sum and size are drawn as one multinomial count, which has the same distribution and makes a
+        million binary labels cheap. With 50,000 different clusters and more whose sums are not skewed the interval
+        is that of the normal distribution, and says so.
+
+        >>> got = Bootstrap(5, seed=7).mean([1, 0, 1, 1, None])
+        >>> got.value, got.n, got.missing, got.low <= 0.75 <= got.high
+        (0.75, 4, 1, True)
+        """
+        (column,), kept = complete(values)
+        if len(kept) != self.rows:
+            raise ValueError(f"{self.rows} cluster labels for {len(kept)} rows")
+        n, missing = len(column), int((~kept).sum())
+        used = self if kept.all() else self._taken(kept)
+        if n == 0:
+            return used.of_samples(None, column, n=n, missing=missing, method=method, undefined=nothing(missing))
+        sums, counts = used._totals(column)
+        value = float(sums.sum() / n)
+        sums, counts = _ordered(sums, counts)
+        if len(sums) < 2 or not self.resamples:
+            return used.of_samples(value, np.zeros(0), n=n, missing=missing, method=method)
+        error = _sure_error(sums, counts, value)
+        if error is not None and Method(method) is Method.PERCENTILE:
+            step = NormalDist().inv_cdf((1 + self.level) / 2) * error
+            return Interval(
+                value, value - step, value + step, n, missing, len(sums), 0, 0, Method.NORMAL.value, self.level,
+                seed_number(self.seed), Status.OK, None, self.by,
+            )  # fmt: skip
+        samples = _mean_samples(sums, counts, self.resamples, generator(self.seed))
+        jack = (sums.sum() - sums) / np.maximum(n - counts, 1) if Method(method) is Method.BCA else None
+        return used.of_samples(value, samples, n=n, missing=missing, method=method, jack=jack)
+
+    def _taken(self, kept: Bools) -> "Bootstrap":
+        """The draws of some of the rows."""
+        left = int(kept.sum()) if isinstance(self.clusters, int) else self.codes[kept]
+        return Bootstrap(left, self.resamples, self.level, self.seed, self.by)
+
+    def _totals(self, column: Floats) -> tuple[Floats, Floats]:
+        """The sum and the number of the rows of each cluster."""
+        if isinstance(self.clusters, int):
+            return column, np.ones(len(column))
+        sums = np.bincount(self.codes, weights=column).astype(np.float64)
+        return sums, np.bincount(self.codes).astype(np.float64)
+
+
 def bootstrap_mean(
     values: Values,
     clusters: Labels | None = None,
@@ -97,43 +324,14 @@ def bootstrap_mean(
     seed: Seed = 0,
     method: str = Method.PERCENTILE,
 ) -> Interval:
-    """Return the mean of ``values`` (None or NaN = missing) with a bootstrap interval.
-
-    Clusters (one label a row) are drawn whole and with replacement; the mean of a draw is the sum of its values
-    over their number, so every row weighs the same as in the plain mean. The result does not depend on the order
-    of the rows. Repeated clusters with the same sum and size are drawn as one multinomial count, which has the
-    same distribution and makes a million binary labels cheap.
+    """Return the mean of ``values`` with its interval: ``Bootstrap.mean``; without ``clusters`` of single rows.
 
     Raises ValueError for a level outside (0, 1), fewer than 1 resample or labels of another length.
 
-    >>> got = bootstrap_mean([1, 0, 1, 1, None], seed=7)
-    >>> got.value, got.n, got.missing, got.low <= 0.75 <= got.high
-    (0.75, 4, 1, True)
+    >>> bootstrap_mean([1, 0, 1, 1, None], seed=7).text
+    '95% percentile bootstrap by document, 2000 resamples, seed 7'
     """
-    _check(resamples, level)
-    (column,), kept = complete(values)
-    sums, counts = _totals(column, _cluster_codes(clusters, kept))
-    n, missing, units = len(column), int((~kept).sum()), len(sums)
-    shell = Interval(
-        None, None, None, n, missing, Method(method).value, resamples, seed_number(seed), level, Status.UNDEFINED,
-        None, units,
-    )  # fmt: skip
-    if n == 0:
-        return shell._replace(reason=ALL_MISSING if missing else EMPTY)
-    value = float(sums.sum() / n)
-    if units < 2:
-        return shell._replace(value=value, status=Status.NO_INTERVAL, reason=_too_few(clusters))
-    sums, counts = _ordered(sums, counts)
-    error = _sure_error(sums, counts, value)
-    if error is not None and method == Method.PERCENTILE:
-        step = NormalDist().inv_cdf((1 + level) / 2) * error
-        shell = shell._replace(method=Method.NORMAL.value, resamples=0, status=Status.OK)
-        return shell._replace(value=value, low=value - step, high=value + step)
-    drawn = _mean_draws(sums, counts, resamples, generator(seed))
-    jack = (sums.sum() - sums) / np.maximum(n - counts, 1)
-    low, high = _ends(drawn, value, level, jack if method == Method.BCA else None)
-    note = CONSTANT if low == high else None
-    return shell._replace(value=value, low=low, high=high, status=Status.OK, reason=note)
+    return _checked(values, clusters, resamples, level, seed).mean(values, method)
 
 
 def bootstrap(
@@ -148,42 +346,38 @@ def bootstrap(
     """Return any statistic of aligned arrays with a bootstrap interval, drawing clusters whole.
 
     ``statistic(*arrays)`` gets float arrays of equal length without missing values and returns a number, or None
-    or NaN where it is undefined. Draws without a value (a constant sample, say) are left out; when they are more
-    than half there is no interval, and otherwise ``reason`` counts them. ``resamples`` in the result is the number
-    that gave a value. Cost: one call of ``statistic`` a draw.
+    or NaN where it is undefined. Cost: one call of ``statistic`` a draw; a statistic that is a function of weights
+    is faster with ``Bootstrap.interval``.
 
     >>> import numpy as np
     >>> got = bootstrap(lambda x: float(np.median(x)), [[1, 2, 3, 4, 9]], resamples=200)
     >>> got.value, got.low >= 1, got.high <= 9
     (3.0, True, True)
     """
-    _check(resamples, level)
+    boot = _checked(arrays[0], clusters, resamples, level, seed)
     columns, kept = complete(*arrays)
     n, missing = len(columns[0]), int((~kept).sum())
-    found = _cluster_codes(clusters, kept)
-    labels = np.arange(n) if found is None else found
-    units = int(labels.max()) + 1 if n else 0
-    shell = Interval(
-        None, None, None, n, missing, Method(method).value, resamples, seed_number(seed), level, Status.UNDEFINED,
-        None, units,
-    )  # fmt: skip
+    used = boot._taken(kept)
     if n == 0:
-        return shell._replace(reason=ALL_MISSING if missing else EMPTY)
-    value = _number(statistic(*columns))
-    if value is None:
-        return shell._replace(reason="the statistic is undefined on the whole sample")
-    if units < 2:
-        return shell._replace(value=value, status=Status.NO_INTERVAL, reason=_too_few(clusters))
-    picks = generator(seed).integers(0, units, (resamples, units))
-    drawn = _any_draws(statistic, columns, [rows for _, rows in split_rows(labels)], picks)
-    lost = resamples - len(drawn)
-    if lost * 2 > resamples:
-        reason = f"the statistic is undefined in {lost} of {resamples} resamples"
-        return shell._replace(value=value, resamples=len(drawn), status=Status.NO_INTERVAL, reason=reason)
-    jack = _jackknife(statistic, columns, labels, units) if method == Method.BCA else None
-    low, high = _ends(drawn, value, level, jack)
-    note = f"{lost} of {resamples} resamples undefined, left out" if lost else (CONSTANT if low == high else None)
-    return shell._replace(value=value, low=low, high=high, resamples=len(drawn), status=Status.OK, reason=note)
+        return used.of_samples(None, np.zeros(0), n=n, missing=missing, method=method, undefined=nothing(missing))
+    return used.interval(of_rows(statistic, columns, used.codes), n=n, missing=missing, method=method)
+
+
+def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], labels: Ints) -> Weighted:
+    """Return a statistic of rows as a function of weights: every row is repeated as often as its cluster was drawn."""
+    groups = [rows for _, rows in split_rows(labels)]
+
+    def weighted(weights: Floats) -> Floats:
+        values = np.full(len(weights), np.nan)
+        for draw, times in enumerate(weights.astype(np.int64)):
+            picked = [groups[unit] for unit in np.repeat(np.arange(len(groups)), times)]
+            if picked:
+                rows = np.concatenate(picked)
+                value = statistic(*(column[rows] for column in columns))
+                values[draw] = np.nan if value is None else value
+        return values
+
+    return weighted
 
 
 def paired_bootstrap(
@@ -203,58 +397,41 @@ def paired_bootstrap(
     >>> got.difference, got.low > 0
     (1.25, True)
     """
-    _check(resamples, level)
+    boot = _checked(a, clusters, resamples, level, seed)
     (left, right), kept = complete(a, b)
     gaps = left - right
-    sums, counts = _totals(gaps, _cluster_codes(clusters, kept))
-    n, missing, units = len(gaps), int((~kept).sum()), len(sums)
-    shell = Comparison(
-        None, None, None, None, n, missing, "paired bootstrap", resamples, seed_number(seed), level,
-        Status.UNDEFINED, None, units,
+    used = boot._taken(kept)
+    n, missing = len(gaps), int((~kept).sum())
+    samples, value = np.zeros(0), None
+    if n:
+        sums, counts = used._totals(gaps)
+        value = float(sums.sum() / n)
+        if len(sums) > 1:
+            samples = _mean_samples(*_ordered(sums, counts), resamples, generator(seed))
+    got = used.of_samples(value, samples, n=n, missing=missing, undefined=nothing(missing))
+    p = None
+    if value is not None and got.low is not None:
+        # The tolerance keeps draws that equal the edge in exact arithmetic from falling off it by rounding.
+        p = (int((np.abs(samples - value) >= abs(value) * (1 - 1e-12)).sum()) + 1) / (resamples + 1)
+    return Comparison(
+        value, got.low, got.high, p, n, missing, "paired bootstrap", resamples, got.seed, level, got.status,
+        got.reason, got.clusters,
     )  # fmt: skip
-    if n == 0:
-        return shell._replace(reason=ALL_MISSING if missing else EMPTY)
-    value = float(sums.sum() / n)
-    if units < 2:
-        return shell._replace(difference=value, status=Status.NO_INTERVAL, reason=_too_few(clusters))
-    drawn = _mean_draws(*_ordered(sums, counts), resamples, generator(seed))
-    low, high = _ends(drawn, value, level, None)
-    # The tolerance keeps draws that equal the edge in exact arithmetic from falling off it by rounding.
-    beyond = int((np.abs(drawn - value) >= abs(value) * (1 - 1e-12)).sum())
-    p = (beyond + 1) / (resamples + 1)
-    note = CONSTANT if low == high else None
-    return shell._replace(difference=value, low=low, high=high, p=p, status=Status.OK, reason=note)
 
 
-def _check(resamples: int, level: float) -> None:
+def nothing(missing: int) -> str:
+    """Why there is no value where no row is left."""
+    return ALL_MISSING if missing else EMPTY
+
+
+def _checked(values: Values, clusters: Labels | None, resamples: int, level: float, seed: Seed) -> Bootstrap:
+    """The draws of rows of one length; raises ValueError as ``bootstrap_mean`` says."""
     if resamples < 1:
         raise ValueError(f"resamples must be at least 1, got {resamples}")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
-
-
-def _too_few(clusters: Labels | None) -> str:
-    return "fewer than 2 values: no interval" if clusters is None else "fewer than 2 clusters: no interval"
-
-
-def _same_length(clusters: Labels, kept: Bools) -> Bools:
-    if len(clusters) != len(kept):
-        raise ValueError(f"{len(clusters)} cluster labels for {len(kept)} rows")
-    return kept
-
-
-def _cluster_codes(clusters: Labels | None, kept: Bools) -> Ints | None:
-    """Return the codes of the clusters that have a value, 0..k-1; None when each row is its own."""
-    if clusters is None:
-        return None
-    present = codes(clusters)[_same_length(clusters, kept)]
-    return np.unique(present, return_inverse=True)[1].astype(np.int64)
-
-
-def _totals(column: Floats, labels: Ints | None) -> tuple[Floats, Floats]:
-    if labels is None:
-        return column, np.ones(len(column))
-    return np.bincount(labels, weights=column).astype(np.float64), np.bincount(labels).astype(np.float64)
+    rows = len(np.asarray(values, dtype=np.float64))
+    if clusters is not None and len(clusters) != rows:
+        raise ValueError(f"{len(clusters)} cluster labels for {rows} rows")
+    return Bootstrap(rows if clusters is None else clusters, resamples, level, seed)
 
 
 def _ordered(sums: Floats, counts: Floats) -> tuple[Floats, Floats]:
@@ -280,67 +457,42 @@ def _sure_error(sums: Floats, counts: Floats, value: float) -> float | None:
     return float(np.sqrt(square) / counts.sum())
 
 
-def _mean_draws(sums: Floats, counts: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+def _mean_samples(sums: Floats, counts: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """Return the mean of each draw of len(sums) clusters; ``sums`` and ``counts`` are sorted together."""
     units = len(sums)
     new = _distinct(sums, counts)
     times = np.diff(np.append(np.flatnonzero(new), units))
-    drawn = np.empty(resamples)
+    samples = np.empty(resamples)
     if len(times) * _REPEATS <= units:
         block = max(1, _CELLS // len(times))
         for start in range(0, resamples, block):
             size = min(block, resamples - start)
             weights = rng.multinomial(units, times / units, size=size).astype(np.float64)
-            drawn[start : start + size] = (weights @ sums[new]) / (weights @ counts[new])
-        return drawn
+            samples[start : start + size] = (weights @ sums[new]) / (weights @ counts[new])
+        return samples
     equal = bool((counts == counts[0]).all())
     block = max(1, _CELLS // units)
     for start in range(0, resamples, block):
         picks = rng.integers(0, units, (min(block, resamples - start), units), dtype=np.uint32)
         sizes = counts[0] * units if equal else counts[picks].sum(axis=1)
-        drawn[start : start + len(picks)] = sums[picks].sum(axis=1) / sizes
-    return drawn
+        samples[start : start + len(picks)] = sums[picks].sum(axis=1) / sizes
+    return samples
 
 
-def _any_draws(
-    statistic: Callable[..., float | None], columns: Sequence[Floats], groups: Sequence[Ints], picks: Ints
-) -> Floats:
-    """Return the statistic of each draw (a row of ``picks``), without the draws where it is undefined."""
-    even = len({len(rows) for rows in groups}) == 1
-    table = np.stack(list(groups)) if even else None
-    values: list[float] = []
-    for pick in picks:
-        rows = np.concatenate([groups[i] for i in pick]) if table is None else table[pick].ravel()
-        value = _number(statistic(*(column[rows] for column in columns)))
-        if value is not None:
-            values.append(value)
-    return np.array(values)
-
-
-def _jackknife(statistic: Callable[..., float | None], columns: Sequence[Floats], labels: Ints, units: int) -> Floats:
-    """Return the statistic with each cluster left out in turn, where it is defined."""
-    left_out = (statistic(*(column[labels != unit] for column in columns)) for unit in range(units))
-    return np.array([value for value in map(_number, left_out) if value is not None])
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else float(value)
-
-
-def _ends(drawn: Floats, value: float, level: float, jack: Floats | None) -> tuple[float, float]:
+def _ends(samples: Floats, value: float, level: float, jack: Floats | None) -> tuple[float, float]:
     """Return the interval's ends: percentiles of the draws, moved as BCa says when jackknife values are given.
 
     BCa is Efron (1987), eq. 2.3 and 6.6; a draw equal to the value counts one half in the bias correction.
     """
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if jack is not None and drawn.min() != drawn.max():
+    if jack is not None and samples.min() != samples.max():
         normal = NormalDist()
-        below = ((drawn < value).mean() + (drawn <= value).mean()) / 2
+        below = ((samples < value).mean() + (samples <= value).mean()) / 2
         bias = normal.inv_cdf(min(max(float(below), 1e-12), 1 - 1e-12))
         pulls = jack.mean() - jack
         spread = float((pulls**2).sum()) ** 1.5
         acceleration = float((pulls**3).sum()) / (6 * spread) if spread > 0 else 0.0
         shifted = [bias + normal.inv_cdf(float(tail)) for tail in tails]
         tails = np.array([normal.cdf(bias + z / (1 - acceleration * z)) for z in shifted])
-    low, high = np.quantile(drawn, tails)
+    low, high = np.quantile(samples, tails)
     return float(low), float(high)

@@ -10,21 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import (
-    ALL_MISSING,
-    EMPTY,
-    Bools,
-    Floats,
-    Ints,
-    Labels,
-    Seed,
-    Status,
-    Values,
-    codes,
-    complete,
-    generator,
-    seed_number,
-)
+from .base import Bools, Floats, Ints, Labels, Seed, Status, Values, codes, complete
+from .resample import Bootstrap, Interval, nothing
 
 _STEPS = 20_000
 _CLOSE = 1e-12
@@ -32,12 +19,25 @@ _SPLIT = "some systems never lost (or never won) to the others: no finite streng
 
 
 class Strength(NamedTuple):
-    """One system's strength with its interval (None where the bootstrap gives none)."""
+    """One system's strength with its interval."""
 
     system: int
-    strength: float
-    low: float | None
-    high: float | None
+    interval: Interval
+
+    @property
+    def strength(self) -> float:
+        """The natural logarithm, 0 for the mean of all systems."""
+        return float(self.interval.value or 0.0)
+
+    @property
+    def low(self) -> float | None:
+        """The interval's lower end; None where the bootstrap gives none."""
+        return self.interval.low
+
+    @property
+    def high(self) -> float | None:
+        """The interval's upper end; None where the bootstrap gives none."""
+        return self.interval.high
 
 
 class BradleyTerry(NamedTuple):
@@ -47,10 +47,7 @@ class BradleyTerry(NamedTuple):
     n: int
     missing: int
     clusters: int
-    resamples: int
     lost: int
-    seed: int | None
-    level: float
     status: Status
     reason: str | None
 
@@ -101,32 +98,31 @@ def bradley_terry(
     [0.5493, -0.5493]
     """
     wins, n, missing = _cluster_wins(games, systems)
-    units = len(wins)
-    shell = BradleyTerry([], n, missing, units, resamples, 0, seed_number(seed), level, Status.UNDEFINED, None)
+    shell = BradleyTerry([], n, missing, len(wins), 0, Status.UNDEFINED, None)
     if n == 0:
-        return shell._replace(reason=ALL_MISSING if missing else EMPTY)
+        return shell._replace(reason=nothing(missing))
     pseudo = np.full((systems, systems), prior / 2)
     np.fill_diagonal(pseudo, 0.0)
-    total = wins.sum(axis=0)[None] + pseudo
-    if not _connected(total)[0]:
+    table = wins.reshape(len(wins), -1)
+
+    def fitted(weights: Floats) -> Floats:
+        drawn = (weights @ table).reshape(-1, systems, systems) + pseudo
+        finite = _connected(drawn)
+        values = np.full((len(drawn), systems), np.nan)
+        values[finite] = _fit(drawn[finite])
+        return values
+
+    whole = fitted(np.ones((1, len(wins))))[0]
+    if np.isnan(whole).any():
         return shell._replace(reason=_SPLIT)
-    fitted = _fit(total)[0]
-    order = np.argsort(-fitted, kind="stable")
-    if units < 2:
-        alone = [Strength(int(i), float(fitted[i]), None, None) for i in order]
-        reason = "fewer than 2 clusters: no interval"
-        return shell._replace(strengths=alone, status=Status.NO_INTERVAL, reason=reason)
-    times = generator(seed).multinomial(units, np.full(units, 1 / units), resamples).astype(np.float64)
-    drawn = (times @ wins.reshape(units, -1)).reshape(-1, systems, systems) + pseudo
-    whole = _connected(drawn)
-    lost = int((~whole).sum())
-    if lost * 2 > resamples:
-        alone = [Strength(int(i), float(fitted[i]), None, None) for i in order]
-        reason = f"strengths are not finite in {lost} of {resamples} resamples"
-        return shell._replace(strengths=alone, lost=lost, status=Status.NO_INTERVAL, reason=reason)
-    low, high = np.quantile(_fit(drawn[whole]), [(1 - level) / 2, (1 + level) / 2], axis=0)
-    strengths = [Strength(int(i), float(fitted[i]), float(low[i]), float(high[i])) for i in order]
-    return shell._replace(strengths=strengths, lost=lost, status=Status.OK)
+    bootstrap = Bootstrap(codes(range(len(wins))), resamples, level, seed)
+    (samples,) = bootstrap.samples(fitted)
+    intervals = [bootstrap.of_samples(float(whole[i]), samples[:, i], n=n, missing=missing) for i in range(systems)]
+    order = np.argsort(-whole, kind="stable")
+    return shell._replace(
+        strengths=[Strength(int(i), intervals[i]) for i in order],
+        lost=intervals[0].lost, status=intervals[0].status, reason=intervals[0].reason,
+    )  # fmt: skip
 
 
 def win_probability(first: float, second: float) -> float:
