@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.models.local.batches import halving, out_of_memory, padding, plan
-from summeter.models.local.files import locate
-from summeter.models.local.labels import LabelOrder, label_order
-from summeter.models.local.names import is_local, parse
-from summeter.models.local.tokens import longest_first
+from summeter.models.local.batcher import halving, out_of_memory, padding, plan
+from summeter.models.local.names import is_local, locate, parse
+from summeter.models.local.nli import LabelOrder, label_order
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 
@@ -127,16 +125,6 @@ def test_other_errors_are_not_taken_for_memory() -> None:
 
     with pytest.raises(RuntimeError, match="shapes"):
         halving([0, 1], compute, out_of_memory)
-
-
-@given(st.integers(0, 300), st.integers(0, 300), st.integers(0, 400))
-def test_cutting_keeps_what_fits_and_takes_from_the_longer(first: int, second: int, room: int) -> None:
-    left, right = longest_first(first, second, room)
-    assert 0 <= left <= first
-    assert 0 <= right <= second
-    assert left + right == min(first + second, room)
-    if left < first and right < second:
-        assert abs(left - right) <= 1
 
 
 def _folder(path: Path, **files: str) -> Path:

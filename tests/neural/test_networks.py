@@ -138,9 +138,14 @@ def test_cuts_are_counted_and_as_the_tokenizer_makes_them(folders: Path) -> None
     asyncio.run(model.classify(long))
     assert model.usage.truncated == 2
     assert model.limit == 61
-    assert asyncio.run(model.count(["a b", ""])) == [2, 0]
+    # Counts are of the whole text, however long.
+    assert asyncio.run(model.count(["a b", "", long[0][0]])) == [2, 0, 160]
     tokens, split = load_tokens(opened(folders / "bert").model, None), tokenizer(folders / "bert")
-    for (premise, hypothesis), one in zip(long, tokens.pairs(long), strict=True):
+    lengths = [(30, 31), (31, 31), (31, 30), (60, 2), (2, 60), (100, 29), (29, 100), (90, 100), (100, 91), (0, 70)]
+    long += [("a " * first, "b " * second) for first, second in lengths]
+    inputs = tokens.pairs(long)
+    assert [one.truncated for one in inputs] == [len((f"{one} {two}").split()) > 61 for one, two in long]
+    for (premise, hypothesis), one in zip(long, inputs, strict=True):
         wanted = split(premise, hypothesis, truncation=True, max_length=64)
         assert one.ids.tolist() == wanted["input_ids"]
         assert one.segments.tolist() == wanted["token_type_ids"]

@@ -1,13 +1,11 @@
 """Local models behind the protocols of `summeter.models.base`: nothing is imported here, nothing is loaded at import.
 
-names      "hf/ORG/NAME@REVISION", "local/FOLDER", a path -> what is meant
-files      ... -> a folder on this disk, its revision and the hash of what it holds
-graph      a BERT classifier as an ONNX graph, written out by `export`
-labels     which output of a classifier is which class
-batches    token-budget batches over length-sorted texts; halving where memory ends
-batcher    concurrent calls, stored results and batches brought together
+names      "hf/ORG/NAME@REVISION", "local/FOLDER", a path -> a folder on this disk, its revision and hash
 tokens     texts -> token ids, cut to length, cuts counted
-backends   what computes: `torch_backend`, `onnx_backend`, shared through `pool`
+batcher    concurrent calls, stored results and batches brought together
+backend    what computes: `torch_backend`, `onnx_backend`
+opened     a model that was found: what it runs on, loaded when it is used
 nli, encoder, seq2seq    the models themselves
 bind       the models of a run, by role
+export     a BERT classifier as model.onnx
 """

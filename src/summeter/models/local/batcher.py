@@ -1,5 +1,9 @@
-"""The batcher: concurrent calls are collected, what is stored is looked up, what is under way is joined, and the rest
-goes to the model together."""
+"""Batches of a local model's inputs.
+
+The batcher collects concurrent calls, looks up what is stored, joins what is under way, and has the rest computed
+together. `plan` puts so many tokens at a time into a batch, over inputs sorted by length; `halving` is what happens
+where memory ends.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from summeter.models.per_loop import PerLoop
-from summeter.records import ReplayMiss
+from summeter.records import ModelError, ReplayMiss
 from summeter.runs.results import ResultStore, result_key
 
 MOST = 8192
@@ -17,6 +21,10 @@ MOST = 8192
 
 Texts = tuple[str, ...]
 T = TypeVar("T")
+WASTE = 0.05
+"""The share of a batch that may be padding."""
+
+Lengths = Sequence[tuple[int, ...]]
 
 
 @dataclass
@@ -42,7 +50,7 @@ class Codec(Generic[T]):
 
 
 @dataclass
-class _Desk(Generic[T]):
+class _Queue(Generic[T]):
     """What waits for the model in one event loop."""
 
     waiting: dict[bytes, Texts] = field(default_factory=dict)
@@ -66,7 +74,7 @@ class Batcher(Generic[T]):
         self._compute = compute
         self._store = store
         self._most = most
-        self._desks: PerLoop[_Desk[T]] = PerLoop(_Desk)
+        self._queues: PerLoop[_Queue[T]] = PerLoop(_Queue)
 
     async def ask(self, inputs: Sequence[Texts]) -> list[T]:
         """A result for each input, in their order; equal inputs are computed once."""
@@ -87,32 +95,32 @@ class Batcher(Generic[T]):
         if self._compute is None:
             text = " / ".join(part[:40] for part in one)
             raise ReplayMiss(f"the replayed run holds no {self._codec.task} result of {self.model} for {text!r}")
-        desk = self._desks.get()
-        if key not in desk.flights:
+        queue = self._queues.get()
+        if key not in queue.flights:
             flight: asyncio.Future[T] = asyncio.get_running_loop().create_future()
             # Looked at, so that asyncio does not report an error when everyone who waited has left.
             flight.add_done_callback(lambda done: done.cancelled() or done.exception())
-            desk.flights[key] = flight
-            desk.waiting[key] = one
-            if desk.task is None or desk.task.done():
-                desk.task = asyncio.get_running_loop().create_task(self._serve(desk))
-        return desk.flights[key]
+            queue.flights[key] = flight
+            queue.waiting[key] = one
+            if queue.task is None or queue.task.done():
+                queue.task = asyncio.get_running_loop().create_task(self._serve(queue))
+        return queue.flights[key]
 
-    async def _serve(self, desk: _Desk[T]) -> None:
-        while desk.waiting:
-            await _settled(desk.waiting)
-            keys = list(desk.waiting)[: self._most]
-            inputs = [desk.waiting.pop(key) for key in keys]
+    async def _serve(self, queue: _Queue[T]) -> None:
+        while queue.waiting:
+            await _settled(queue.waiting)
+            keys = list(queue.waiting)[: self._most]
+            inputs = [queue.waiting.pop(key) for key in keys]
             try:
                 results = await asyncio.to_thread(self._work, keys, inputs)
             except BaseException as error:
-                _fail([desk.flights.pop(key) for key in keys], error)
+                _fail([queue.flights.pop(key) for key in keys], error)
                 if not isinstance(error, Exception):
-                    _fail([desk.flights.pop(key) for key in desk.waiting], error)
+                    _fail([queue.flights.pop(key) for key in queue.waiting], error)
                     raise
                 continue
             for key, result in zip(keys, results, strict=True):
-                flight = desk.flights.pop(key)
+                flight = queue.flights.pop(key)
                 if not flight.done():
                     flight.set_result(result)
 
@@ -143,3 +151,77 @@ def _fail(flights: Sequence[asyncio.Future[T]], error: BaseException) -> None:
             flight.set_exception(error)
         else:
             flight.cancel()
+
+
+def plan(lengths: Lengths, budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:
+    """Places of inputs, batch by batch, the longest first.
+
+    An input's lengths are those of its parts (an encoder has one, an encoder-decoder two); every part is padded to
+    the longest of its batch. A batch holds at most `budget` tokens and `most` inputs, and at most the share `waste` of
+    it is padding; an input over the budget has a batch to itself.
+
+    >>> plan([(3,), (10,), (3,), (9,)], 20, waste=0.1)
+    [[1, 3], [0, 2]]
+    """
+    order = sorted(range(len(lengths)), key=lambda place: (tuple(-one for one in lengths[place]), place))
+    batches: list[list[int]] = []
+    longest: tuple[int, ...] = ()
+    real = 0
+    for place in order:
+        own = lengths[place]
+        if batches and len(batches[-1]) < (most or len(order)):
+            wider = tuple(map(max, longest, own))
+            size = (len(batches[-1]) + 1) * sum(wider)
+            if size <= budget and size - real - sum(own) <= waste * size:
+                batches[-1].append(place)
+                longest, real = wider, real + sum(own)
+                continue
+        batches.append([place])
+        longest, real = own, sum(own)
+    return batches
+
+
+def padding(lengths: Lengths, batches: Sequence[Sequence[int]]) -> tuple[int, int]:
+    """(padding tokens, tokens with padding) of batches.
+
+    >>> padding([(3,), (10,), (3,), (9,)], [[1, 3], [0, 2]])
+    (1, 26)
+    """
+    real = full = 0
+    for batch in batches:
+        parts = zip(*(lengths[place] for place in batch), strict=True)
+        full += len(batch) * sum(max(part) for part in parts)
+        real += sum(sum(lengths[place]) for place in batch)
+    return full - real, full
+
+
+def halving(
+    batch: Sequence[int], compute: Callable[[Sequence[int]], Sequence[T]], ended: Callable[[BaseException], bool]
+) -> list[T]:
+    """What `compute` gives for a batch; where memory ends (`ended` knows the error) for its halves, and theirs.
+
+    ModelError where memory does not even hold one input.
+    """
+    try:
+        return list(compute(batch))
+    except Exception as error:
+        if not ended(error):
+            raise
+        if len(batch) == 1:
+            raise ModelError(
+                f"memory does not hold one input ({error}); set max_tokens lower, or device=cpu, behind the model's "
+                "name: local/FOLDER[max_tokens=512]"
+            ) from error
+    # Outside the handler: the failed pass keeps its memory for as long as its error is being handled.
+    middle = len(batch) // 2
+    return halving(batch[:middle], compute, ended) + halving(batch[middle:], compute, ended)
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ended: Python's own, torch's on any device, ONNX Runtime's."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    words = str(error).lower()
+    return isinstance(error, RuntimeError) and any(
+        sign in words for sign in ("out of memory", "can't allocate memory", "failed to allocate memory", "bad_alloc")
+    )

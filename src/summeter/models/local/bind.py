@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from summeter.models.base import Kind
-from summeter.models.local.backends import Head
+from summeter.models.local.backend import Head
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import HOW, LocalName, is_local, parse
 from summeter.models.local.opened import Opened, open_model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +11,9 @@ import numpy as np
 
 from summeter.models.base import TokenStates
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
-from summeter.models.local.files import maybe_json
-from summeter.models.local.opened import Opened
-from summeter.models.local.tokens import Parts, padded
+from summeter.models.local.names import maybe_json
+from summeter.models.local.opened import LocalModel, Opened
+from summeter.models.local.tokens import Batch, Input, Tokens
 from summeter.records import ReplayMiss, UsageError
 from summeter.runs.results import ResultStore
 
@@ -77,7 +76,7 @@ def pooling(folder: Path) -> Pooling:
     return Pooling(known[0] if known else "mean", prompt, lower)
 
 
-class LocalEncoder:
+class LocalEncoder(LocalModel):
     """Unit vectors and token states; in a `replay`, or with `opened` None, the vectors come from the store alone.
 
     Token states are too large to keep: a replay computes them anew, and needs the model.
@@ -87,9 +86,7 @@ class LocalEncoder:
         self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
-        self.id = id_
-        self.usage = usage or LocalUsage()
-        self._opened = opened
+        super().__init__(id_, opened, store, usage)
         embed = None if replay or opened is None else self._embed
         self._vectors = Batcher(id_, _STORED, embed, store=store, usage=self.usage)
         self._states = Batcher(
@@ -116,26 +113,20 @@ class LocalEncoder:
             raise UsageError(f"{self.id} has layers 0 to {self.layers}, not {layer}")
         return await self._states.ask([(one, str(wanted)) for one in texts])
 
-    async def close(self) -> None:
-        """Nothing to let go of: the weights go with their last user."""
-        await asyncio.sleep(0)
-
     @property
     def _network(self) -> Opened:
-        if self._opened is None:
+        if self._maybe_opened is None:
             raise ReplayMiss(f"token states are not stored in a run, and the folder of {self.id} is not here")
-        return self._opened
+        return self._maybe_opened
 
     def _embed(self, texts: Sequence[Texts]) -> list[Floats]:
         opened, how = self._network, self._pooling
         inputs = opened.tokens.texts([how.prompt + (text.lower() if how.lower else text) for (text,) in texts])
-        self.usage.truncated += sum(one.truncated for one in inputs)
 
-        def compute(batch: Sequence[int]) -> list[Floats]:
-            ids, mask, segments = padded([inputs[place] for place in batch], opened.tokens.pad)
-            return list(pooled(opened.backend.hidden(ids, mask, segments, self.layers), mask, how.mode))
+        def compute(batch: Batch) -> list[Floats]:
+            return list(pooled(opened.backend.hidden(*batch, self.layers), batch.mask, how.mode))
 
-        return opened.run([(len(one.ids),) for one in inputs], self.usage, compute)
+        return opened.run([inputs], self.usage, compute)
 
     def _encode(self, wanted: Sequence[Texts]) -> list[TokenStates]:
         found: dict[int, TokenStates] = {}
@@ -146,36 +137,26 @@ class LocalEncoder:
         return [found[place] for place in range(len(wanted))]
 
     def _of_layer(self, texts: Sequence[str], layer: int) -> list[TokenStates]:
-        opened, tokens = self._network, self._network.tokens
-        parts = tokens.parts(texts)
-        inputs = [tokens.one(one.ids) for one in parts]
-        self.usage.truncated += sum(one.truncated for one in inputs)
+        opened, inputs = self._network, self._network.tokens.texts(texts)
 
-        def compute(batch: Sequence[int]) -> list[Floats]:
-            ids, mask, segments = padded([inputs[place] for place in batch], tokens.pad)
-            made = opened.backend.hidden(ids, mask, segments, layer)
-            return [row[: len(inputs[place].ids)].copy() for place, row in zip(batch, made, strict=True)]
+        def compute(batch: Batch) -> list[Floats]:
+            states = opened.backend.hidden(*batch, layer)
+            return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
 
-        states = opened.run([(len(one.ids),) for one in inputs], self.usage, compute)
-        before, after = len(tokens.single.before), len(tokens.single.after)
-        return [
-            _states(part, tokens.names(one.ids), one.ids.tolist(), state, (before, after), cut=one.truncated)
-            for part, one, state in zip(parts, inputs, states, strict=True)
-        ]
+        states = opened.run([inputs], self.usage, compute)
+        return [_states(one, opened.tokens, own) for one, own in zip(inputs, states, strict=True)]
 
 
-def _states(
-    part: Parts, names: list[str], ids: list[int], states: Floats, around: tuple[int, int], *, cut: bool
-) -> TokenStates:  # fmt: skip
-    before, after = around
-    inner = len(ids) - before - after
-    nowhere = (0, 0)
+def _states(one: Input, tokens: Tokens, states: Floats) -> TokenStates:
+    special = tuple(map(bool, one.encoding.special_tokens_mask))
     return TokenStates(
-        tokens=tuple(names), ids=tuple(ids),
-        offsets=(*[nowhere] * before, *part.offsets[:inner], *[nowhere] * after),
-        special=(*[True] * before, *[False] * inner, *[True] * after),
-        states=states, truncated=cut,
-    )  # fmt: skip
+        tokens=tokens.names(one.ids),
+        ids=tuple(one.ids.tolist()),
+        offsets=tuple((0, 0) if own else at for at, own in zip(one.encoding.offsets, special, strict=True)),
+        special=special,
+        states=states,
+        truncated=one.truncated,
+    )
 
 
 def pooled(states: Floats, mask: NDArray[np.int64], mode: Mode) -> Floats:

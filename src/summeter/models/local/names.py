@@ -1,16 +1,24 @@
-"""Names of local models: `hf/ORG/NAME@REVISION`, `local/FOLDER`, or a path; settings in brackets behind.
+"""From a model's name to a folder on this disk.
 
-`embedded/NAME` is one that comes with summeter.
+Names are `hf/ORG/NAME@REVISION`, `local/FOLDER`, a path, or `embedded/NAME` (a model that comes with summeter), with
+settings in brackets behind. A folder has a revision and a hash of what it holds.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from summeter.records import Record, UsageError
+from summeter.records import InstallError, Record, UsageError
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 Device = Literal["auto", "cuda", "mps", "cpu"]
@@ -22,6 +30,13 @@ _SETTINGS = re.compile(r"(?P<name>.*?)\[(?P<settings>[^\[\]]*)\]", re.DOTALL)
 _HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
 EMBEDDED = "embedded/"
 _PATH = ("/", "./", "../", "~", ".\\", "..\\")
+
+CONFIG = "config.json"
+# What decides a model's results; pictures, model cards and other frameworks' copies do not.
+_DECIDES = frozenset({".json", ".safetensors", ".bin", ".onnx", ".data", ".onnx_data", ".model", ".txt"})
+_FOLDERS = ("", "1_Pooling", "onnx")
+_WANTED = ("*.json", "*.txt", "*.model", "*.safetensors", "model.onnx", "onnx/model.onnx", "1_Pooling/*")
+_HASH = re.compile(r"[0-9a-f]{6,64}")
 
 
 class LocalSettings(Record):
@@ -99,3 +114,133 @@ def _settings(text: str, inside: str) -> LocalSettings:
         known = ", ".join(LocalSettings.model_fields)
         faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
         raise UsageError(f"{text!r}: {faults} (settings of a local model: {known})") from error
+
+
+class Located(NamedTuple):
+    """A model on this disk. `name` is its name without a path of this machine, `revision` the first twelve digits of
+    the hub's commit or, of a folder, of the hash of its files; `digest` is that hash."""
+
+    folder: Path
+    name: str
+    revision: str
+    digest: str
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Its config.json."""
+        return read_json(self.folder / CONFIG)
+
+
+def locate(name: LocalName, *, offline: bool = False) -> Located:
+    """The folder of a model; one of the hub is downloaded unless it is there already, or the run is `offline`
+    (HF_HUB_OFFLINE means the same). UsageError, naming the file, where something is missing."""
+    if name.source == "embedded":
+        return _embedded(name)
+    return _hub(name, offline=offline) if name.source == "hf" else _folder(name)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object. UsageError where the file is missing or is none."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise UsageError(f"{path} is missing: a model's folder holds it beside its weights") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from error
+    if not isinstance(found, Mapping):
+        raise UsageError(f"{path} is not a JSON object")
+    return dict(found)
+
+
+def maybe_json(path: Path) -> dict[str, Any]:
+    """A JSON object; an empty one where there is no such file."""
+    return read_json(path) if path.is_file() else {}
+
+
+def _folder(name: LocalName) -> Located:
+    path, pinned = Path(name.path).expanduser(), None
+    if not path.exists() and "@" in path.name:
+        stem, _, pinned = path.name.rpartition("@")
+        path = path.with_name(stem)
+    if not path.is_dir():
+        what = "is a file, not a model's folder" if path.exists() else "does not exist"
+        raise UsageError(f"{path} {what}; a model's folder holds {CONFIG}, its tokenizer and its weights")
+    folder = path.resolve()
+    digest = _checked(folder)
+    if pinned is not None and not (_HASH.fullmatch(pinned) and digest.startswith(pinned)):
+        raise UsageError(f"{path} is pinned to {pinned}, but the hash of its files is {digest[:12]}")
+    return Located(folder, f"local/{folder.name}", digest[:12], digest)
+
+
+def _embedded(name: LocalName) -> Located:
+    places = Path(str(resources.files("summeter.models"))) / "embedded"
+    known = sorted(place.name for place in places.iterdir() if (place / CONFIG).is_file())
+    if name.path not in known:
+        raise UsageError(f"embedded/{name.path}: summeter brings no such model; it brings: {', '.join(known)}")
+    folder = places / name.path
+    digest = _checked(folder)
+    return Located(folder, f"embedded/{name.path}", digest[:12], digest)
+
+
+def _hub(name: LocalName, *, offline: bool) -> Located:
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
+    except ImportError as error:
+        raise InstallError.missing("huggingface_hub (hf/... models)", "local") from error
+    told = f"hf/{name.path}" + (f"@{name.revision}" if name.revision else "")
+    try:
+        folder = Path(snapshot_download(
+            name.path, revision=name.revision, local_files_only=offline, allow_patterns=list(_WANTED)
+        ))  # fmt: skip
+        if not offline and not any(folder.glob("*.safetensors")) and not list(_onnx(folder)):
+            # Older models have their weights in this form alone.
+            snapshot_download(name.path, revision=name.revision, allow_patterns=["pytorch_model*.bin"])
+    except LocalEntryNotFoundError as error:
+        why = "this run is offline" if offline or os.environ.get("HF_HUB_OFFLINE") else "the hub cannot be reached"
+        raise UsageError(
+            f"{told} is not in the cache of this machine, and {why}; fetch it before (hf download {name.path}), or "
+            "give a folder: local/FOLDER"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise UsageError(f"the hub has no model {told}, or HF_TOKEN does not open it") from error
+    except (HfHubHTTPError, OSError) as error:
+        raise UsageError(f"{told} cannot be fetched from the hub: {error}") from error
+    digest = _checked(folder)
+    # The snapshot's folder is named by its commit.
+    return Located(folder, f"hf/{name.path}", folder.name[:12], digest)
+
+
+def _checked(folder: Path) -> str:
+    if not (folder / CONFIG).is_file():
+        raise UsageError(f"{folder / CONFIG} is missing: {folder} is not the folder of a model")
+    if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")) and not list(_onnx(folder)):
+        raise UsageError(f"{folder} holds no weights: neither model.safetensors, pytorch_model.bin nor model.onnx")
+    made = hashlib.sha256()
+    for file in _deciding(folder):
+        made.update(f"{file.relative_to(folder).as_posix()}\0{_sha256(file)}\n".encode())
+    return made.hexdigest()
+
+
+def _onnx(folder: Path) -> Iterator[Path]:
+    return (file for file in (folder / "model.onnx", folder / "onnx" / "model.onnx") if file.is_file())
+
+
+def _deciding(folder: Path) -> list[Path]:
+    files = (file for inner in _FOLDERS if (folder / inner).is_dir() for file in (folder / inner).iterdir())
+    return sorted(file for file in files if file.is_file() and file.suffix in _DECIDES)
+
+
+def _sha256(file: Path) -> str:
+    blob = file.resolve()
+    if blob.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", blob.name):
+        return blob.name  # the hub's cache names large files by this very hash
+    told = blob.stat()
+    return _hashed(blob, told.st_size, told.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _hashed(file: Path, size: int, changed: int) -> str:
+    del size, changed  # they tell one content of a file from the next
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,21 +1,29 @@
-"""Natural-language inference by a sequence classifier."""
+"""Natural-language inference by a sequence classifier. Which of its outputs is which class is read from its config,
+never assumed."""
 
 from __future__ import annotations
 
-import asyncio
+import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from summeter.models.base import Entailment
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
-from summeter.models.local.labels import LabelOrder, label_order
-from summeter.models.local.opened import Opened
-from summeter.models.local.tokens import padded
-from summeter.records import ReplayMiss
+from summeter.models.local.opened import LocalModel, Opened
+from summeter.models.local.tokens import Batch
+from summeter.records import ReplayMiss, UsageError
 from summeter.runs.results import ResultStore, result_key
+
+_NAMES = {
+    "entail": "entail", "entails": "entail", "entailed": "entail", "entailment": "entail",
+    "neutral": "neutral",
+    "contradict": "contradict", "contradicts": "contradict", "contradicted": "contradict",
+    "contradiction": "contradict", "contradictory": "contradict",
+}  # fmt: skip
 
 PAIRS: Codec[Entailment] = Codec(
     "nli", lambda one: struct.pack("<3d", *one), lambda data: Entailment(*struct.unpack("<3d", data))
@@ -23,19 +31,48 @@ PAIRS: Codec[Entailment] = Codec(
 COUNTS: Codec[int] = Codec("tokens", lambda one: struct.pack("<q", one), lambda data: int(struct.unpack("<q", data)[0]))
 
 
-class LocalNLI:
+class LabelOrder(NamedTuple):
+    """The places of the three classes among a classifier's outputs."""
+
+    entail: int
+    neutral: int
+    contradict: int
+
+
+def label_order(config: Mapping[str, Any], where: str) -> LabelOrder:
+    """The order that `id2label` of a model's config gives. UsageError, saying what was found, for any other naming.
+
+    >>> label_order({"id2label": {"0": "CONTRADICTION", "1": "NEUTRAL", "2": "ENTAILMENT"}}, "m")
+    LabelOrder(entail=2, neutral=1, contradict=0)
+    """
+    given = config.get("id2label")
+    if not isinstance(given, Mapping) or not given:
+        raise UsageError(f"{where}: its config.json has no id2label, so nothing says which output is entailment")
+    try:
+        labels = {int(place): str(label) for place, label in given.items()}
+    except (TypeError, ValueError):
+        labels = {}
+    meant = {place: _NAMES.get(re.sub(r"[\s_-]+", "", label).lower()) for place, label in labels.items()}
+    if sorted(labels) != [0, 1, 2] or set(meant.values()) != {"entail", "neutral", "contradict"}:
+        named = ", ".join(f"{place}: {label}" for place, label in given.items())
+        raise UsageError(
+            f"{where}: its labels are {{{named}}}; an NLI model needs three, named entailment, neutral and "
+            "contradiction in any order. Put their true names into id2label of its config.json"
+        )
+    places = {name: place for place, name in meant.items() if name is not None}
+    return LabelOrder(**places)
+
+
+class LocalNLI(LocalModel):
     """Probabilities of (premise, hypothesis) pairs; with `opened` None from the store alone."""
 
     def __init__(
         self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
     ) -> None:
-        self.id = id_
-        self.usage = usage or LocalUsage()
-        self._opened = opened
-        self._store = store
+        super().__init__(id_, opened, store, usage)
         if opened is not None:
             self._order: LabelOrder = label_order(opened.model.config, opened.model.name)
-        self._pairs = Batcher(id_, PAIRS, self._classify if opened else None, store=store, usage=self.usage)
+        self._pairs = self._batcher(PAIRS, self._classify)
         # Counts are no work of the network's: they have a usage of their own, which nobody reads.
         self._counts = Batcher(id_, COUNTS, self._count if opened else None, store=store)
 
@@ -46,10 +83,9 @@ class LocalNLI:
         stored = self._store.get([key]) if self._store is not None else {}
         if key in stored:
             return COUNTS.unpack(stored[key])
-        if self._opened is None:
+        if self._maybe_opened is None:
             raise ReplayMiss(f"the replayed run does not say how much {self.id} reads")
-        tokens = self._opened.tokens
-        limit = tokens.limit - tokens.pair.size
+        limit = self._opened.tokens.pair_limit
         if self._store is not None:
             self._store.put(self.id, {key: COUNTS.pack(limit)})
         return limit
@@ -63,25 +99,16 @@ class LocalNLI:
         first, and counted in `usage`."""
         return await self._pairs.ask(list(pairs))
 
-    async def close(self) -> None:
-        """Nothing to let go of: the weights go with their last user."""
-        await asyncio.sleep(0)
-
     def _count(self, texts: Sequence[Texts]) -> list[int]:
-        assert self._opened is not None  # noqa: S101 - it is what counts
-        return [len(one.ids) for one in self._opened.tokens.parts([text for (text,) in texts])]
+        return self._opened.tokens.count([text for (text,) in texts])
 
     def _classify(self, pairs: Sequence[Texts]) -> list[Entailment]:
         opened = self._opened
-        assert opened is not None  # noqa: S101 - it is what classifies
-        inputs = opened.tokens.pairs(pairs)
-        self.usage.truncated += sum(one.truncated for one in inputs)
 
-        def compute(batch: Sequence[int]) -> list[Entailment]:
-            logits = opened.backend.logits(*padded([inputs[place] for place in batch], opened.tokens.pad))
-            return [probabilities(row, self._order) for row in logits]
+        def compute(batch: Batch) -> list[Entailment]:
+            return [probabilities(logits, self._order) for logits in opened.backend.logits(*batch)]
 
-        return opened.run([(len(one.ids),) for one in inputs], self.usage, compute)
+        return opened.run([opened.tokens.pairs(pairs)], self.usage, compute)
 
 
 def probabilities(logits: Sequence[float], order: LabelOrder) -> Entailment:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import struct
 from collections.abc import Sequence
 
 import numpy as np
 
 from summeter.models.base import Generation
-from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
-from summeter.models.local.opened import Opened
-from summeter.models.local.tokens import padded
+from summeter.models.local.batcher import Codec, LocalUsage, Texts
+from summeter.models.local.opened import LocalModel, Opened
+from summeter.models.local.tokens import Batch
 from summeter.runs.results import ResultStore
 
 TEXTS: Codec[str] = Codec("generated", str.encode, bytes.decode)
@@ -20,17 +19,15 @@ SCORES: Codec[float] = Codec(
 )
 
 
-class LocalSeq2Seq:
+class LocalSeq2Seq(LocalModel):
     """Generates and scores; with `opened` None from the store alone."""
 
     def __init__(
         self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
     ) -> None:
-        self.id = id_
-        self.usage = usage or LocalUsage()
-        self._opened = opened
-        self._texts = Batcher(id_, TEXTS, self._generate if opened else None, store=store, usage=self.usage)
-        self._scores = Batcher(id_, SCORES, self._score if opened else None, store=store, usage=self.usage)
+        super().__init__(id_, opened, store, usage)
+        self._texts = self._batcher(TEXTS, self._generate)
+        self._scores = self._batcher(SCORES, self._score)
 
     async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
         """A text from each source. One that was ended by its greatest length counts as cut in `usage`."""
@@ -41,10 +38,6 @@ class LocalSeq2Seq:
         """The mean log-probability a token of each target, given its source; 0 is certain."""
         return await self._scores.ask(list(pairs))
 
-    async def close(self) -> None:
-        """Nothing to let go of: the weights go with their last user."""
-        await asyncio.sleep(0)
-
     def _generate(self, asked: Sequence[Texts]) -> list[str]:
         found: dict[int, str] = {}
         for told in dict.fromkeys(told for _, told in asked):
@@ -54,40 +47,29 @@ class LocalSeq2Seq:
         return [found[place] for place in range(len(asked))]
 
     def _generated(self, sources: Sequence[str], how: Generation) -> list[str]:
-        opened = self._opened
-        assert opened is not None  # noqa: S101 - it is what generates
-        tokens, inputs = opened.tokens, opened.tokens.texts(sources)
+        opened, inputs = self._opened, self._opened.tokens.texts(sources)
 
-        def compute(batch: Sequence[int]) -> list[list[int]]:
-            ids, mask, _ = padded([inputs[place] for place in batch], tokens.pad)
-            made: list[list[int]] = opened.backend.generate(ids, mask, how)
-            return made
+        def compute(batch: Batch) -> list[list[int]]:
+            rows: list[list[int]] = opened.backend.generate(batch.ids, batch.mask, how)
+            return rows
 
-        made = opened.run([(len(one.ids),) for one in inputs], self.usage, compute)
+        generated = opened.run([inputs], self.usage, compute)
         ends = opened.backend.eos
+        # Those whose source was cut are counted already.
         self.usage.truncated += sum(
-            one.truncated or not ends.intersection(row) for one, row in zip(inputs, made, strict=True)
+            not one.truncated and not ends.intersection(row) for one, row in zip(inputs, generated, strict=True)
         )
-        return [tokens.decode(row) for row in made]
+        return [opened.tokens.decode(row) for row in generated]
 
     def _score(self, pairs: Sequence[Texts]) -> list[float]:
-        opened = self._opened
-        assert opened is not None  # noqa: S101 - it is what scores
-        tokens = opened.tokens
-        sources = tokens.texts([source for source, _ in pairs])
-        targets = tokens.texts([target for _, target in pairs])
-        self.usage.truncated += sum(
-            source.truncated or target.truncated for source, target in zip(sources, targets, strict=True)
-        )
+        opened, tokens = self._opened, self._opened.tokens
 
-        def compute(batch: Sequence[int]) -> list[float]:
-            ids, mask, _ = padded([sources[place] for place in batch], tokens.pad)
-            goal, real, _ = padded([targets[place] for place in batch], tokens.pad)
-            made = opened.backend.log_likelihoods(ids, mask, goal, real)
-            return [float(one) for one in np.asarray(made, dtype=np.float64)]
+        def compute(sources: Batch, targets: Batch) -> list[float]:
+            scores = opened.backend.log_likelihoods(sources.ids, sources.mask, targets.ids, targets.mask)
+            return [float(score) for score in np.asarray(scores, dtype=np.float64)]
 
-        lengths = [(len(source.ids), len(target.ids)) for source, target in zip(sources, targets, strict=True)]
-        return opened.run(lengths, self.usage, compute)
+        columns = [tokens.texts([source for source, _ in pairs]), tokens.texts([target for _, target in pairs])]
+        return opened.run(columns, self.usage, compute)
 
 
 def _told(how: Generation) -> str:

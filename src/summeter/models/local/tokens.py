@@ -1,4 +1,4 @@
-"""Texts to token ids: each text is tokenised once, and pairs are put together from the parts."""
+"""Texts to token ids: one text or a pair is one input, framed by the tokenizer and cut to the model's length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from summeter.models.local.files import Located, maybe_json
+from summeter.models.local.names import Located, maybe_json
 from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:
@@ -22,111 +22,80 @@ _HUGE = 1_000_000  # tokenizer configs write 1e30 for "no limit"
 
 
 class Input(NamedTuple):
-    """One input of a model: its token ids and segment ids, and whether its end was cut off."""
+    """One input of a model: its token ids and segment ids, and the tokenizer's own account of them."""
 
     ids: Ids
     segments: Ids
-    truncated: bool = False
-
-
-class Parts(NamedTuple):
-    """A text's tokens without special tokens; `offsets` in code points."""
-
-    ids: Ids
-    tokens: Sequence[str]
-    offsets: Sequence[tuple[int, int]]
-
-
-class Frame(NamedTuple):
-    """The special tokens around one text (`between` is then empty) or two, and the segments of all parts."""
-
-    before: Ids
-    between: Ids
-    after: Ids
-    segments: tuple[int, ...]
+    encoding: Any
 
     @property
-    def size(self) -> int:
-        """How many special tokens there are."""
-        return len(self.before) + len(self.between) + len(self.after)
+    def truncated(self) -> bool:
+        """Whether the end of a text was cut off."""
+        return bool(self.encoding.overflowing)
 
 
-def longest_first(first: int, second: int, room: int) -> tuple[int, int]:
-    """How much of two texts is kept when they share `room` tokens: the longer one is cut, then both to a half.
+class Batch(NamedTuple):
+    """Inputs padded to the longest: arrays of shape (inputs, tokens); the mask is 1 where a token is."""
 
-    As tokenizers do it (strategy "longest_first").
-
-    >>> longest_first(100, 10, 60), longest_first(100, 90, 61)
-    ((50, 10), (31, 30))
-    """
-    if first + second <= room:
-        return first, second
-    short, long = min(first, second), max(first, second)
-    long = max(short, room - short)
-    if short + long > room:
-        short, long = room // 2, room - room // 2
-    return (long, short) if first > second else (short, long)
+    ids: Ids
+    mask: Ids
+    segments: Ids
 
 
 class Tokens:
-    """A tokenizer that cuts at `limit` tokens, special tokens counted, and says so."""
+    """A tokenizer that cuts at `limit` tokens, special tokens counted; of a pair the longer text is cut first."""
 
     def __init__(self, tokenizer: Any, limit: int, pad: int, *, segmented: bool = True) -> None:
-        tokenizer.no_truncation()
         tokenizer.no_padding()
+        tokenizer.enable_truncation(limit, strategy="longest_first")
         self._tokenizer = tokenizer
+        self._segmented = segmented
         self.limit = limit
         self.pad = pad
-        self.single = _frame(tokenizer, pair=False)
-        self.pair = _frame(tokenizer, pair=True)
-        if not segmented:
-            self.single = self.single._replace(segments=(0,) * 5)
-            self.pair = self.pair._replace(segments=(0,) * 5)
 
-    def parts(self, texts: Sequence[str]) -> list[Parts]:
-        """The tokens of texts."""
-        made = self._tokenizer.encode_batch([_clean(one) for one in texts], add_special_tokens=False)
-        return [Parts(np.asarray(one.ids, dtype=np.int64), one.tokens, one.offsets) for one in made]
+    @property
+    def pair_limit(self) -> int:
+        """Tokens that two texts may have together, special tokens left out."""
+        return self.limit - int(self._tokenizer.num_special_tokens_to_add(is_pair=True))
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text before anything is cut, special tokens left out."""
+        encodings = self._tokenizer.encode_batch([_clean(text) for text in texts], add_special_tokens=False)
+        return [len(one.ids) + sum(len(rest.ids) for rest in one.overflowing) for one in encodings]
 
     def texts(self, texts: Sequence[str]) -> list[Input]:
         """Each text as an input."""
-        return [self.one(parts.ids) for parts in self.parts(texts)]
+        return self._inputs([_clean(text) for text in texts])
 
     def pairs(self, pairs: Sequence[tuple[str, ...]]) -> list[Input]:
-        """Each pair as an input; each different text is tokenised once."""
-        unique = list(dict.fromkeys(text for pair in pairs for text in pair))
-        ids = {text: parts.ids for text, parts in zip(unique, self.parts(unique), strict=True)}
-        return [self.two(ids[first], ids[second]) for first, second in pairs]
+        """Each pair of texts as an input."""
+        return self._inputs([(_clean(first), _clean(second)) for first, second in pairs])
 
-    def one(self, ids: Ids) -> Input:
-        """A text's ids with the special tokens around them."""
-        kept = ids[: max(0, self.limit - self.single.size)]
-        return _framed(self.single, (kept, ids[:0]), truncated=len(kept) < len(ids))
-
-    def two(self, first: Ids, second: Ids) -> Input:
-        """Two texts' ids with the special tokens around and between them."""
-        left, right = longest_first(len(first), len(second), self.limit - self.pair.size)
-        cut = left < len(first) or right < len(second)
-        return _framed(self.pair, (first[:left], second[:right]), truncated=cut)
+    def padded(self, inputs: Sequence[Input]) -> Batch:
+        """A batch of these inputs."""
+        longest = max(len(one.ids) for one in inputs)
+        ids = np.full((len(inputs), longest), self.pad, dtype=np.int64)
+        mask, segments = np.zeros_like(ids), np.zeros_like(ids)
+        for row, one in enumerate(inputs):
+            size = len(one.ids)
+            ids[row, :size], mask[row, :size], segments[row, :size] = one.ids, 1, one.segments
+        return Batch(ids, mask, segments)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of generated ids, special tokens left out."""
         return str(self._tokenizer.decode([int(one) for one in ids], skip_special_tokens=True)).strip()
 
-    def names(self, ids: Ids) -> list[str]:
+    def names(self, ids: Ids) -> tuple[str, ...]:
         """The tokens of ids."""
-        return [str(self._tokenizer.id_to_token(int(one))) for one in ids]
+        return tuple(str(self._tokenizer.id_to_token(int(one))) for one in ids)
 
-
-def padded(inputs: Sequence[Input], pad: int) -> tuple[Ids, Ids, Ids]:
-    """(ids, mask, segments) of a batch, each of shape (inputs, longest); the mask is 1 where a token is."""
-    longest = max(len(one.ids) for one in inputs)
-    ids = np.full((len(inputs), longest), pad, dtype=np.int64)
-    mask, segments = np.zeros_like(ids), np.zeros_like(ids)
-    for row, one in enumerate(inputs):
-        size = len(one.ids)
-        ids[row, :size], mask[row, :size], segments[row, :size] = one.ids, 1, one.segments
-    return ids, mask, segments
+    def _inputs(self, texts: Sequence[str | tuple[str, str]]) -> list[Input]:
+        inputs = []
+        for encoding in self._tokenizer.encode_batch(texts):
+            ids = np.asarray(encoding.ids, dtype=np.int64)
+            segments = np.asarray(encoding.type_ids, dtype=np.int64) if self._segmented else np.zeros_like(ids)
+            inputs.append(Input(ids, segments, encoding))
+        return inputs
 
 
 def load_tokens(model: Located, wanted: int | None) -> Tokens:
@@ -146,7 +115,7 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
     # A tokenizer's own config may say that the model was trained without segments.
     names = maybe_json(model.folder / "tokenizer_config.json").get("model_input_names")
     made = Tokens(tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names)
-    if made.limit <= made.pair.size:
+    if made.pair_limit <= 0:
         raise UsageError(f"{model.name}: {made.limit} tokens have no room for any text; set max_tokens higher")
     return made
 
@@ -191,33 +160,6 @@ def _tokenizer(model: Located) -> Any:
         return AutoTokenizer.from_pretrained(model.folder).backend_tokenizer
     except (OSError, ValueError, ImportError, AttributeError) as error:
         raise UsageError(f"{model.folder}: its tokenizer cannot be made: {error}") from error
-
-
-def _frame(tokenizer: Any, *, pair: bool) -> Frame:
-    """What the tokenizer puts around texts, seen on two short ones."""
-    text = next(one for one in ("a", "1", ".", "the") if tokenizer.encode(one, add_special_tokens=False).ids)
-    made = tokenizer.encode(text, text if pair else None)
-    owners = made.sequence_ids
-    first = [place for place, owner in enumerate(owners) if owner == 0]
-    second = [place for place, owner in enumerate(owners) if owner == 1]
-    ids, kinds = np.asarray(made.ids, dtype=np.int64), made.type_ids
-    start, end = first[0], first[-1] + 1
-    if not pair:
-        segments = (_one(kinds[:start]), kinds[start], 0, 0, _one(kinds[end:]))
-        return Frame(ids[:start], ids[:0], ids[end:], segments)
-    again, last = second[0], second[-1] + 1
-    segments = (_one(kinds[:start]), kinds[start], _one(kinds[end:again]), kinds[again], _one(kinds[last:]))
-    return Frame(ids[:start], ids[end:again], ids[last:], segments)
-
-
-def _one(kinds: Sequence[int]) -> int:
-    return kinds[0] if kinds else 0
-
-
-def _framed(frame: Frame, texts: tuple[Ids, Ids], *, truncated: bool) -> Input:
-    parts = (frame.before, texts[0], frame.between, texts[1], frame.after)
-    segments = np.repeat(np.asarray(frame.segments, dtype=np.int64), [len(one) for one in parts])
-    return Input(np.concatenate(parts), segments, truncated)
 
 
 def _clean(text: str) -> str:

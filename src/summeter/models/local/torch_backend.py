@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Generation
-from summeter.models.local.backends import Head
-from summeter.models.local.files import Located
-from summeter.models.local.runtime import Runtime
+from summeter.models.local.backend import Head, Runtime
+from summeter.models.local.names import Located
 from summeter.records import UsageError
 
 if TYPE_CHECKING:

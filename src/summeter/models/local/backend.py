@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-from weakref import WeakValueDictionary
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from summeter.models.base import Generation
-from summeter.models.local.files import Located
-from summeter.models.local.runtime import Runtime
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,25 +51,21 @@ class EncoderDecoder(Protocol):
         ...
 
 
-# One set of weights is loaded once a process, for as long as some run uses it.
-_LOADED: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
-_LOADING = threading.Lock()
+class Runtime(NamedTuple):
+    """Settings with every `auto` decided. `file` is the ONNX model, None for torch."""
 
+    backend: Literal["torch", "onnx"]
+    device: str
+    precision: Literal["fp32", "bf16", "int8"]
+    file: Path | None = None
 
-def backend(model: Located, runtime: Runtime, head: Head) -> Any:
-    """The backend of a model's weights with a head: the loaded one where there is one, else a new one."""
-    key = (model.digest, runtime, head)
-    with _LOADING:
-        found = _LOADED.get(key)
-        if found is None:
-            found = _load(model, runtime, head)
-            _LOADED[key] = found
-        return found
+    @property
+    def alone(self) -> bool:
+        """Whether inputs go through one by one: int8 scales its activations over a whole batch, so that a result
+        would depend on its neighbours."""
+        return self.precision == "int8"
 
-
-def _load(model: Located, runtime: Runtime, head: Head) -> Any:
-    if runtime.backend == "onnx":
-        from summeter.models.local.onnx_backend import load
-    else:
-        from summeter.models.local.torch_backend import load
-    return load(model, runtime, head)
+    @property
+    def budget(self) -> int:
+        """Tokens at a time, where the user does not say: what fills a card, or stays in a processor's cache."""
+        return 32_768 if self.device == "cuda" else 1024
