@@ -83,11 +83,18 @@ class ClusterRule(StrEnum):
 
 
 class Match(StrEnum):
-    """When a judge's error types of a sentence fit people's: one in common, all of people's, or the same set."""
+    """Which of the annotators' error types a judge must give: the commonest, or any of them."""
 
+    MAJORITY = "majority"
     ANY = "any"
-    ALL = "all"
-    EXACT = "exact"
+
+
+class Of(StrEnum):
+    """What is compared: systems by a judge, judges by their agreement with people, systems by people."""
+
+    SYSTEMS = "systems"
+    JUDGES = "judges"
+    PEOPLE = "people"
 
 
 class Population(StrEnum):

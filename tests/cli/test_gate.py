@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from summeter.cli.gate import bounds
 from summeter.cli.main import app, main
-from summeter.cli.meta_systems import pairs_of
+from summeter.cli.study_command import pairs_of
 from summeter.meta.results import CONTRACT
 from summeter.records import Document, Judgment, Summary, UsageError
 from summeter.runs.manifest import JudgeEntry

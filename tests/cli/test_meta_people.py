@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from summeter.cli.main import app
-from summeter.cli.meta_options import named_pairs, numbers, two_names
+from summeter.cli.study_command import named_pairs, numbers, two_names
 from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
 from summeter.meta.results import CONTRACT
@@ -102,7 +102,7 @@ def test_prefer(run: str) -> None:
     assert "people: human.ratings|merge:mean|v:1" in text
     wrong = call("prefer", run, "--pairs", "A-Z")
     assert isinstance(wrong.exception, UsageError)
-    assert "not a pair A-B" in str(wrong.exception)
+    assert "names no two systems" in str(wrong.exception)
 
 
 def test_head_to_head_prefer_and_bias(make: Callable[[str, list[dict[str, Any]]], str]) -> None:
@@ -158,7 +158,7 @@ def test_agree(run: str, tmp_path: Path) -> None:
     over = asked("agree", "--gold", str(data), "--aspect", "faithfulness", "--shown", run, *FAST)
     assert "overruled" in studies(over)
     nobody = call("agree")
-    assert "whose agreement" in str(nobody.exception)
+    assert "give the data with --gold DATA" in str(nobody.exception)
 
 
 def test_bias(run: str) -> None:
@@ -174,7 +174,7 @@ def test_options_that_make_no_sense() -> None:
     assert two_names("a, b") == ("a", "b")
     assert numbers("1,2.5") == (1.0, 2.5)
     assert named_pairs(["a=b=c"], "--x") == {"a=b": "c"}
-    for wrong, text in ((lambda: two_names("a"), "two names"), (lambda: numbers("one"), "takes numbers"),
+    for wrong, text in ((lambda: two_names("a"), "two names"), (lambda: numbers("one"), "is not a list of numbers"),
                         (lambda: named_pairs(["a"], "--family"), "NAME=VALUE")):  # fmt: skip
         with pytest.raises(UsageError, match=text):
             wrong()

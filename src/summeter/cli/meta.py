@@ -1,56 +1,46 @@
-"""`summeter meta`: how far an evaluator can be trusted."""
+"""`summeter meta`: studies of judges, systems and annotators. Each command calls the study of its name."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.choices import Average, Items, Level, Tie
-from summeter.cli import meta_people, meta_systems
-from summeter.cli.common import AsJson, Format, Map, Preset
-from summeter.cli.meta_options import (
-    Aspects,
-    AverageOver,
-    By,
-    GoldAtLeast,
-    GoldData,
-    ItemsOf,
-    Judge,
-    MergeBy,
-    MinItems,
-    MinVotes,
-    Resamples,
-    Runs,
-    Seed,
-    SetName,
-    Source,
-    TieRule,
-    named,
-    read_runs,
-    selection,
-    show,
+from summeter.choices import Average, ClusterRule, Coefficient, Level, Match, Of, Population
+from summeter.cli.study_command import (
+    BOOTSTRAP,
+    PEOPLE,
+    Given,
+    named_pairs,
+    numbers,
+    pairs_of,
+    study_command,
+    two_names,
 )
 
+if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
+    from summeter.meta.context import Context
+    from summeter.meta.inputs import RunLike
+    from summeter.meta.results import Study
+    from summeter.runs.run import RunFolder
+
+Alpha = Annotated[float, typer.Option(help="The corrected p-value from which a difference counts.")]
+AverageOver = Annotated[Average, typer.Option(help="All rows at once, or within each document or system.")]
 Coefficients = Annotated[
     list[str] | None,
-    typer.Option(
-        "--coefficient",
-        help="pearson, spearman, kendall_b (these by default), kendall_c, pairwise_accuracy. Repeatable.",
-    ),
+    typer.Option("--coefficient", help="pearson, spearman, kendall_b (these by default), kendall_c. Repeatable."),
+]
+Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
+Drawn = Annotated[int, typer.Option("--resamples", min=1, help="Of the bootstrap by document.")]
+Separately = Annotated[
+    bool,
+    typer.Option("--separately", help="Drop a system only from the coefficient that is undefined on it, not from all."),
 ]
 
 app = typer.Typer(no_args_is_help=True)
-meta_people.add_to(app)
-meta_systems.add_to(app)
-
-
-class Match(StrEnum):
-    """Which of the annotators' types a judge must give."""
-
-    MAJORITY = "majority"
-    ANY = "any"
 
 
 @app.callback()
@@ -58,137 +48,447 @@ def _group() -> None:
     """Judge the judges: studies of runs against people. Reads judgments only; calls no model."""
 
 
-@app.command()
+@study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least items min_items {BOOTSTRAP}")
 def correlate(
-    runs: Runs,
-    gold: GoldData = None,
+    given: Given,
     level: Annotated[Level, typer.Option(help="What is correlated.")] = Level.SUMMARY,
     average: AverageOver = Average.POOLED,
-    aspect: Aspects = None,
-    coefficient: Coefficients = None,
-    judge: Judge = None,
-    by: By = None,
-    set_name: SetName = "human.raw",
-    source: Source = None,
-    merge: MergeBy = "auto",
-    tie: TieRule = Tie.FINESURE,
-    min_votes: MinVotes = 1,
-    gold_at_least: GoldAtLeast = None,
-    items: ItemsOf = Items.COMMON,
-    min_items: MinItems = 1,
+    coefficient: Annotated[
+        list[str] | None,
+        typer.Option(help="pearson, spearman, kendall_b (these by default), kendall_c, pairwise_accuracy. Repeatable."),
+    ] = None,
     only_significant: Annotated[
         float | None, typer.Option(metavar="P", help="Average only groups whose own p is at most this (REALSumm: .05).")
     ] = None,
     calibrate_ties: Annotated[
         bool, typer.Option("--calibrate-ties", help="Pairwise accuracy: find the difference that counts as a tie.")
     ] = False,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
-    map_: Map = None,
-    preset: Preset = None,
-    format_: Format = None,
-    as_json: AsJson = False,
-) -> None:
+) -> list[Study]:
     """Correlate judges with people."""
     from summeter.meta.correlate import USUAL, Settings
     from summeter.meta.correlate import correlate as study
 
-    chosen = selection(aspect, judge, set_name, source, merge, tie, min_votes, gold_at_least, by, items, min_items)
     plan = Settings(
-        coefficients=tuple(coefficient or USUAL), resamples=resamples, seed=seed, only_significant=only_significant,
+        coefficients=tuple(coefficient or USUAL),
+        only_significant=only_significant,
         calibrate_ties=calibrate_ties,
-    )  # fmt: skip
-    show(
-        (
-            named(study(run, data, level=level, average=average, select=chosen, settings=plan), run, len(runs))
-            for run, data in read_runs(runs, gold, map_, preset, format_)
-        ),
-        as_json=as_json,
+        **given.bootstrap,
+    )
+    return given.each(
+        lambda run, gold: study(run, gold, level=level, average=average, select=given.selection, settings=plan)
     )
 
 
-@app.command()
+@study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least {BOOTSTRAP}")
 def classify(
-    runs: Runs,
-    gold: GoldData = None,
+    given: Given,
     level: Annotated[Level, typer.Option(help="sentence, key_fact or summary.")] = Level.SENTENCE,
-    aspect: Aspects = None,
-    judge: Judge = None,
-    by: By = None,
-    set_name: SetName = "human.raw",
-    source: Source = None,
-    merge: MergeBy = "auto",
-    tie: TieRule = Tie.FINESURE,
-    min_votes: MinVotes = 1,
-    gold_at_least: GoldAtLeast = None,
     threshold: Annotated[float | None, typer.Option(help="A score above it is decided 1.")] = None,
     tune: Annotated[
         str | None, typer.Option(metavar="[COLUMN=]VALUE", help="Tune the threshold on this split, test on the rest.")
     ] = None,
     thresholds_by: Annotated[str | None, typer.Option(metavar="COLUMN", help="One tuned threshold a value.")] = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
-    map_: Map = None,
-    preset: Preset = None,
-    format_: Format = None,
-    as_json: AsJson = False,
-) -> None:
+) -> list[Study]:
     """Measure judges as classifiers: balanced accuracy, sensitivity, specificity, precision, recall, F1, AUROC."""
     from summeter.meta.classify import Settings
     from summeter.meta.classify import classify as study
 
-    chosen = selection(aspect, judge, set_name, source, merge, tie, min_votes, gold_at_least, by)
-    plan = Settings(threshold=threshold, tune=tune, thresholds_by=thresholds_by, resamples=resamples, seed=seed)
-    show(
-        (
-            named(study(run, data, level=level, select=chosen, settings=plan), run, len(runs))
-            for run, data in read_runs(runs, gold, map_, preset, format_)
-        ),
-        as_json=as_json,
-    )
+    plan = Settings(threshold=threshold, tune=tune, thresholds_by=thresholds_by, **given.bootstrap)
+    return given.each(lambda run, gold: study(run, gold, level=level, select=given.selection, settings=plan))
 
 
-@app.command()
+@study_command(app, "runs gold judge judgment_set merge min_votes")
 def errors(
-    runs: Runs,
-    gold: GoldData = None,
+    given: Given,
     aspect: Annotated[str, typer.Option(help="The aspect whose errors have types.")] = "faithfulness",
     match: Annotated[Match, typer.Option(help="Which annotators' types the judge must give.")] = Match.MAJORITY,
     rename: Annotated[
         list[str] | None, typer.Option(metavar="TYPE=NAME", help="Rename a type on both sides. Repeatable.")
     ] = None,
-    judge: Judge = None,
-    set_name: SetName = "human.raw",
-    merge: MergeBy = "auto",
-    min_votes: MinVotes = 1,
-    map_: Map = None,
-    preset: Preset = None,
-    format_: Format = None,
-    as_json: AsJson = False,
-) -> None:
+) -> list[Study]:
     """Compare the types of errors that judges find with those people find."""
-    from summeter.meta.errors import Match as MatchRule
     from summeter.meta.errors import Settings
     from summeter.meta.errors import errors as study
 
-    chosen = selection(None, judge, set_name, None, merge, Tie.FINESURE, min_votes, None, None)
-    plan = Settings(mapping=_renames(rename), match=MatchRule(match), min_votes=min_votes)
-    show(
-        (
-            named(study(run, data, aspect=aspect, select=chosen, settings=plan), run, len(runs))
-            for run, data in read_runs(runs, gold, map_, preset, format_)
+    plan = Settings(named_pairs(rename, "--rename", "TYPE=NAME"), match, given.keywords["min_votes"])
+    return given.each(lambda run, gold: study(run, gold, aspect=aspect, select=given.selection, settings=plan))
+
+
+@study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
+def prefer(
+    given: Given,
+    pairs: Annotated[
+        str | None, typer.Option("--pairs", metavar="A-B,B-C", help="Only these pairs of systems; default: all.")
+    ] = None,
+    rank_by: Annotated[
+        str, typer.Option(help="The chain follows people's mean over the whole block of ratings, or of the aspect.")
+    ] = "block",
+    strengths: Annotated[bool, typer.Option(help="Win rates and Bradley-Terry strengths too.")] = True,
+    prior: Annotated[
+        float, typer.Option(min=0, help="Half-won games between every two systems, where one wins everything.")
+    ] = 0.0,
+) -> list[Study]:
+    """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry."""
+    from summeter.meta.grids import Draws
+    from summeter.meta.prefer import Pairing
+    from summeter.meta.prefer import prefer as study
+
+    def prefer_of(run: RunLike, gold: Dataset) -> Study:
+        wanted = pairs_of([text.strip() for text in (pairs or "").split(",") if text.strip()], gold.systems, "--pairs")
+        pairing = Pairing(None if wanted is None else tuple(wanted), rank_by, strengths, prior)
+        return study(run, gold, select=given.selection, pairing=pairing, draws=Draws(**given.bootstrap))
+
+    return given.each(prefer_of)
+
+
+@study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
+def stability(given: Given, coefficient: Coefficients = None, separately: Separately = False) -> list[Study]:
+    """Ask whether judges are as good on good systems as on bad ones: per-candidate and meta-correlation."""
+    from summeter.meta.grids import Draws
+    from summeter.meta.stability import USUAL, Steady
+    from summeter.meta.stability import stability as study
+
+    steady = Steady(tuple(coefficient or USUAL), together=not separately)
+    draws = Draws(**given.bootstrap)
+    return given.each(lambda run, gold: study(run, gold, select=given.selection, steady=steady, draws=draws))
+
+
+@study_command(app, f"runs gold aspect judge {PEOPLE} {BOOTSTRAP}")
+def reliability(
+    given: Given,
+    judges: Annotated[
+        str | None, typer.Option("--judges", metavar="A,B", help="The two judges (names or signatures); default: all.")
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(min=-1, max=1, help="Say which systems need people: where judges agree less.")
+    ] = None,
+    coefficient: Coefficients = None,
+    separately: Separately = False,
+    dependence: Annotated[bool, typer.Option(help="Correlations between the aspects of a judge too.")] = True,
+    repeats: Annotated[
+        bool, typer.Option("--repeats", help="The runs are repeats: how far does each judge agree with itself?")
+    ] = False,
+    level: Annotated[str, typer.Option(help="Repeats compared by sentence, key_fact or summary.")] = "summary",
+) -> list[Study]:
+    """Compare two judges system by system (of one run or several), and say where people are needed."""
+    from summeter.meta.consistency import self_consistency
+    from summeter.meta.grids import Draws
+    from summeter.meta.reliability import Trust
+    from summeter.meta.reliability import reliability as study
+    from summeter.meta.stability import USUAL
+
+    draws = Draws(**given.bootstrap)
+    if repeats:
+        return [self_consistency(given.runs, select=given.selection, level=level, draws=draws)]
+    trust = Trust(two_names(judges), tuple(coefficient or USUAL), tolerance, not separately, dependence)
+    gold = given.data()
+    data = gold if given.keywords["judgment_set"] in gold.judgment_sets else None
+    return [study(given.runs, data, select=given.selection, trust=trust, draws=draws)]
+
+
+@study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
+def agree(
+    given: Given,
+    with_judge: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with-judge",
+            metavar="RUN",
+            help="A run whose judges are set beside people. Repeatable.",
+            exists=True,
+            file_okay=False,
         ),
-        as_json=as_json,
-    )
+    ] = None,
+    coefficient: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="alpha_nominal, alpha_ordinal, alpha_interval, alpha_ratio, kappa_cohen, "
+            "kappa_fleiss, ac1, ac2, icc, mean_pairwise_pearson, rater_deviation, "
+            "identical, span_f1... Default: those that suit the votes. Repeatable.",
+        ),
+    ] = None,
+    level: Annotated[
+        str | None, typer.Option(help="sentence, key_fact or summary (each one's score); default: what was voted on.")
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="1,2,3,4,5", help="All values there could be, in order; default: those seen.")
+    ] = None,
+    weights: Annotated[str, typer.Option(help="Of ac2: linear, quadratic or ordinal.")] = "quadratic",
+    icc_model: Annotated[str, typer.Option("--icc", help="1,1 2,1 3,1 1,k 2,k 3,k (Shrout and Fleiss).")] = "2,1",
+    error_types: Annotated[
+        bool, typer.Option("--error-types", help="Compare the names of errors, not the labels.")
+    ] = False,
+    each: Annotated[
+        bool, typer.Option("--each", help="Each annotator beside the others, and the others without each.")
+    ] = False,
+    shown: Annotated[
+        str | None,
+        typer.Option(metavar="RUN|SET", help="Machine labels that people were shown: how often were they overruled?"),
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="Write the votes, a row a unit, a column an annotator.")
+    ] = None,
+) -> list[Study]:
+    """Measure how far annotators agree, and how far judges agree with them in the same coefficients."""
+    from summeter.meta.agree import Panel
+    from summeter.meta.agree import agree as study
+    from summeter.meta.agree import export as votes
+    from summeter.meta.grids import Draws
+    from summeter.meta.overruled import overruled
+    from summeter.runs.run import RunFolder
+
+    judges = [*given.runs, *map(RunFolder, with_judge or ())]
+    data = given.data(judges[0] if judges else None)
+    panel = Panel(tuple(coefficient or ()), level, numbers(scale, "--scale"), weights, icc_model, error_types, each)
+    chosen, draws = given.selection, Draws(**given.bootstrap)
+    studies = [study(data, select=chosen, panel=panel, judges=judges, draws=draws)]
+    if shown is not None:
+        labels = data.judgments(shown) if shown in data.judgment_sets else RunFolder(shown)
+        studies.append(overruled(labels, data, select=chosen, level=level or "sentence", draws=draws))
+    if export is not None:
+        from summeter.data.atomic import write_text
+        from summeter.tables import Table
+
+        table = votes(data, select=chosen, panel=panel)
+        write_text(export, Table.of(table.head, table.rows).csv())
+        typer.echo(f"{len(table.rows)} units: {export}", err=True)
+    return studies
 
 
-def _renames(pairs: list[str] | None) -> dict[str, str]:
+@study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
+def bias(
+    given: Given,
+    family: Annotated[
+        list[str] | None, typer.Option("--family", metavar="SYSTEM=NAME", help="Who made a system. Repeatable.")
+    ] = None,
+    judge_family: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge-family",
+            metavar="JUDGE=NAME",
+            help="Who made a judge; default: the family whose name stands in its model's name. Repeatable.",
+        ),
+    ] = None,
+    length: Annotated[str, typer.Option(help="How length is counted: words or characters.")] = "words",
+) -> list[Study]:
+    """Audit judges for what should not move them: place in the prompt, length, their own family."""
+    from summeter.meta.bias import Suspicion
+    from summeter.meta.bias import bias as study
+    from summeter.meta.grids import Draws
+
+    suspicion = Suspicion(named_pairs(family, "--family"), named_pairs(judge_family, "--judge-family"), length)
+    draws = Draws(**given.bootstrap)
+    return given.each(lambda run, gold: study(run, gold, select=given.selection, suspicion=suspicion, draws=draws))
+
+
+@study_command(app, f"runs judge {BOOTSTRAP}")
+def reasons(
+    given: Given,
+    aspect: Annotated[list[str] | None, typer.Option(help="Only this aspect. Repeatable.")] = None,
+    words: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yaml",
+            help="More words by aspect, for reading what a reason speaks of.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+) -> list[Study]:
+    """Ask whether judges' reasons speak of the aspect they were asked about, or of another."""
+    from summeter.meta.grids import Draws
+    from summeter.meta.reasons import read_words
+    from summeter.meta.reasons import reasons as study
+    from summeter.meta.selection import Selection
+
+    lists = None if words is None else read_words(words)
+    chosen = Selection.of(aspect=aspect, judge=given.options["judge"])
+    return given.each_run(lambda run: study(run, select=chosen, words=lists, draws=Draws(**given.bootstrap)))
+
+
+@study_command(app, f"some_runs gold aspect judge by {PEOPLE} gold_at_least seed")
+def compare(
+    given: Given,
+    of: Annotated[
+        Of | None,
+        typer.Option(
+            help="systems (by each judge), judges (by agreement with people), people (systems by people's "
+            "own judgments; needs no RUN). Default: judges where --gold is given beside a RUN, else systems."
+        ),
+    ] = None,
+    level: Annotated[Level, typer.Option(help="Judges: what is correlated.")] = Level.SUMMARY,
+    average: AverageOver = Average.POOLED,
+    coefficient: Annotated[Coefficient, typer.Option(help="Judges: by which they agree.")] = Coefficient.PEARSON,
+    permutations: Annotated[int, typer.Option(min=1, help="Of the permutation test.")] = 10_000,
+    resamples: Drawn = 2000,
+    confidence: Confidence = 0.95,
+    alpha: Alpha = 0.05,
+    rule: Annotated[ClusterRule, typer.Option(help="How clusters of equals are cut.")] = ClusterRule.GREEDY,
+) -> list[Study]:
+    """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
+    from summeter.meta.compare import Settings, compare_by_people, compare_systems
+    from summeter.meta.compare_judges import compare_evaluators
+
+    plan = Settings(permutations, resamples, confidence, alpha, given.options["seed"], rule, coefficient)
+    chosen = given.selection
+    match of or (Of.SYSTEMS if given.gold is None else Of.JUDGES if given.runs else Of.PEOPLE):
+        case Of.JUDGES:
+            gold = given.data()
+            return [compare_evaluators(given.runs, gold, level=level, average=average, select=chosen, settings=plan)]
+        case Of.PEOPLE if not given.runs:
+            return [compare_by_people(given.data(), select=chosen, settings=plan)]
+        case Of.PEOPLE:
+            return given.each(lambda _, gold: compare_by_people(gold, select=chosen, settings=plan))
+        case Of.SYSTEMS:
+            aspect, judge, by = chosen.aspects or None, chosen.judge, chosen.by
+            return given.each_run(lambda run: compare_systems(run, aspect=aspect, judge=judge, by=by, settings=plan))
+
+
+@study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least")
+def estimate(
+    given: Given,
+    pair: Annotated[
+        list[str] | None, typer.Option(metavar="A-B", help="Only this pair of systems; default: all. Repeatable.")
+    ] = None,
+    power: Annotated[float, typer.Option(help="Chance to find the difference that labels are planned for.")] = 0.8,
+    difference: Annotated[
+        float | None, typer.Option(help="The difference to plan for; default: the one estimated.")
+    ] = None,
+    confidence: Confidence = 0.95,
+    plain: Annotated[bool, typer.Option("--plain", help="Give the machine the weight 1, not a tuned one.")] = False,
+    simulate: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            metavar="LABELS",
+            help="Data labelled in full: how often do intervals from so many labelled documents hold the truth?",
+        ),
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Of the simulation.")] = 500,
+    about: Annotated[
+        Population, typer.Option(help="Draw documents anew too, or only their labels.")
+    ] = Population.POPULATION,
+    seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
+) -> list[Study]:
+    """Estimate systems' scores from many machine judgments and a random sample of people's, without the bias."""
+    from summeter.meta.coverage import Drawing
+    from summeter.meta.coverage import simulate as simulated
+    from summeter.meta.estimate import Plan
+    from summeter.meta.estimate import estimate as study
+
+    def estimate_of(run: RunFolder, gold: Dataset) -> Study:
+        plan = Plan(confidence, not plain, pairs_of(pair, run.data.systems, "--pair"), power, difference)
+        if simulate is None:
+            return study(run, gold, select=given.selection, plan=plan)
+        drawing = Drawing(draws, seed, about)
+        return simulated(run, gold, simulate, select=given.selection, plan=plan, drawing=drawing)
+
+    return given.each(estimate_of)
+
+
+@study_command(app, f"run gold judge {PEOPLE} gold_at_least {BOOTSTRAP}")
+def calibrate(
+    given: Given,
+    aspect: Annotated[str, typer.Option(metavar="A|JUDGE:GOLD", help="The aspect to calibrate.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="The calibration file, for `summeter gate`.")
+    ] = None,
+    dev: Annotated[
+        str | None,
+        typer.Option(metavar="[COLUMN=]VALUE", help="Tune a threshold on this split; measure on the rest."),
+    ] = None,
+    level: Annotated[
+        Level | None, typer.Option(help="Default: sentences, else key facts, else summaries, as people labelled.")
+    ] = None,
+    allow_few: Annotated[bool, typer.Option("--allow-few", help="Accept fewer than 50 labels.")] = False,
+    listed: Annotated[int, typer.Option(min=0, help="Disagreements to keep in the file.")] = 100,
+) -> list[Study]:
+    """Calibrate a judge on 50 or more human labels: agreement, baseline, people's own, and where they differ."""
+    from summeter.meta.calibrate import Plan, calibration_study, save_calibration
+    from summeter.meta.calibrate import calibrate as study
+
+    resamples, seed = given.bootstrap["resamples"], given.bootstrap["seed"]
+    plan = Plan(dev, allow_few, listed, max(1, resamples), seed)
+    made = study(given.runs[0], given.data(), aspect=aspect, level=level, select=given.selection, plan=plan)
+    if out is not None:
+        save_calibration(made, out)
+        given.lines.append(f"calibration: {out}")
+    return [calibration_study(made)]
+
+
+@study_command(app, "by")
+def overlap(
+    given: Given,
+    first: Annotated[
+        str,
+        typer.Argument(
+            metavar="FIRST",
+            help="A run (what a judge prepared), data, or a file of rows with doc_id and claims or key_facts.",
+        ),
+    ],
+    second: Annotated[str | None, typer.Argument(metavar="[SECOND]", help="The reference lists, likewise.")] = None,
+    gold: Annotated[str | None, typer.Option("--gold", metavar="DATA", help="The same as SECOND.")] = None,
+    judge: Annotated[str | None, typer.Option(help="Whose lists, where a run holds several.")] = None,
+) -> list[Study]:
+    """Easiness of claims or key facts against reference ones: precision, recall, F1 by ROUGE-1 (FENICE, eq. 9-10)."""
+    from summeter.meta.overlap import lists_of
+    from summeter.meta.overlap import overlap as study
     from summeter.records import UsageError
 
-    found = {}
-    for pair in pairs or []:
-        name, equals, new = pair.partition("=")
-        if not equals or not name.strip() or not new.strip():
-            raise UsageError(f"--rename {pair!r} is not TYPE=NAME")
-        found[name.strip()] = new.strip()
-    return found
+    other, by = second or gold, given.options["by"]
+    if other is None or (second is not None and gold is not None):
+        raise UsageError("give the reference lists once: as SECOND, or with --gold")
+    context = None
+    if by is not None:
+        context = _context(other) or _context(first)
+        if context is None:
+            raise UsageError(f"--by {by} needs a run or data as FIRST or SECOND; files of lists have no {by}")
+    return [study(lists_of(first, judge), lists_of(other, judge), context=context, by=by)]
+
+
+def _context(source: str) -> Context | None:
+    from summeter.data.dataset import load
+    from summeter.meta.inputs import context_of
+    from summeter.runs.run import MANIFEST, RunFolder
+
+    path = Path(source)
+    if not path.is_dir():
+        return None
+    return context_of(RunFolder(path).data if (path / MANIFEST).is_file() else load(path))
+
+
+@study_command(app, f"run gold aspect judge {PEOPLE} {BOOTSTRAP}")
+def card(
+    given: Given,
+    people: Annotated[bool, typer.Option("--people", help="Put people's judgments beside the judges'.")] = False,
+    by: Annotated[
+        list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also means by this column. Repeatable.")
+    ] = None,
+    edges: Annotated[
+        str, typer.Option(metavar="N,N...", help="Lengths of documents, in words, at which a bucket begins.")
+    ] = "250,500,1000,2000",
+    redacted: Annotated[
+        str | None, typer.Option(metavar="COLUMN[=VALUE]", help="Which column says that a document is redacted.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="The card as Markdown.")] = None,
+    resamples: Drawn = 1000,
+) -> list[Study]:
+    """Write a benchmark card: means, domain stability, types of error, abstractiveness, redaction, groups."""
+    from summeter.data.atomic import write_text
+    from summeter.meta.card import Plan
+    from summeter.meta.card import card as study
+    from summeter.meta.card_text import markdown
+
+    (run,), chosen = given.runs, given.selection
+    merged = replace(chosen, aspects=(), judge=None)
+    lengths, columns = numbers(edges, "--edges", int), tuple(by or ())
+    plan = Plan(
+        tuple(chosen.aspects), chosen.judge, columns, lengths, redacted, merged, resamples, given.options["seed"]
+    )
+    made = study(run, given.data() if people or given.gold is not None else None, plan=plan)
+    text = markdown(made, f"Benchmark card: {run.manifest.data.source}")
+    given.tables = False
+    if out is not None:
+        write_text(out, text)
+    given.lines.append(text.rstrip("\n") if out is None else f"card: {out}")
+    return [made]

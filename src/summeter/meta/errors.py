@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.choices import AggregationRule
+from summeter.choices import AggregationRule, Match
 from summeter.meta.columns import Columns
 from summeter.meta.gold import PEOPLE
 from summeter.meta.inputs import Gold, JudgeInput, Question, RunLike
@@ -39,13 +38,6 @@ _FRANK = {
     "noe": NO_ERROR, "oute": FINESURE[1], "ente": FINESURE[2], "rele": FINESURE[3], "prede": FINESURE[3],
     "circe": FINESURE[4], "grame": FINESURE[5], "corefe": FINESURE[6], "linke": FINESURE[7], "othere": FINESURE[8],
 }  # fmt: skip
-
-
-class Match(StrEnum):
-    """Which of the annotators' types the judge must give: the commonest (a tie drops the sentence), or any of them."""
-
-    MAJORITY = "majority"
-    ANY = "any"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,363 @@
+"""What the commands of `summeter meta` share: their common options, how runs and data are read, how studies print.
+
+A command names the shared options that it takes, and gets their values as one `Given`:
+
+    @study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
+    def stability(given: Given, separately: Separately = False) -> list[Study]:
+        return given.each(lambda run, gold: study(run, gold, select=given.selection, ...))
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
+
+import typer
+
+from summeter.choices import Items, Tie
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+
+if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
+    from summeter.meta.results import Study
+    from summeter.meta.selection import Selection, SelectionArgs
+    from summeter.runs.run import RunFolder
+
+
+def tie_rule(value: str) -> Tie:
+    """A tie rule by its name; `original`, the name of `finesure` in earlier versions, still works."""
+    if value not in [*Tie, "original"]:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(repr(tie.value) for tie in Tie)}.")
+    return Tie.FINESURE if value == "original" else Tie(value)
+
+
+class Shared(NamedTuple):
+    """An option of several commands: its type, its default and how typer shows it."""
+
+    kind: Any
+    default: Any
+    option: Any
+
+
+def _text(help_: str, **more: Any) -> Shared:
+    return Shared(str | None, None, typer.Option(help=help_, **more))
+
+
+def _texts(help_: str, **more: Any) -> Shared:
+    return Shared(list[str] | None, None, typer.Option(help=help_, **more))
+
+
+def _folders(metavar: str, help_: str) -> Any:
+    return typer.Argument(metavar=metavar, help=help_, exists=True, file_okay=False)
+
+
+_REQUIRED = inspect.Parameter.empty
+SHARED: Mapping[str, Shared] = {
+    "runs": Shared(list[Path], _REQUIRED, _folders("RUN...", "Folders of runs.")),
+    "run": Shared(Path, _REQUIRED, _folders("RUN", "The folder of a run.")),
+    "some_runs": Shared(list[Path] | None, None, _folders("[RUN...]", "Folders of runs.")),
+    "gold": _text("The data with people's judgments; default: the run's own copy.", metavar="DATA"),
+    "aspect": _texts("An aspect, or the judge's and people's. Repeatable.", metavar="A|JUDGE:GOLD"),
+    "judge": _text("Only this judge (name or signature)."),
+    "by": _text("Also a row for each value: domain, category, system, split...", metavar="COLUMN"),
+    "judgment_set": Shared(
+        str, "human.raw", typer.Option("--set", metavar="NAME", help="The judgment set of the data.")
+    ),
+    "source": _text(
+        "Which of people's judgments: sentence_labels, key_fact_labels, alignment, ratings, overall... "
+        "Default: labels of units, else ratings, else overall."
+    ),
+    "merge": Shared(
+        str,
+        "auto",
+        typer.Option(
+            help="How annotators are merged: auto (majority of labels, mean of ratings), mean, majority, "
+            "mode_else_mean, each; or the id of one annotator."
+        ),
+    ),
+    "tie": Shared(
+        Tie,
+        Tie.FINESURE,
+        typer.Option(
+            parser=tie_rule,
+            metavar=f"[{'|'.join(Tie)}]",
+            help="What a majority does with a tie; finesure: a sentence is then supported, anything else absent.",
+        ),
+    ),
+    "min_votes": Shared(int, 1, typer.Option(min=1, help="Leave out what has fewer votes.")),
+    "gold_at_least": Shared(
+        float | None, None, typer.Option(help="People's values from this one on count as yes, others as no.")
+    ),
+    "items": Shared(
+        Items, Items.COMMON, typer.Option(help="Means of documents and systems: over common items, or each side's own.")
+    ),
+    "min_items": Shared(int, 1, typer.Option(min=1, help="Leave out systems or documents with fewer items.")),
+    "resamples": Shared(int, 1000, typer.Option(min=0, help="Of the bootstrap by document; 0 for no intervals.")),
+    "seed": Shared(int, 0, typer.Option(help="Of the bootstrap.")),
+    "map_": Shared(get_args(Map)[0], None, get_args(Map)[1]),
+    "preset": Shared(get_args(Preset)[0], None, get_args(Preset)[1]),
+    "format_": Shared(get_args(Format)[0], None, get_args(Format)[1]),
+    "as_json": Shared(get_args(AsJson)[0], False, get_args(AsJson)[1]),
+}
+PEOPLE = "judgment_set source merge tie min_votes"
+"""Options that choose and merge people's judgments."""
+BOOTSTRAP = "resamples seed"
+DATA = "map_ preset format_"
+"""Options for how data are read; they come with `gold`."""
+SELECTION = f"aspect judge by {PEOPLE} gold_at_least items min_items".split()
+"""Options that the studies take as keywords of the same names."""
+_FIRST = ("runs", "run", "some_runs", "gold")
+
+Command = Callable[..., "Iterable[Study]"]
+
+
+@dataclass
+class Given:
+    """The values of the shared options of a command, and what it prints besides its studies.
+
+    `lines` come after the tables; `tables=False` leaves these out. Neither is printed with --json.
+    """
+
+    options: Mapping[str, Any]
+    tables: bool = True
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def keywords(self) -> SelectionArgs:
+        """The options that studies take as keywords."""
+        return {name: self.options[name] for name in SELECTION if name in self.options}  # type: ignore[return-value]  # names of a TypedDict
+
+    @property
+    def selection(self) -> Selection:
+        """The same as one object."""
+        from summeter.meta.selection import Selection
+
+        return Selection.of(**self.keywords)
+
+    @property
+    def bootstrap(self) -> dict[str, int]:
+        """Resamples and seed."""
+        return {name: self.options[name] for name in ("resamples", "seed")}
+
+    @cached_property
+    def runs(self) -> list[RunFolder]:
+        """The runs given."""
+        from summeter.runs.run import RunFolder
+
+        folders = self.options.get("runs") or self.options.get("some_runs") or ()
+        return [RunFolder(folder) for folder in ([self.options["run"]] if "run" in self.options else folders)]
+
+    @cached_property
+    def gold(self) -> Dataset | None:
+        """The data given with --gold."""
+        from summeter.data.dataset import load
+
+        if self.options["gold"] is None:
+            return None
+        return load(
+            self.options["gold"],
+            map=mapping(self.options["map_"]),
+            preset=self.options["preset"],
+            format=self.options["format_"],
+        )
+
+    def data(self, run: RunFolder | None = None) -> Dataset:
+        """The data given, else the run's (by default the first run's) own copy of what it judged. UsageError."""
+        from summeter.records import UsageError
+
+        if self.gold is not None:
+            return self.gold
+        if run is None and not self.runs:
+            raise UsageError("give the data with --gold DATA, or a RUN that has them")
+        return (run or self.runs[0]).data
+
+    def each(self, study: Callable[[RunFolder, Dataset], Study]) -> list[Study]:
+        """A study of each run and its gold; of several runs each row says which one it is of."""
+        return self.each_run(lambda run: study(run, self.data(run)))
+
+    def each_run(self, study: Callable[[RunFolder], Study]) -> list[Study]:
+        """The same where there is no gold."""
+        from summeter.records import UsageError
+
+        if not self.runs:
+            raise UsageError("give a RUN")
+        studies = [study(run) for run in self.runs]
+        if len(studies) == 1:
+            return studies
+        return [_of_run(study, run) for study, run in zip(studies, self.runs, strict=True)]
+
+
+def _of_run(study: Study, run: RunFolder) -> Study:
+    rows = [row.model_copy(update={"details": {**row.details, "run": str(run.folder)}}) for row in study]
+    return type(study)(study.name, rows, study.notes)
+
+
+def study_command(app: typer.Typer, shared: str, *, name: str | None = None) -> Callable[[Command], Command]:
+    """Make a function a command of `app` that takes these shared options, as one `Given`, besides its own.
+
+    An option of the function's own goes before a shared one of the same name. `gold` brings the options for reading
+    data, and every command has --json. Messages about keywords of a study are turned into those about options.
+    """
+
+    def register(function: Command) -> Command:
+        hints = get_type_hints(_Annotated(function), function.__globals__, include_extras=True)
+        own = {
+            parameter.name: parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in list(inspect.signature(function).parameters.values())[1:]
+        }
+        wanted = [*shared.split(), *(DATA.split() if "gold" in shared.split() else ()), "as_json"]
+        common = {key: SHARED[key] for key in wanted if key not in own}
+        parameters = {
+            key: inspect.Parameter(
+                key,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=shared.default,
+                annotation=Annotated[shared.kind, shared.option],
+            )
+            for key, shared in common.items()
+        }
+        parameters = {
+            **{key: parameters.pop(key) for key in _FIRST if key in parameters},
+            **own,
+            **parameters,
+        }
+        options = {key: _option(parameter) for key, parameter in parameters.items()}
+
+        def command(**values: Any) -> None:
+            from summeter.records import InputError, UsageError
+
+            given = Given({key: values[key] for key in values if key in common})
+            try:
+                studies = list(function(given, **{key: values[key] for key in own}))
+            except InputError:
+                raise
+            except UsageError as error:
+                raise UsageError(as_options(str(error), options)) from error
+            as_json = values["as_json"]
+            if given.tables or as_json:
+                print_studies(studies, options, as_json=as_json)
+            for line in given.lines if not as_json else ():
+                typer.echo(line)
+
+        command.__name__ = function.__name__
+        command.__doc__ = function.__doc__
+        command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        command.__annotations__ = {key: parameter.annotation for key, parameter in parameters.items()}
+        app.command(name)(command)
+        return function
+
+    return register
+
+
+class _Annotated:
+    """The annotations of a function's parameters, without that of what it returns."""
+
+    def __init__(self, function: Command) -> None:
+        self.__annotations__ = {key: hint for key, hint in function.__annotations__.items() if key != "return"}
+
+
+def _option(parameter: inspect.Parameter) -> str:
+    """`--min-votes` for the parameter `min_votes`."""
+    for info in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(info, typer.models.OptionInfo):
+            texts = [info.default, *(info.param_decls or ())]
+            names = [text for text in texts if isinstance(text, str) and text.startswith("--")]
+            if names:
+                return names[0]
+    return f"--{parameter.name.strip('_').replace('_', '-')}"
+
+
+def as_options(text: str, options: Mapping[str, str]) -> str:
+    """A message about keywords (`tie=...`, `aspect='a:b'`) as one about options.
+
+    >>> as_options("name a pair with aspect='JUDGE:GOLD' (or source=...)", {"aspect": "--aspect", "source": "--source"})
+    'name a pair with --aspect JUDGE:GOLD (or --source)'
+    """
+    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
+
+    def option(found: re.Match[str]) -> str:
+        value = (found["value"] or "").strip("'\"")
+        return options[found["name"]] + (f" {value}" if value and value != "..." else "")
+
+    return re.sub(rf"(?<![\w.=-])(?P<name>{names})=(?P<value>\.\.\.|'[^']*'|\"[^\"]*\")?", option, text)
+
+
+def print_studies(studies: Sequence[Study], options: Mapping[str, str] | None = None, *, as_json: bool) -> None:
+    """Print studies: a table for each kind of row, with its name where there are several; or one JSON object."""
+    from summeter.meta.results import Study, join
+
+    whole = join(studies[0].name if studies else "study", studies)
+    notes = [as_options(note, options or {}) for note in whole.notes] if options else list(whole.notes)
+    if as_json:
+        print_json(whole.to_dicts(), study=whole.name, notes=notes)
+        return
+    kinds = list(dict.fromkeys(row.study for row in whole))
+    if kinds == [whole.name] or not kinds:
+        typer.echo(str(Study(whole.name, whole.rows, notes)))
+        return
+    for kind in kinds:
+        typer.echo(f"{kind}\n{Study(kind, [row for row in whole if row.study == kind])}\n")
+    for note in notes:
+        typer.echo(note)
+
+
+def two_names(text: str | None) -> tuple[str, str] | None:
+    """`A,B` as two names."""
+    from summeter.records import UsageError
+
+    if text is None:
+        return None
+    first, comma, second = (part.strip() for part in text.partition(","))
+    if not comma or not first or not second or "," in second:
+        raise UsageError(f"--judges takes two names, A,B, not {text!r}")
+    return first, second
+
+
+def numbers(text: str | None, option: str = "--scale", kind: Callable[[str], float] = float) -> tuple[Any, ...]:
+    """`1,2,3` as numbers in order."""
+    from summeter.records import UsageError
+
+    try:
+        return tuple(kind(part) for part in text.split(",") if part.strip()) if text else ()
+    except ValueError as error:
+        what = "whole numbers such as 250,500" if kind is int else "numbers such as 1,2,3"
+        raise UsageError(f"{option} {text!r} is not a list of {what}") from error
+
+
+def named_pairs(pairs: Sequence[str] | None, option: str, metavar: str = "NAME=VALUE") -> dict[str, str]:
+    """`NAME=VALUE` options as a dict; the name may hold equals signs."""
+    from summeter.records import UsageError
+
+    found = {}
+    for pair in pairs or ():
+        name, equals, value = pair.rpartition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise UsageError(f"{option} {pair!r} is not {metavar}")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def pairs_of(
+    texts: Sequence[str] | None, systems: Sequence[str], option: str = "--pair"
+) -> list[tuple[str, str]] | None:
+    """Pairs named "A-B"; names may hold hyphens themselves, as long as only one cut gives two known systems.
+
+    >>> pairs_of(["gpt-4-t5"], ["gpt-4", "t5"])
+    [('gpt-4', 't5')]
+    """
+    from summeter.records import UsageError
+
+    pairs = []
+    for text in texts or ():
+        cuts = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "-"]
+        known = [cut for cut in cuts if cut[0] in systems and cut[1] in systems and cut[0] != cut[1]]
+        if len(known) != 1:
+            why = "can be read in two ways" if known else "names no two systems"
+            raise UsageError(f"{option} {text} {why}; the systems are: {', '.join(systems)}")
+        pairs.append(known[0])
+    return pairs or None

@@ -1,0 +1,93 @@
+"""What study commands share: options, defaults that are the studies' own, messages in the words of options."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from summeter.cli.main import app
+from summeter.cli.meta import app as meta
+from summeter.cli.study_command import SELECTION, SHARED, as_options, study_command
+from summeter.meta.selection import Selection, SelectionArgs
+
+STUDIES = {
+    "correlate", "classify", "errors", "prefer", "stability", "reliability", "agree", "estimate", "calibrate",
+    "compare", "bias", "overlap", "card", "reasons",
+}  # fmt: skip
+
+
+def test_there_is_a_command_a_study() -> None:
+    assert set(typer.main.get_command(meta).commands) == STUDIES  # type: ignore[attr-defined]
+
+
+def test_shared_options_are_the_keywords_of_the_studies_with_their_defaults() -> None:
+    assert set(SELECTION) == set(SelectionArgs.__annotations__)
+    defaults: dict[str, Any] = {name: SHARED[name].default for name in SELECTION}
+    assert Selection.of(**defaults) == Selection()
+
+
+def test_a_command_takes_the_shared_options_it_names_and_its_own_first() -> None:
+    group = typer.Typer()
+
+    @study_command(group, "runs gold judge seed")
+    def study(given: Any, seed: int = 7, level: str = "summary") -> list[Any]:
+        """A study."""
+        return []
+
+    (command,) = group.registered_commands
+    assert command.callback is not None
+    parameters = inspect.signature(command.callback).parameters
+    assert list(parameters) == ["runs", "gold", "seed", "level", "judge", "map_", "preset", "format_", "as_json"]
+    assert parameters["seed"].default == 7
+
+
+def test_messages_about_keywords_become_messages_about_options() -> None:
+    options = {"judgment_set": "--set", "aspect": "--aspect", "tie": "--tie"}
+    assert as_options("choose with judgment_set=...", options) == "choose with --set"
+    assert as_options("name aspect='JUDGE:GOLD'", options) == "name --aspect JUDGE:GOLD"
+    assert as_options("no row has tie_x=1, split=dev", options) == "no row has tie_x=1, split=dev"
+
+
+def test_help_needs_no_numpy() -> None:
+    code = "import sys; from summeter.cli.main import main\ntry: main(['meta', 'correlate', '--help'])\n"
+    code += "except SystemExit: print('numpy' in sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "False"
+    assert "finesure|low|high|half|drop" in done.stdout
+
+
+@pytest.fixture
+def rated(tmp_path: Path) -> Path:
+    rows = [
+        {"doc_id": f"d{place}", "system": name, "document": "Ana sold her boat.", "summary": "She sold it.",
+         "human": {"ratings": {"coherence": {"ann": score, "bob": score - place % 2}}}}
+        for place in range(6) for name, score in (("a", 5), ("b", 3 + place % 2), ("c", 1))
+    ]  # fmt: skip
+    file = tmp_path / "rated.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.mark.parametrize("command", [("agree",), ("compare", "--of", "people"), ("compare",)])
+def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) -> None:
+    done = CliRunner().invoke(app, ["meta", *command, "--gold", str(rated), "--resamples", "20", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)["rows"]
+    assert {row["aspect"] for row in rows} == {"coherence"}
+    if command[0] == "compare":
+        assert {row["pair"] for row in rows if row["pair"]} == {"a-b", "a-c", "b-c"}
+
+
+def test_a_study_of_judges_without_a_run_says_so(rated: Path) -> None:
+    done = CliRunner().invoke(app, ["meta", "compare", "--of", "systems", "--gold", str(rated)])
+    assert "give a RUN" in str(done.exception)
+    done = CliRunner().invoke(app, ["meta", "compare"])
+    assert "RUN" in str(done.exception)
