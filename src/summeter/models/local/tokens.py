@@ -47,8 +47,10 @@ class Tokens:
 
     def __init__(self, tokenizer: Any, limit: int, pad: int, *, segmented: bool = True) -> None:
         tokenizer.no_padding()
-        tokenizer.enable_truncation(limit, strategy="longest_first")
+        tokenizer.no_truncation()
         self._tokenizer = tokenizer
+        self._cutting = type(tokenizer).from_str(tokenizer.to_str())
+        self._cutting.enable_truncation(limit, strategy="longest_first")
         self._segmented = segmented
         self.limit = limit
         self.pad = pad
@@ -60,16 +62,19 @@ class Tokens:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text before anything is cut, special tokens left out."""
-        encodings = self._tokenizer.encode_batch([_clean(text) for text in texts], add_special_tokens=False)
-        return [len(one.ids) + sum(len(rest.ids) for rest in one.overflowing) for one in encodings]
+        return [len(encoding.ids) for encoding in self._whole(texts)]
 
     def texts(self, texts: Sequence[str]) -> list[Input]:
         """Each text as an input."""
-        return self._inputs([_clean(text) for text in texts])
+        return self._inputs(self._cutting.encode_batch([_clean(text) for text in texts]))
 
     def pairs(self, pairs: Sequence[tuple[str, ...]]) -> list[Input]:
-        """Each pair of texts as an input."""
-        return self._inputs([(_clean(first), _clean(second)) for first, second in pairs])
+        """Each pair of texts as an input; each different text is tokenised once."""
+        unique = list(dict.fromkeys(text for pair in pairs for text in pair))
+        encodings = dict(zip(unique, self._whole(unique), strict=True))
+        return self._inputs(
+            [self._cutting.post_process(encodings[first], encodings[second]) for first, second in pairs]
+        )
 
     def padded(self, inputs: Sequence[Input]) -> Batch:
         """A batch of these inputs."""
@@ -89,9 +94,13 @@ class Tokens:
         """The tokens of ids."""
         return tuple(str(self._tokenizer.id_to_token(int(one))) for one in ids)
 
-    def _inputs(self, texts: Sequence[str | tuple[str, str]]) -> list[Input]:
+    def _whole(self, texts: Sequence[str]) -> list[Any]:
+        encodings: list[Any] = self._tokenizer.encode_batch([_clean(text) for text in texts], add_special_tokens=False)
+        return encodings
+
+    def _inputs(self, encodings: Sequence[Any]) -> list[Input]:
         inputs = []
-        for encoding in self._tokenizer.encode_batch(texts):
+        for encoding in encodings:
             ids = np.asarray(encoding.ids, dtype=np.int64)
             segments = np.asarray(encoding.type_ids, dtype=np.int64) if self._segmented else np.zeros_like(ids)
             inputs.append(Input(ids, segments, encoding))
