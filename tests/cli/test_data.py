@@ -57,7 +57,7 @@ class TestValidate:
             "2 key facts for 1 documents, references for 1; 1 empty summaries",
             "systems: good (1), bad (1)",
             "domains: news (1)",
-            "judgment sets: human.raw (7)",
+            "judgment sets: human.raw (9)",
             "no faults, 1 warning",
         ]
 
@@ -158,7 +158,7 @@ class TestShow:
     def test_counts(self, flat: Path) -> None:
         (row,) = json.loads(run("show", flat, "--json").stdout)["rows"]
         assert (row["documents"], row["summaries"], row["systems"]) == (1, 2, {"good": 1, "bad": 1})
-        assert "judgment sets: human.raw (7)" in run("show", flat).stdout
+        assert "judgment sets: human.raw (9)" in run("show", flat).stdout
 
     def test_one_item(self, flat: Path) -> None:
         assert run("show", flat, "--doc", "d1", "--system", "good").stdout.splitlines() == [

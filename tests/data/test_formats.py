@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.data.faults import Faults
-from summeter.data.formats import Row, describe, file_name, format_of, parse_json, read_rows
+from summeter.data.faults import Faults, describe
+from summeter.data.formats import Row, file_name, format_of, parse_json, read_rows
 from summeter.records import InputError, InstallError, UsageError
 
 ROWS = [

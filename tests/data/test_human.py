@@ -105,11 +105,59 @@ class TestJudgments:
         ]  # fmt: skip
 
     def test_spans(self) -> None:
-        (one, two) = judged({"spans": [{"annotator": "a", "start": 3, "end": 9, "label": "entity error"},
-                                       {"start": 0, "end": 2, "label": 1}]})  # fmt: skip
+        found = judged({"spans": [{"annotator": "a", "start": 3, "end": 9, "label": "entity error"},
+                                  {"start": 0, "end": 2, "label": 1}]})  # fmt: skip
+        (one, two) = (each for each in found if each.target.unit == "span")
         assert short(one) == ("a", "faithfulness", "span", 0, 0.0, 0, "entity error", "ok")
         assert one.evidence[0].cut(SUMMARY) == "rained"
         assert short(two) == ("people", "faithfulness", "span", 1, 1.0, 1, None, "ok")
+
+    def test_spans_label_the_summary_and_the_sentences_they_touch(self) -> None:
+        # "rained. We" touches both sentences; "We" only the second; a span labelled 1 is no error.
+        spans = [
+            {"annotator": "a", "start": 3, "end": 13, "label": "OutE"},
+            {"annotator": "a", "start": 11, "end": 13, "label": "EntE"},
+            {"annotator": "b", "start": 0, "end": 2, "label": 1},
+        ]
+        found = [one for one in judged({"spans": spans}) if one.target.unit != "span"]
+        assert [(*short(one)[:4], one.label, one.error_type, one.signature) for one in found] == [
+            ("a", "faithfulness", "summary", None, 0, None, "human.spans_none|v:1"),
+            ("a", "faithfulness", "sentence", 0, 0, "OutE", "human.spans_sentences|v:1"),
+            ("a", "faithfulness", "sentence", 1, 0, "EntE+OutE", "human.spans_sentences|v:1"),
+            ("b", "faithfulness", "summary", None, 1, None, "human.spans_none|v:1"),
+            ("b", "faithfulness", "sentence", 0, 1, None, "human.spans_sentences|v:1"),
+            ("b", "faithfulness", "sentence", 1, 1, None, "human.spans_sentences|v:1"),
+        ]
+
+    @pytest.mark.parametrize(
+        ("clean", "readers"),
+        [
+            ({"spans": []}, ["a"]),  # a gave nothing but spans, some of them in this document
+            ({"spans": [], "ratings": {"x": {"b": 1}}}, ["b"]),  # b marked spans elsewhere, and is named here
+            ({"ratings": {"x": {"b": 1}}}, []),  # nobody looked for spans here
+        ],
+    )
+    def test_who_marked_nothing_may_have_looked(self, clean: dict[str, Any], readers: list[str]) -> None:
+        mark = {"start": 0, "end": 2, "label": 0}
+        others = {"ratings": {"x": {"b": 2}}} if "b" in readers else {}
+        first = row({"spans": [{"annotator": who, **mark} for who in ("b" if others else "a")], **others})
+        data = load([first, row(clean, system="t")])
+        found = [
+            one.judge for one in data.judgments("human.raw")
+            if one.signature == "human.spans_none|v:1" and one.target.system == "t" and one.label == 1
+        ]  # fmt: skip
+        assert found == readers
+        again = load(list(flat_rows(data)))
+        assert again.judgments("human.raw") == data.judgments("human.raw")
+
+    def test_a_set_of_error_types_is_one_text(self) -> None:
+        cells = [{"a": ["OutE", "EntE"], "b": "OutE+EntE"}, "out-of-context error+OutE"]
+        found = judged({"sentence_error_types": cells})
+        assert [(one.judge, one.error_type) for one in found] == [
+            ("a", "EntE+OutE"), ("b", "EntE+OutE"), ("people", "out-of-context error"),
+        ]  # fmt: skip
+        named = judged({"sentence_labels": ["OutE", 1], "sentence_error_types": ["out-of-context error", None]})
+        assert named[0].label == 0  # one type by two names is no contradiction
 
     def test_key_facts_may_come_with_a_later_row(self) -> None:
         first = {"doc_id": "d", "system": "a", "document": "x", "summary": "y", "human": {"key_fact_labels": [1]}}

@@ -95,6 +95,7 @@ def test_unisumeval() -> None:
         "overall": {"faithfulness": 0.5, "completeness": 0.5}, "sentence_labels": [1, 0],
         "sentence_error_types": ["no error", "relation error"], "key_fact_labels": [1, 0],
     }  # fmt: skip
+    assert load([row], preset="unisumeval", map={"document": "input_text"}).warnings == ()  # `keyfact` was read
     assert (found["system"], found["key_facts"], found["source"]) == ("tiny", ["It rained.", "They stayed."], "SetA")
     assert "document: is missing" in fault("unisumeval", row)
     assert "fact_verification_label: holds [0]" in fault("unisumeval", row | {"fact_verification_label": [[0], [1]]})
@@ -132,6 +133,9 @@ def test_frank() -> None:
         "sentence_labels": [{"annotator_0": 1, "annotator_1": 1}, {"annotator_0": 0, "annotator_1": None}],
         "sentence_error_types": [{"annotator_0": "NoE", "annotator_1": "NoE"}, {"annotator_0": "EntE+OutE"}],
     }
+    turned_round = [{"annotator_0": ["NoE"]}, {"annotator_0": ["OutE", "EntE", "OutE"]}]
+    types = turned("frank", row | {"summary_sentences_annotations": turned_round})["human"]["sentence_error_types"]
+    assert types[1] == {"annotator_0": "EntE+OutE"}
     bare = {name: value for name, value in row.items() if not name.startswith("summary_")}
     assert turned("frank", bare)["system"] == "bart"
     broken = row | {"summary_sentences_annotations": [{"annotator_0": "NoE"}, {}]}

@@ -15,7 +15,7 @@ import numpy as np
 from summeter.annotate.judgments import judgments_of
 from summeter.choices import AggregationRule, Tie
 from summeter.data.human import PEOPLE
-from summeter.data.judged import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES
 from summeter.meta import of_judgments
 from summeter.meta.gold import aggregate_votes
 from summeter.records import Judgment, Span

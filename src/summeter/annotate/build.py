@@ -19,7 +19,7 @@ from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
-from summeter.data.judged import list_id_of
+from summeter.data.human_judgments import list_id_of
 from summeter.records import Document, InputError, Span, Summary, UsageError, canonical
 
 CAMPAIGN = "campaign.yaml"

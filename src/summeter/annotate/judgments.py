@@ -9,7 +9,7 @@ from summeter.annotate.state import Answer
 from summeter.annotate.tasks import kind_named
 from summeter.annotate.tasks.base import Source, Task
 from summeter.data.human import PEOPLE
-from summeter.data.judged import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Target
 
 if TYPE_CHECKING:

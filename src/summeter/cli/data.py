@@ -177,7 +177,7 @@ def _overview(dataset: Dataset) -> list[str]:
 
 
 def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple[Document, list[Summary]]]:
-    from summeter.data.rows import meant
+    from summeter.data.faults import meant
     from summeter.records import UsageError
 
     if doc is not None and doc not in dataset.documents:
@@ -192,10 +192,13 @@ def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple
 
 
 def _judged(dataset: Dataset, wanted: set[str]) -> dict[tuple[str, str], list[Judgment]]:
+    from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
+
+    derived = {SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]}  # the spans themselves are shown
     found: dict[tuple[str, str], list[Judgment]] = {}
     for name in dataset.judgment_sets:
         for one in dataset.iter_judgments(name):
-            if one.target.document_id in wanted:
+            if one.target.document_id in wanted and one.signature not in derived:
                 found.setdefault((one.target.document_id, one.target.system), []).append(one)
     return found
 

@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from summeter.data import folder as folders
-from summeter.data.faults import Faults
+from summeter.data.faults import Faults, meant
 from summeter.data.flat import Gatherer, flat_row, splitter_of
 from summeter.data.folder import Card
 from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.data.human import CROWD, RAW
 from summeter.data.presets import Misfit, Preset, preset_named
-from summeter.data.rows import EMPTY, Columns, check, meant
+from summeter.data.rows import EMPTY, Columns, check
 from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Summary, UsageError, canonical
 
 FLAT_SETS = (RAW, CROWD)
@@ -162,9 +162,10 @@ def load(
     for row in rows:
         cells = columns.apply(row, faults)
         for turned in _turned(layout, row.line, cells, faults):
-            entry = check(row.line, turned, faults, as_text=as_text)
-            if entry is not None:
-                gatherer.add(entry)
+            columns.note(turned)
+            checked = check(row.line, turned, faults, as_text=as_text)
+            if checked is not None:
+                gatherer.add(row.line, checked)
     columns.finish(faults)
     flat = gatherer.finish()
     card = Card(name=name, splitter=splitter_of(language))

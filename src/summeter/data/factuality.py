@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.factuality_layouts import CUTS, FAITHFULNESS, GROUP_OF, Layout, layout_named
-from summeter.data.faults import Faults
-from summeter.data.formats import Format, describe, file_name, format_of, read_rows
-from summeter.data.rows import meant
+from summeter.data.faults import Faults, describe, meant
+from summeter.data.formats import Format, file_name, format_of, read_rows
 from summeter.records import InputError, Judgment, Target, UsageError, digest
 
 SCORE = "_score"

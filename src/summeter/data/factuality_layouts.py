@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from summeter.data.rows import meant
+from summeter.data.faults import meant
 from summeter.records import UsageError
 
 FAITHFULNESS = "faithfulness"

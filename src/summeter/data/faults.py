@@ -1,10 +1,18 @@
-"""Faults: everything wrong with one input, gathered so that a user mends a file once."""
+"""Faults: everything wrong with one input, gathered so that a user mends a file once, and how they are worded."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from summeter.records import Fault, InputError
+
+Report = Callable[[str, str], None]
+"""Called with a field such as `human.sentence_labels[3]` and what is wrong with it."""
 
 
 class Faults:
@@ -46,3 +54,55 @@ class Faults:
         if count > len(kept):
             ordered.append(Fault(self.file, None, None, f"and {count - len(kept)} more {what}, not listed"))
         return tuple(ordered)
+
+
+def problem(message: str, field: str | None = None) -> PydanticCustomError:
+    """What a validator of a row raises: the whole message; `field` where it is not the field that is validated."""
+    return PydanticCustomError("problem", "{text}", {"text": message, "field": field})
+
+
+def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str]) -> Iterator[tuple[str, str]]:
+    """Each problem of a row as (field, message); `message` words those that no validator of ours raised.
+
+    A text that is no UTF-8 is left out: `check_storable` says so of any column.
+    """
+    for details in error.errors(include_url=False):
+        field = path_of(details["loc"])
+        if details["type"] == "problem":
+            yield details["ctx"]["field"] or field, details["ctx"]["text"]
+        elif details["type"] != "string_unicode":
+            yield field, message(field, details)
+
+
+def path_of(location: Iterable[int | str]) -> str:
+    """A place within a row, as messages name it.
+
+    >>> path_of(("human", "sentence_labels", 3, "ann"))
+    'human.sentence_labels[3].ann'
+    """
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """`"; did you mean 'summary'?"`, or nothing where no known name is near."""
+    near = difflib.get_close_matches(name, list(known), 1, 0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def describe(value: Any) -> str:
+    """What a JSON value is, in words, for messages.
+
+    >>> describe([1]), describe(None)
+    ('a list', 'null')
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"

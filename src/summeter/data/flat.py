@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from summeter.data.faults import Faults
-from summeter.data.human import CROWD, RAW, Subject, check_human
-from summeter.data.judged import list_id_of, to_block, to_judgments
-from summeter.data.rows import Entry
+from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts
+from summeter.data.human_judgments import list_id_of, span_readers, to_block, to_judgments
+from summeter.data.rows import FlatRow
 from summeter.records import Document, Judgment, Span, Summary
 from summeter.records.text import Side
 from summeter.text.split import SPLITTER, locate, split
@@ -41,72 +41,88 @@ class Gatherer:
         self._summaries: list[Summary] = []
         self._lines: dict[tuple[str, str], int] = {}
         self._blocks: list[tuple[int, int, dict[str, Any]]] = []
+        """(line, index of the summary, block as it came: it is far smaller than a checked one)"""
+        self._sets: set[str] = set()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, line: int, row: FlatRow) -> None:
         """One row."""
-        key = (entry.doc_id, entry.system)
-        if key in self._lines:
-            what = f"is a second summary of doc_id {entry.doc_id!r} by system {entry.system!r}"
-            rest = f"after line {self._lines[key]}; give each row its own doc_id and system"
-            self._faults.add(entry.line, None, f"{what}, {rest}")
+        doc_id, system = str(row.doc_id), str(row.system)
+        if (doc_id, system) in self._lines:
+            what = f"is a second summary of doc_id {doc_id!r} by system {system!r}"
+            rest = f"after line {self._lines[doc_id, system]}; give each row its own doc_id and system"
+            self._faults.add(line, None, f"{what}, {rest}")
             return
-        self._lines[key] = entry.line
-        draft = self._documents.setdefault(entry.doc_id, _Draft(entry))
-        draft.join(entry, self._faults)
-        summary = self._summary(entry)
+        self._lines[doc_id, system] = line
+        self._documents.setdefault(doc_id, _Draft(doc_id, line, row.document)).join(line, row, self._faults)
+        summary = self._summary(line, row, doc_id, system)
         if summary is None:
             return
-        if entry.human:
-            self._blocks.append((entry.line, len(self._summaries), entry.human))
+        if row.human:
+            fault, warn = _at(self._faults.add, line), _at(self._faults.warn, line)
+            block = check_human(row.human, summary, fault, warn)
+            if block is not None:
+                self._sets |= block.sets
+                self._blocks.append((line, len(self._summaries), row.human))
         self._summaries.append(summary)
 
     def finish(self) -> Flat:
-        """All rows were added. Blocks are checked now: a row may bring the key facts of an earlier one."""
+        """All rows were added. Key facts are counted now: a row may bring those of an earlier one."""
         if not self._lines and not self._faults.count:
             self._faults.add(None, None, "holds no rows; give one row per summary")
-        filled: set[str] = set()
-        for line, place, block in self._blocks:
-            fault, warn = _at(self._faults.add, line), _at(self._faults.warn, line)
-            filled |= check_human(block, self._subject(place), fault, warn)
+        for line, index, block in self._blocks:
+            check_key_facts(block, len(self._subject(index).key_facts), _at(self._faults.add, line))
         self._faults.stop()
         documents = {doc_id: draft.document(self._language) for doc_id, draft in self._documents.items()}
-        return Flat(
-            documents, tuple(self._summaries), {name: self._maker(name) for name in (RAW, CROWD) if name in filled}
-        )
+        makers = {name: self._maker(name) for name in (RAW, CROWD) if name in self._sets}
+        return Flat(documents, tuple(self._summaries), makers)
+
+    def _checked(self) -> Iterator[tuple[Subject, HumanBlock]]:
+        for _, index, block in self._blocks:
+            subject = self._subject(index)
+            yield subject, HumanBlock.model_validate(block, context=subject.summary)
+
+    @cached_property
+    def _readers(self) -> dict[tuple[str, str], list[str]]:
+        """Who looked for spans in which summary."""
+        if not any(block.get("spans") for _, _, block in self._blocks):
+            return {}
+        return span_readers((subject.summary, block) for subject, block in self._checked())
 
     def _maker(self, name: str) -> Callable[[], Iterator[Judgment]]:
         def make() -> Iterator[Judgment]:
-            for _, place, block in self._blocks:
-                yield from to_judgments(block, self._subject(place), name)
+            for subject, block in self._checked():
+                summary = subject.summary
+                yield from to_judgments(
+                    block, subject, name, self._readers.get((summary.document_id, summary.system), ())
+                )
 
         return make
 
-    def _subject(self, place: int) -> Subject:
-        summary = self._summaries[place]
+    def _subject(self, index: int) -> Subject:
+        summary = self._summaries[index]
         draft = self._documents[summary.document_id]
         return Subject(summary, draft.key_facts, draft.list_id)
 
-    def _summary(self, entry: Entry) -> Summary | None:
+    def _summary(self, line: int, row: FlatRow, doc_id: str, system: str) -> Summary | None:
         try:
-            places = self._sentences(entry)
             return Summary(
-                document_id=entry.doc_id, system=entry.system, text=entry.summary,
-                sentences=spans(places, "summary"), splitter=self._splitter if entry.sentences is None else GIVEN,
-                category=entry.category, extra=entry.extra,
+                document_id=doc_id, system=system, text=row.summary, sentences=spans(self._sentences(row), "summary"),
+                splitter=self._splitter if row.sentences is None else GIVEN, category=row.category,
+                extra=row.model_extra or {},
             )  # fmt: skip
         except ValidationError as error:
-            for problem in error.errors():
-                self._faults.add(entry.line, "sentences", f"do not fit the summary: {problem['msg']}")
+            for details in error.errors():
+                self._faults.add(line, "sentences", f"do not fit the summary: {details['msg']}")
         except ValueError as error:
-            self._faults.add(entry.line, "sentences", str(error))
+            self._faults.add(line, "sentences", str(error))
         return None
 
-    def _sentences(self, entry: Entry) -> Iterable[tuple[int, int]]:
-        if entry.sentences is None:
-            return split(entry.summary, self._language)
-        if not entry.sentences and entry.summary.strip():
+    def _sentences(self, row: FlatRow) -> Iterable[tuple[int, int]]:
+        if row.sentences is None:
+            return split(row.summary, self._language)
+        if not row.sentences and row.summary.strip():
             raise ValueError("is an empty list for a summary that is not empty; leave it out to have it split")
-        return _places(entry.summary, [sentence.strip() for sentence in entry.sentences])
+        return _places(row.summary, [sentence.strip() for sentence in row.sentences])
 
 
 def _places(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
@@ -159,15 +175,16 @@ def _at(note: Callable[[int | None, str | None, str], None], line: int) -> Calla
 class _Draft:
     """A document while its rows come in; rows may leave out what another row says, never contradict it."""
 
-    def __init__(self, first: Entry) -> None:
-        self.id = first.doc_id
-        self.line = first.line
-        self.text = first.document
-        self.said: dict[str, tuple[Any, int]] = {}
+    def __init__(self, doc_id: str, line: int, text: str) -> None:
+        self.id = doc_id
+        self.line = line
+        self.text = text
+        self.fields: dict[str, tuple[Any, int]] = {}
+        """Each field that some row gave, and that row's line."""
 
     @property
     def key_facts(self) -> tuple[str, ...]:
-        value: tuple[str, ...] = self.said.get("key_facts", ((), 0))[0]
+        value: tuple[str, ...] = self.fields.get("key_facts", ((), 0))[0]
         return value
 
     @cached_property
@@ -175,46 +192,41 @@ class _Draft:
         """Of the key facts; asked for only once all rows are in."""
         return list_id_of(self.key_facts)
 
-    def join(self, entry: Entry, faults: Faults) -> None:
-        if entry.document != self.text:
-            faults.add(entry.line, "document", self._differs(self.line))
+    def join(self, line: int, row: FlatRow, faults: Faults) -> None:
+        if row.document != self.text:
+            faults.add(line, "document", self._differs(self.line))
         for name in _SHARED:
-            value = getattr(entry, name)
+            value = getattr(row, name)
             if value is None:
                 continue
-            known, line = self.said.setdefault(name, (value, entry.line))
+            known, first = self.fields.setdefault(name, (value, line))
             if known != value:
-                faults.add(entry.line, name, self._differs(line))
+                faults.add(line, name, self._differs(first))
 
     def _differs(self, line: int) -> str:
         return f"differs from line {line}, which has the same doc_id {self.id!r}; make them agree, or use two doc_ids"
 
     def document(self, language: str) -> Document:
-        said = {name: value for name, (value, _) in self.said.items()}
-        return Document(id=self.id, text=self.text, sentences=spans(split(self.text, language), "document"), **said)
+        fields = {name: value for name, (value, _) in self.fields.items()}
+        return Document(id=self.id, text=self.text, sentences=spans(split(self.text, language), "document"), **fields)
 
 
 def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]) -> tuple[dict[str, Any], int]:
     """The flat row of a summary with what people said of it, and how many judgments a row has no place for."""
-    row: dict[str, Any] = {"doc_id": document.id, "system": summary.system}
-    _put(row, "category", summary.category)
-    row |= {"document": document.text, "summary": summary.text}
-    if len(document.references) == 1:
-        row["reference"] = document.references[0]
-    elif document.references:
-        row["references"] = list(document.references)
-    if document.key_facts:
-        row["key_facts"] = list(document.key_facts)
-    if summary.splitter == GIVEN:
-        row["sentences"] = list(summary.sentence_texts)
-    _put(row, "domain", document.domain)
-    _put(row, "split", document.split)
+    single = len(document.references) == 1
     block, homeless = to_block(judgments, Subject(summary, document.key_facts, list_id_of(document.key_facts)))
-    if block:
-        row["human"] = block
-    return row | summary.extra, homeless
-
-
-def _put(row: dict[str, Any], name: str, value: Mapping[str, Any] | str | None) -> None:
-    if value is not None:
-        row[name] = value
+    fields = {
+        "doc_id": document.id,
+        "system": summary.system,
+        "category": summary.category,
+        "document": document.text,
+        "summary": summary.text,
+        "reference": document.references[0] if single else None,
+        "references": list(document.references) if not single and document.references else None,
+        "key_facts": list(document.key_facts) or None,
+        "sentences": list(summary.sentence_texts) if summary.splitter == GIVEN else None,
+        "domain": document.domain,
+        "split": document.split,
+        "human": block or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None} | summary.extra, homeless

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, cast, get_args
 
-from summeter.data.faults import Faults
+from summeter.data.faults import Faults, describe
 from summeter.records import InstallError, UsageError
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
@@ -372,22 +372,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     return str(value) if isinstance(value, decimal.Decimal) else value
-
-
-def describe(value: Any) -> str:
-    """What a JSON value is, in words, for messages.
-
-    >>> describe([1]), describe(None)
-    ('a list', 'null')
-    """
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return f"the number {value}"
-    if isinstance(value, str):
-        return "a text"
-    if isinstance(value, list | tuple):
-        return "a list"
-    return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"

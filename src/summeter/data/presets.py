@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from summeter.data.rows import meant
+from summeter.data.faults import meant
 from summeter.records import UsageError, digest
 
 Cells = dict[str, Any]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
-from summeter.data.faults import Faults
-from summeter.data.formats import NotJSON, Row, describe, parse_json
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StrictStr, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from summeter.data.faults import Faults, describe, explained, meant, problem
+from summeter.data.formats import NotJSON, Row, parse_json
 from summeter.records import UsageError, digest
 
-FIELDS = (
-    "doc_id", "system", "category", "document", "summary", "reference", "references", "key_facts", "sentences",
-    "domain", "split", "human",
-)  # fmt: skip
-LISTS = ("references", "key_facts", "sentences")
 EMPTY = "is empty: valid, and judged `skipped`"
 SYSTEM = "system"
 """The system of a row that names none."""
@@ -27,22 +25,65 @@ _ALIASES = {
 }
 
 
-class Entry(NamedTuple):
-    """A sound row. `None` means that the row says nothing; `human` is not looked into yet."""
+def _whole_number_as_text(value: Any) -> Any:
+    """Tables turn ids into numbers."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
-    line: int
-    doc_id: str
-    system: str
-    category: str | None
-    document: str
-    summary: str
-    references: tuple[str, ...] | None
-    key_facts: tuple[str, ...] | None
-    sentences: tuple[str, ...] | None
-    domain: str | None
-    split: str | None
-    human: dict[str, Any] | None
-    extra: dict[str, Any]
+
+def _named(value: str | None) -> str | None:
+    if value is not None and not value.strip():
+        raise problem("is empty; give a name, or leave it out")
+    return value
+
+
+def _filled(value: str) -> str:
+    if not value.strip():
+        raise problem("is empty; leave it out")
+    return value
+
+
+Name = Annotated[StrictStr | None, BeforeValidator(_whole_number_as_text)]
+Id = Annotated[Name, AfterValidator(_named)]
+Texts = tuple[Annotated[StrictStr, AfterValidator(_filled)], ...]
+
+
+class FlatRow(BaseModel):
+    """One summary with its document, as a flat file holds it; None means that the row does not say.
+
+    Columns that are no field are kept in `model_extra`. `human` is checked with the summary's sentences
+    (`summeter.data.human`).
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+    doc_id: Id = None
+    system: Id = None
+    category: Name = None
+    document: StrictStr
+    summary: StrictStr
+    reference: StrictStr | None = None
+    references: tuple[StrictStr, ...] | None = None
+    key_facts: Texts | None = None
+    sentences: Texts | None = None
+    domain: Name = None
+    split: Name = None
+    human: dict[Any, Any] | None = None
+
+    @model_validator(mode="after")
+    def _with_defaults(self) -> Self:
+        """An empty list says nothing, except that a summary has no sentences."""
+        if self.reference is not None and self.references is not None and self.reference not in self.references:
+            raise problem("is not among `references`; give one of the two", "reference")
+        single = None if self.reference is None else (self.reference,)
+        self.references = self.references or single
+        self.key_facts = self.key_facts or None
+        self.doc_id = self.doc_id or f"doc-{digest(self.document, 12)}"
+        self.system = self.system or SYSTEM
+        return self
+
+
+FIELDS = tuple(FlatRow.model_fields)
+LISTS = ("references", "key_facts", "sentences")
 
 
 class Columns:
@@ -61,20 +102,19 @@ class Columns:
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
             raise UsageError(f"--map: the column {twice!r} is mapped to two fields; map it to one")
-        self._taken = set(columns)
-        self._seen: set[str] = set()
-        self._all: dict[str, None] = {}
+        self._mapped = set(columns)
+        self._columns: dict[str, None] = {}
+        self._kept: dict[str, None] = {}
 
     def apply(self, row: Row, faults: Faults) -> dict[str, Any]:
         """The row's cells by field; unknown columns keep their names."""
-        self._all.update(dict.fromkeys(row.cells))
+        self._columns.update(dict.fromkeys(row.cells))
         if not self.renamed:
             return row.cells
-        cells = {name: value for name, value in row.cells.items() if name not in self._taken}
+        cells = {name: value for name, value in row.cells.items() if name not in self._mapped}
         for field, column in self.renamed.items():
             if column not in row.cells:
                 continue
-            self._seen.add(column)
             name = field.removeprefix(_KEEP)
             if name in cells:
                 what = f"is named by --map {field}={column}, but there is also a column {name!r}"
@@ -82,61 +122,60 @@ class Columns:
             cells[name] = row.cells[column]
         return cells
 
+    def note(self, cells: Mapping[str, Any]) -> None:
+        """Remember what a row is made of once a preset has turned it: a column that was read is not unknown."""
+        self._kept.update(dict.fromkeys(cells))
+
     def finish(self, faults: Faults) -> None:
         """Once all rows were seen: a mapped column that never was is a fault, a near miss a warning."""
         for field, column in self.renamed.items():
-            if self._all and column not in self._seen:
-                names = ", ".join(self._all)
-                faults.add(None, None, f"--map {field}={column}: there is no column {column!r}"
-                                       f"{meant(column, self._all)}; columns are: {names}")  # fmt: skip
-        for name in self._all:
+            if self._columns and column not in self._columns:
+                known = f"columns are: {', '.join(self._columns)}"
+                what = f"--map {field}={column}: there is no column {column!r}{meant(column, self._columns)}"
+                faults.add(None, None, f"{what}; {known}")
+        for name in self._kept:
             near = difflib.get_close_matches(name.lower(), FIELDS, 1, 0.85)
-            if near and name not in FIELDS and name not in self._taken and near[0] not in self._all:
-                faults.warn(None, name, f"is kept as an unknown column; if it is {near[0]!r} that is meant, "
-                                        f"say --map {near[0]}={name}")  # fmt: skip
+            if near and name not in FIELDS and name in self._columns and near[0] not in self._kept:
+                hint = f"if it is {near[0]!r} that is meant, say --map {near[0]}={name}"
+                faults.warn(None, name, f"is kept as an unknown column; {hint}")
 
 
-def meant(name: str, known: Iterable[str]) -> str:
-    """`"; did you mean 'summary'?"`, or nothing where no known name is near."""
-    near = difflib.get_close_matches(name, list(known), 1, 0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool = False) -> Entry | None:
-    """The row as an Entry, or None with its faults noted.
+def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool = False) -> FlatRow | None:
+    """The row, or None with its faults noted.
 
     `as_text`: cells come from a table, so an empty cell means "nothing" (save for document and summary),
     and lists and objects are JSON text.
     """
     before = faults.count
-    _check_plain(line, cells, faults)
-    read = _Cells(line, cells, faults, as_text=as_text)
-    document, summary = read.required("document"), read.required("summary")
-    doc_id = read.name("doc_id")
-    entry_fields: dict[str, Any] = {
-        "system": read.name("system") or SYSTEM,
-        "category": read.name("category"),
-        "references": read.references(),
-        "key_facts": read.texts("key_facts"),
-        "sentences": read.texts("sentences"),
-        "domain": read.name("domain"),
-        "split": read.name("split"),
-        "human": read.human(),
-    }
-    if faults.count > before or document is None or summary is None:
+    check_storable(line, cells, faults)
+    if as_text:
+        cells = _read_texts(line, cells, faults)
+    try:
+        row = FlatRow.model_validate(cells)
+    except ValidationError as error:
+        problems = explained(error, lambda field, details: _message(field, details, cells))
+        for field, message in sorted(problems, key=lambda each: each[0] not in _ALIASES):  # the two texts first
+            faults.add(line, field, message)
         return None
-    return Entry(
-        line=line, document=document, summary=summary, doc_id=doc_id or f"doc-{digest(document, 12)}",
-        extra={name: value for name, value in cells.items() if name not in FIELDS}, **entry_fields,
-    )  # fmt: skip
+    for field in ("document", "summary"):
+        if not getattr(row, field).strip():
+            faults.warn(line, field, EMPTY)
+    return row if faults.count == before else None
 
 
-def _check_plain(line: int, cells: Mapping[str, Any], faults: Faults) -> None:
+def check_storable(line: int, cells: Mapping[str, Any], faults: Faults) -> None:
     """Every cell must be JSON and every text UTF-8, else it could not be stored."""
+    try:  # all at once, which is the rule
+        _check_json({name: value for name, value in cells.items() if not isinstance(value, str)})
+        for value in cells.values():
+            if isinstance(value, str):
+                value.encode("utf-8")
+        return
+    except (TypeError, ValueError):
+        pass
     for name, value in cells.items():
         try:
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
-            text.encode("utf-8")
+            _check_json(value)
         except UnicodeEncodeError as error:
             code = ord(error.object[error.start])
             faults.add(line, str(name), f"holds half a surrogate pair (U+{code:04X}), which is no character; remove it")
@@ -144,102 +183,52 @@ def _check_plain(line: int, cells: Mapping[str, Any], faults: Faults) -> None:
             faults.add(line, str(name), f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects")
 
 
-class _Cells:
-    """Typed access to the cells of one row; what does not fit is noted as a fault and read as None."""
+def _check_json(value: Any) -> None:
+    """Raises TypeError or ValueError; UnicodeEncodeError, which is one, for half a surrogate pair."""
+    _ENCODER.encode(value).encode("utf-8")
 
-    def __init__(self, line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool) -> None:
-        self.line = line
-        self.cells = cells
-        self.faults = faults
-        self.as_text = as_text
 
-    def fault(self, field: str, message: str) -> None:
-        self.faults.add(self.line, field, message)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
-    def get(self, field: str) -> Any:
-        value = self.cells.get(field)
-        return None if self.as_text and value == "" else value
 
-    def required(self, field: str) -> str | None:
-        value = self.cells.get(field)
-        if isinstance(value, str):
-            if not value.strip():
-                self.faults.warn(self.line, field, EMPTY)
-            return value
-        if field not in self.cells:
-            self.fault(field, f"is missing; {self._advice(field)}")
-        elif value is None:
-            self.fault(field, "is null; give a text (it may be empty)")
-        else:
-            self.fault(field, f"is {describe(value)}; give a text")
-        return None
+def _read_texts(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
+    """The cells of a table's row as those of a JSON row."""
+    read = dict(cells)
+    for field in FIELDS:
+        value = read.get(field)
+        if value == "" and field not in ("document", "summary"):
+            read[field] = None
+        elif isinstance(value, str) and field in (*LISTS, "human"):
+            try:
+                read[field] = parse_json(value)
+            except NotJSON as error:
+                what = "a JSON object" if field == "human" else "a JSON list of texts"
+                faults.add(line, field, f"{error}; give {what}")
+                read[field] = None
+    return read
 
-    def _advice(self, field: str) -> str:
-        column = next((name for name in _ALIASES[field] if name in self.cells), None)
-        if column is None:
-            return f"give each row a {field}, or name the column that holds it with --map {field}=COLUMN"
-        return (
-            f"if the column {column!r} holds it, say --map {field}={column}, or name the layout with --preset "
-            "(the names of columns are never guessed)"
-        )
 
-    def name(self, field: str) -> str | None:
-        """A short text; whole numbers are taken as text, since tables turn ids into numbers."""
-        value = self.get(field)
-        if value is None:
-            return None
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if not isinstance(value, str):
-            self.fault(field, f"is {describe(value)}; give a text")
-            return None
-        if not value.strip() and field in ("doc_id", "system"):
-            self.fault(field, "is empty; give a name, or leave it out")
-        return value
+def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str:
+    if details["type"] == "missing":
+        return _absent(field, cells)
+    wanted = {
+        "string_type": "a text",
+        "tuple_type": "a list of texts",
+        "dict_type": "an object of people's judgments",
+    }[details["type"]]
+    if field in _ALIASES and details["input"] is None:
+        wanted = "a text (it may be empty)"
+    elif field == "reference":
+        wanted = "a text (a list of texts goes into `references`)"
+    return f"is {describe(details['input'])}; give {wanted}"
 
-    def references(self) -> tuple[str, ...] | None:
-        many, one = self.texts("references"), self.get("reference")
-        if one is None:
-            return many
-        if not isinstance(one, str):
-            self.fault("reference", f"is {describe(one)}; give a text (a list of texts goes into `references`)")
-            return many
-        if many is not None and one not in many:
-            self.fault("reference", "is not among `references`; give one of the two")
-        return many or (one,)
 
-    def texts(self, field: str) -> tuple[str, ...] | None:
-        """A list of texts; an empty list says nothing, save that a summary has no sentences."""
-        value = self._decoded(field, "a JSON list of texts")
-        if value is None:
-            return None
-        if not isinstance(value, list | tuple):
-            self.fault(field, f"is {describe(value)}; give a list of texts")
-            return None
-        for index, one in enumerate(value):
-            if not isinstance(one, str):
-                self.fault(f"{field}[{index}]", f"is {describe(one)}; give a text")
-                return None
-            if not one.strip() and field != "references":
-                self.fault(f"{field}[{index}]", "is empty; leave it out")
-                return None
-        return tuple(value) if value or field == "sentences" else None
-
-    def human(self) -> dict[str, Any] | None:
-        value = self._decoded("human", "a JSON object")
-        if value is None:
-            return None
-        if not isinstance(value, dict):
-            self.fault("human", f"is {describe(value)}; give an object of people's judgments")
-            return None
-        return value
-
-    def _decoded(self, field: str, what: str) -> Any:
-        value = self.get(field)
-        if not (self.as_text and isinstance(value, str)):
-            return value
-        try:
-            return parse_json(value)
-        except NotJSON as error:
-            self.fault(field, f"{error}; give {what}")
-            return None
+def _absent(field: str, cells: Mapping[str, Any]) -> str:
+    """What to do about a row without a document or a summary."""
+    column = next((name for name in _ALIASES[field] if name in cells), None)
+    if column is None:
+        return f"is missing; give each row a {field}, or name the column that holds it with --map {field}=COLUMN"
+    return (
+        f"is missing; if the column {column!r} holds it, say --map {field}={column}, or name the layout with --preset "
+        "(the names of columns are never guessed)"
+    )

@@ -20,7 +20,7 @@ from summeter.annotate.tasks.base import (
     parsed,
     text_of,
 )
-from summeter.data.judged import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Target
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from summeter.annotate.tasks.base import (
     parsed,
 )
 from summeter.annotate.tasks.lettered import Lettered, letter_of, replaced, summaries_of, system_of
-from summeter.data.judged import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Target, UsageError
 
 if TYPE_CHECKING:

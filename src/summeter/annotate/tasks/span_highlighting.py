@@ -23,7 +23,7 @@ from summeter.annotate.tasks.base import (
     text_of,
 )
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
-from summeter.data.judged import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Span, Target
 
 if TYPE_CHECKING:
