@@ -7,7 +7,6 @@ mean of the sentences' scores decides. Here too: reading weights from a file, an
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
+from summeter.models.fitted import read_fitted, write_fitted
 from summeter.records import InputError, UsageError, digest
 
 SCHEMA = "summeter-summac-conv/1"
@@ -79,7 +79,7 @@ class Convolution:
 
     def save(self, file: Path) -> None:
         """Write the weights as JSON."""
-        file.write_text(json.dumps({"schema": SCHEMA, **asdict(self)}, indent=1) + "\n", "utf-8")
+        write_fitted(file, SCHEMA, asdict(self), indent=1)
 
 
 def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
@@ -97,17 +97,10 @@ def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
 def load(file: Path) -> Convolution:
     """Weights from a file that `Convolution.save` wrote. UsageError where it is not there, InputError where it is no
     such file."""
+    values = read_fitted(file, SCHEMA, "weights of SummaC-Conv", "scripts/train_summac.py")
     try:
-        value = json.loads(file.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file of weights {file}; scripts/train_summac.py makes one") from error
-    except (OSError, ValueError) as error:
-        raise InputError.at(file, None, None, f"cannot be read as weights of SummaC-Conv: {error}") from error
-    if not isinstance(value, dict) or value.pop("schema", None) != SCHEMA:
-        raise InputError.at(file, None, "schema", f"is not {SCHEMA}; scripts/train_summac.py writes such files")
-    try:
-        lists = {name: tuple(map(float, value[name])) for name in ("bins", "weights", "final")}
-        return Convolution(**{**value, **lists})
+        lists = {name: tuple(map(float, values[name])) for name in ("bins", "weights", "final")}
+        return Convolution(**{**values, **lists})
     except (KeyError, TypeError, ValueError) as error:
         raise InputError.at(file, None, None, f"is no SummaC-Conv: {error}") from error
 

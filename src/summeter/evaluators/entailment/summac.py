@@ -128,7 +128,7 @@ class SummaC(Evaluator):
             tools.scratch["premises"] = Premises(nli, [one.text for one in passages], self.nearest)
         premises: Premises = tools.scratch["premises"]
         tables = await premises.against([one.text for one in judged])
-        convolution = load(self.weights) if self.weights else None
+        convolution = self._convolution(tools)
         numbers = {place: at for at, place in enumerate(_sentences(item.summary))}
         said = [
             _Said(numbers.get(one.place, 0), one, table, self._value(table, convolution))
@@ -136,6 +136,13 @@ class SummaC(Evaluator):
         ]
         parts = [self._part(builder, one, passages, tools) for one in said]
         return [self._whole(builder, said, convolution), *(parts if self._grains[1] == "sentence" else ())]
+
+    def _convolution(self, tools: Tools) -> Convolution | None:
+        """Read once a document, and not for each of its summaries."""
+        if self.weights is not None and "convolution" not in tools.scratch:
+            tools.scratch["convolution"] = load(self.weights)
+        found: Convolution | None = tools.scratch.get("convolution")
+        return found
 
     def _passages(self, document: Document, prepared: Prepared) -> list[Passage]:
         text = document.text

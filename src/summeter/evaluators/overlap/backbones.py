@@ -10,7 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from summeter.models.fitted import read_numbers
 from summeter.records import InputError, UsageError
+
+BASELINE_FILE = "baselines"
 
 
 class Baseline(NamedTuple):
@@ -133,13 +136,7 @@ def baseline_of(model: str, layer: int, file: Path | None = None) -> Baseline:
 
 
 def _read(file: Path, layer: int) -> Baseline:
-    try:
-        lines = file.read_text("utf-8").split()
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file of baselines {file}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(file, None, None, f"cannot be read: {error}") from error
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_numbers(file, BASELINE_FILE).split(), 1):
         parts = line.split(",")
         if parts[0] != str(layer):
             continue

@@ -10,9 +10,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
-from summeter.evaluators.overlap.backbones import Baseline, baseline_of, layer_of
+from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy
 from summeter.models.base import Kind, TokenEmbedder, TokenStates
+from summeter.models.fitted import read_numbers
 from summeter.records import Document, Item, Judgment, Span, UsageError, digest
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
@@ -68,9 +69,7 @@ class BertScore(Evaluator):
         if self.idf is not None:
             found["idf"] = Frequencies.load(self.idf).id
         if self.baseline is not None:
-            if not self.baseline.is_file():
-                raise UsageError(f"there is no file of baselines {self.baseline}")
-            found["baseline"] = digest(self.baseline.read_text("utf-8"), 8)
+            found["baseline"] = digest(read_numbers(self.baseline, BASELINE_FILE), 8)
         return found
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:

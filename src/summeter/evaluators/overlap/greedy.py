@@ -8,7 +8,6 @@ but other tokens may be matched with it.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.models.base import TokenStates
-from summeter.records import InputError, UsageError, digest
+from summeter.models.fitted import read_fitted, write_fitted
+from summeter.records import InputError, digest
 
 IDF_SCHEMA = "summeter-bertscore-idf/1"
 Floats = NDArray[np.float64]
@@ -69,20 +69,16 @@ class Frequencies:
 
     def save(self, file: Path, card: Mapping[str, Any]) -> None:
         """Write the counts as JSON; `card` says of what."""
-        told = {"schema": IDF_SCHEMA, "card": dict(card), "references": self.references, "holding": dict(self.holding)}
-        file.write_text(json.dumps(told, ensure_ascii=False) + "\n", "utf-8")
+        values = {"card": dict(card), "references": self.references, "holding": dict(self.holding)}
+        write_fitted(file, IDF_SCHEMA, values)
 
     @classmethod
     def load(cls, file: Path) -> Frequencies:
         """Read what `save` wrote. UsageError where there is no such file, InputError where it is another."""
+        values = read_fitted(file, IDF_SCHEMA, "idf counts", "scripts/bertscore_idf.py")
         try:
-            value = json.loads(file.read_text("utf-8"))
-            if value["schema"] != IDF_SCHEMA:
-                raise ValueError(f"schema {value['schema']!r} is not {IDF_SCHEMA!r}")
-            return cls(int(value["references"]), {str(token): int(many) for token, many in value["holding"].items()})
-        except FileNotFoundError as error:
-            raise UsageError(f"there is no file of idf counts {file}; scripts/bertscore_idf.py makes one") from error
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            return cls(int(values["references"]), {str(token): int(many) for token, many in values["holding"].items()})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError.at(file, None, None, f"cannot be read as idf counts: {error!r}") from error
 
 
