@@ -6,11 +6,12 @@ Preferences of a pair of systems -> their mean over documents, with interval, n,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isnan
 from statistics import fmean
 
 from summeter.records import Judgment, Record
-from summeter.scoring.scores import dedupe
 from summeter.scoring.systems import LEVEL, RESAMPLES
+from summeter.scoring.table import JudgmentTable
 from summeter.stats.resample import bootstrap_mean
 
 FEWEST = 6
@@ -95,32 +96,24 @@ def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
 
     Both orders, A wins first and B wins second: values 1 and 1 - 1 = 0, mean 0.5, flipped.
     """
-    compared = Compared()
-    compared.add(dedupe(one for one in judgments if one.target.unit == "pair"))
-    return compared.preferences()
+    return preferences_of(JudgmentTable.of(judgments))
 
 
-class Compared:
-    """Gathers verdicts on pairs while judgments are read, of which none may answer a question twice."""
-
-    def __init__(self) -> None:
-        self._groups: dict[tuple[str, ...], list[float | None]] = {}
-
-    def add(self, judgments: Iterable[Judgment]) -> None:
-        """Take what these say of pairs."""
-        for one in judgments:
-            target = one.target
-            if target.unit != "pair" or target.rival is None:
-                continue
-            value = one.value if one.status == "ok" else None
-            turned = target.system > target.rival
-            system, rival = (target.rival, target.system) if turned else (target.system, target.rival)
-            key = (target.document_id, system, rival, one.judge, one.signature, one.aspect)
-            self._groups.setdefault(key, []).append(1.0 - value if turned and value is not None else value)
-
-    def preferences(self) -> list[Preference]:
-        """What was gathered, as `preferences` gives it."""
-        return [_preference(key, values) for key, values in self._groups.items()]
+def preferences_of(table: JudgmentTable) -> list[Preference]:
+    """`preferences` of a table."""
+    pairs = table.where(unit="pair")
+    columns = (pairs.document, pairs.system, pairs.rival, pairs.judge, pairs.signature, pairs.aspect)
+    verdicts: dict[tuple[str, ...], list[float | None]] = {}
+    rows = zip(*(column.labels() for column in columns), pairs.value.tolist(), strict=True)
+    for document, system, rival, judge, signature, aspect, number in rows:
+        if rival is None:
+            continue
+        value = None if isnan(number) else number
+        turned = system > rival
+        first, second = (rival, system) if turned else (system, rival)
+        key = (document, first, second, judge, signature, aspect)
+        verdicts.setdefault(key, []).append(1.0 - value if turned and value is not None else value)
+    return [_preference(key, values) for key, values in verdicts.items()]
 
 
 def _preference(key: tuple[str, ...], values: list[float | None]) -> Preference:

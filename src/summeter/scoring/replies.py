@@ -6,9 +6,12 @@ The classes are those of FineSurE, section 4.2 (Song et al., ACL 2024), told apa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
+
+import numpy as np
 
 from summeter.records import REPLY_FAULTS, Judgment, Record, fault_of
+from summeter.scoring.table import JudgmentTable
 
 
 class ReplyCount(Record):
@@ -49,47 +52,40 @@ def reply_counts(judgments: Iterable[Judgment]) -> list[ReplyCount]:
     >>> reply_counts([])
     []
     """
-    counter = ReplyCounter()
-    counter.add(judgments)
-    return counter.counts()
+    return reply_counts_of(JudgmentTable.of(judgments))
 
 
-class ReplyCounter:
-    """Counts replies while judgments are read; those of one item and signature must come in one `add`."""
-
-    def __init__(self) -> None:
-        # By signature: judge, model, replies, and the unusable ones by fault.
-        self._found: dict[str, tuple[str, str | None, Counter[str]]] = {}
-        self._replies: Counter[str] = Counter()
-
-    def add(self, judgments: Iterable[Judgment]) -> None:
-        """Count the replies behind these judgments."""
-        replies: dict[Hashable, Judgment] = {}
-        for one in judgments:
-            if one.status in {"unparsed", "refused"} or (one.status == "ok" and one.calls):
-                place = (one.signature, one.target.item, one.calls)
-                # One unit of a reply that could not be used makes the reply unusable.
-                if place not in replies or one.status != "ok":
-                    replies[place] = one
-        for one in replies.values():
-            _, _, faults = self._found.setdefault(one.signature, (one.judge, one.model, Counter()))
-            self._replies[one.signature] += 1
-            if one.status != "ok":
-                faults[_fault(one)] += 1
-
-    def counts(self) -> list[ReplyCount]:
-        """What was counted, as `reply_counts` gives it."""
-        return [
-            ReplyCount(
-                judge=judge, signature=signature, model=model, replies=self._replies[signature],
-                usable=self._replies[signature] - faults.total(), faults=dict(faults.most_common()),
-            )
-            for signature, (judge, model, faults) in self._found.items()
-        ]  # fmt: skip
-
-
-def _fault(one: Judgment) -> str:
-    return "refused" if one.status == "refused" else fault_of(one.reason) or "other"
+def reply_counts_of(table: JudgmentTable) -> list[ReplyCount]:
+    """`reply_counts` of a table."""
+    unusable = table.status.equal("unparsed", "refused")
+    asked = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
+    replies = asked.groups("signature", "document", "system", "rival", "calls")
+    # One unit of a reply that could not be used makes the reply unusable; the last such unit says why.
+    deciding = replies.first.copy()
+    failed = np.flatnonzero(~asked.status.equal("ok"))
+    deciding[replies.of[failed]] = failed
+    count: Counter[str] = Counter()
+    faults: dict[str, Counter[str]] = {}
+    about: dict[str, tuple[str, str | None]] = {}
+    columns = (asked.signature, asked.judge, asked.model, asked.status, asked.reason)
+    rows = zip(*(column.take(deciding).labels() for column in columns), strict=True)
+    for signature, judge, model, status, reason in rows:
+        about.setdefault(signature, (judge, model))
+        count[signature] += 1
+        if status != "ok":
+            fault = "refused" if status == "refused" else fault_of(reason) or "other"
+            faults.setdefault(signature, Counter())[fault] += 1
+    return [
+        ReplyCount(
+            judge=judge,
+            signature=signature,
+            model=model,
+            replies=count[signature],
+            usable=count[signature] - sum(faults.get(signature, {}).values()),
+            faults=dict(faults.get(signature, Counter()).most_common()),
+        )
+        for signature, (judge, model) in about.items()
+    ]
 
 
 def _words(fault: str) -> str:

@@ -7,21 +7,46 @@ faithfulness is the mean over claims instead, as the evaluator's `reduce` says.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import fsum, isnan
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast, overload
+
+import numpy as np
 
 from summeter.records import Judgment, Record, Status, composite_signature
+from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question
+from summeter.stats.base import Bools, Floats, Ints
 
 COMPOSITE = "composite"
 COMPOSED = ("faithfulness", "completeness", "conciseness")
-_UNITS = frozenset({"sentence", "key_fact", "claim"})
+UNITS = ("sentence", "key_fact", "claim")
+"""Units of which the score of a summary is made."""
 # Parts of a signature that say what a judge was asked with, rather than what it does. Not the validators and the
 # source of key facts: of a family's members only the alignment has them.
 _ASKED = frozenset({"judge", "second", "extractor", "t", "seed", "max", "rep", "split", "parser"})
 _IMPORTED = "source:import"
-# The worst status names a score that could not be had.
-_GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
+GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
+"""The worst status, which stands first, names a score that could not be had."""
+NO_NUMBER = "the judgments hold neither a number nor a label of 0 or 1"
+
+
+class Reduce(StrEnum):
+    """How the judgments of a summary's parts become its score."""
+
+    SHARE = "share"
+    MEAN = "mean"
+    WHOLE = "whole"
+
+
+class Use(StrEnum):
+    """What of a judgment is used: its score (`value`, else a label that is a number), or its decision (`label`)."""
+
+    VALUE = "value"
+    LABEL = "label"
 
 
 class Score(Record):
@@ -44,6 +69,87 @@ class Score(Record):
     reason: str | None = None
 
 
+@dataclass(frozen=True)
+class ScoreTable(Columns, Sequence[Score]):
+    """Scores of summaries as columns; a record is made when it is asked for. NaN in `value` is "none".
+
+    >>> table = ScoreTable.of([Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect="a",
+    ...                              value=0.5, n=2, missing=0, status="ok")])
+    >>> table[0].value, len(table)
+    (0.5, 1)
+    """
+
+    document: Names
+    system: Names
+    judge: Names
+    signature: Names
+    model: Names
+    aspect: Names
+    value: Floats
+    n: Ints
+    missing: Ints
+    status: Names
+    reason: Names
+
+    @classmethod
+    def of(cls, scores: Iterable[Score]) -> ScoreTable:
+        """From records."""
+        if isinstance(scores, ScoreTable):
+            return scores
+        rows = list(scores)
+        names = {
+            name: Names.of([getattr(score, "doc_id" if name == "document" else name) for score in rows])
+            for name in ("document", "system", "judge", "signature", "model", "aspect", "status", "reason")
+        }
+        value = np.array([np.nan if score.value is None else score.value for score in rows], np.float64)
+        counts = (np.array([getattr(score, name) for score in rows], np.int64) for name in ("n", "missing"))
+        n, missing = counts
+        return cls(**names, value=value, n=n, missing=missing)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    @overload
+    def __getitem__(self, at: int) -> Score: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Score]: ...
+
+    def __getitem__(self, at: int | slice) -> Score | list[Score]:
+        if isinstance(at, slice):
+            return [self._record(row) for row in range(*at.indices(len(self)))]
+        return self._record(range(len(self))[at])
+
+    def __iter__(self) -> Iterator[Score]:
+        return map(self._record, range(len(self)))
+
+    def _record(self, row: int) -> Score:
+        names: dict[str, Any] = {
+            "doc_id" if name == "document" else name: column.names[column.codes[row]]
+            for name, column in vars(self).items()
+            if isinstance(column, Names)
+        }
+        value = float(self.value[row])
+        # Its parts were validated when they were read.
+        return Score.model_construct(
+            **names, value=None if isnan(value) else value, n=int(self.n[row]), missing=int(self.missing[row])
+        )
+
+    def by_item(self) -> dict[tuple[str, str], array[int]]:
+        """(document, system) -> the rows of its scores."""
+        rows: dict[tuple[str, str], array[int]] = {}
+        items = zip(self.document.labels(), self.system.labels(), strict=True)
+        for row, item in enumerate(items):
+            rows.setdefault(item, array("L")).append(row)
+        return rows
+
+    def questions(self) -> list[Question]:
+        """The (judge, signature, aspect) there are, in order of first appearance."""
+        columns = (self.judge, self.signature, self.aspect)
+        first = Groups.by(*columns).first
+        return [Question(*row) for row in zip(*(column.take(first).labels() for column in columns), strict=True)]
+
+
 def dedupe(judgments: Iterable[Judgment]) -> list[Judgment]:
     """One judgment a question: the last one asked counts; the order of first asking is kept."""
     return list({judgment.key: judgment for judgment in judgments}.values())
@@ -57,128 +163,143 @@ def summary_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> 
     Judgments of a whole summary are averaged as they are; judgments of its sentences, key facts or
     claims are reduced. Pairs, spans and documents are not scored here. Composites follow their parts.
     """
-    scores = unit_scores(dedupe(judgments), reduce)
-    return scores + composites(scores)
+    return list(score_table(JudgmentTable.of(judgments), reduce))
 
 
-def unit_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> list[Score]:
-    """`summary_scores` of judgments of which none answers a question twice, without the composites."""
-    groups: dict[tuple[str, ...], list[Judgment]] = {}
-    for judgment in judgments:
-        if judgment.target.unit == "summary" or judgment.target.unit in _UNITS:
-            target = judgment.target
-            key = (judgment.judge, judgment.signature, target.document_id, target.system, judgment.aspect)
-            groups.setdefault(key, []).append(judgment)
-    return [_score(group, reduce.get(key[0], "share")) for key, group in groups.items()]
+def score_table(table: JudgmentTable, reduce: Mapping[str, str]) -> ScoreTable:
+    """`summary_scores` of a table."""
+    scores = unit_scores(table, reduce)
+    return ScoreTable.concat([scores, composite_scores(scores)])
 
 
-def _score(group: Sequence[Judgment], reduce: str) -> Score:
-    whole = [one for one in group if one.target.unit == "summary"]
-    parts = [one for one in group if one.target.unit != "summary"]
-    if parts and not (whole and reduce == "whole"):
-        # A failed attempt at the whole summary beside judged parts is superseded by them.
-        numbers = [number for one in parts if (number := _number(one, reduce)) is not None]
-        used: Sequence[Judgment] = parts
-    else:
-        numbers = [one.value for one in whole if one.status == "ok" and one.value is not None]
-        used = whole
-    return _make(used, numbers)
+def numbers(table: JudgmentTable, use: Use) -> Floats:
+    """What each judgment says as a number, NaN where it says none."""
+    match use:
+        case Use.VALUE:
+            return np.where(np.isnan(table.value), table.label, table.value)
+        case Use.LABEL:
+            # A value of 0 or 1 is a decision too; any other number needs a threshold first.
+            decided = np.where(np.isin(table.value, (0.0, 1.0)), table.value, np.nan)
+            return np.where(np.isnan(table.label), decided, table.label)
 
 
-def _number(judgment: Judgment, reduce: str) -> float | None:
-    if judgment.status != "ok":
-        return None
-    if reduce == "mean":
-        return judgment.value
-    label = judgment.label if judgment.label is not None else judgment.value
-    return float(label) if isinstance(label, int | float) else None
+def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.VALUE) -> ScoreTable:
+    """`score_table` without the composites; `use` says what of judgments of whole summaries is used."""
+    table = table.where(unit=("summary", *UNITS))
+    groups = table.groups("judge", "signature", "document", "system", "aspect")
+    how = [Reduce(reduce.get(name or "", Reduce.SHARE)) for name in table.judge.names]
+    mean, whole_first = (
+        np.array([one is rule for one in how], np.bool_)[table.judge.codes] for rule in (Reduce.MEAN, Reduce.WHOLE)
+    )
+    part = ~table.unit.equal("summary")
+    # A failed attempt at the whole summary beside judged parts is superseded by them.
+    in_parts = groups.count(part) > 0
+    in_parts &= ~((groups.count(~part & whole_first)) > 0)
+    used = part == in_parts[groups.of]
+    label = np.where(np.isnan(table.label) & table.named.equal(None), table.value, table.label)
+    number = np.where(part, np.where(mean, table.value, label), numbers(table, use))
+    usable = used & ~np.isnan(number)
+    n = groups.count(usable)
+    status, reason = _failures(table, groups, used, n)
+    first_used = np.full(len(groups), len(table), np.int64)
+    np.minimum.at(first_used, groups.of[used], np.flatnonzero(used))
+    first = table.take(first_used)
+    return ScoreTable(
+        document=first.document,
+        system=first.system,
+        judge=first.judge,
+        signature=first.signature,
+        model=first.model,
+        aspect=first.aspect,
+        value=_means(number[usable], groups.of[usable], n),
+        n=n,
+        missing=groups.count(used) - n,
+        status=status,
+        reason=reason,
+    )
 
 
-def _make(used: Sequence[Judgment], numbers: Sequence[float]) -> Score:
-    first = used[0]
-    missing = len(used) - len(numbers)
-    status, reason = ("ok", None) if numbers else _why(used)
-    return Score(
-        doc_id=first.target.document_id, system=first.target.system, judge=first.judge,
-        signature=first.signature, model=first.model, aspect=first.aspect,
-        value=fmean(numbers) if numbers else None, n=len(numbers), missing=missing,
-        status=status, reason=reason,
-    )  # fmt: skip
+def _means(values: Floats, groups: Ints, n: Ints) -> Floats:
+    """The mean of each group, correctly rounded, NaN of an empty one."""
+    sums = np.bincount(groups, weights=values, minlength=len(n))
+    if (values % 1 != 0).any():  # sums of whole numbers are exact as they are
+        order = np.argsort(groups, kind="stable")
+        ends = np.cumsum(np.bincount(groups, minlength=len(n)))[:-1]
+        sums = np.array([fsum(part) for part in np.split(values[order], ends)])
+    means: Floats = np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
+    return means
 
 
-def _why(used: Sequence[Judgment]) -> tuple[Status, str]:
-    for status in _GRAVITY:
-        for one in used:
-            if one.status == status:
-                return status, one.reason or status
-    return "error", "the judgments hold neither a number nor a label of 0 or 1"
+def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tuple[Names, Names]:
+    """Status and reason of each group: ok, or the worst status of its judgments and the first reason for that."""
+    status: list[str | None] = ["ok"] * len(groups)
+    reason: list[str | None] = [None] * len(groups)
+    failed = np.flatnonzero(used & (n == 0)[groups.of])
+    for row in failed.tolist():
+        group = groups.of[row]
+        here = table.status.names[table.status.codes[row]]
+        if here == "ok":
+            if status[group] == "ok":
+                status[group], reason[group] = "error", NO_NUMBER
+        elif reason[group] in (None, NO_NUMBER) or _worse(here, status[group]):
+            status[group], reason[group] = here, table.reason.names[table.reason.codes[row]] or here
+    return Names.of(status), Names.of(reason)
 
 
-def composites(scores: Sequence[Score]) -> list[Score]:
-    """Mean of faithfulness, completeness and conciseness of one judge family and summary.
+def _worse(status: str | None, other: str | None) -> bool:
+    return GRAVITY.index(cast("Status", status)) < GRAVITY.index(cast("Status", other))
+
+
+class Composite(NamedTuple):
+    """A mean of three aspects: the family of judges it is of, and the questions whose scores it is the mean of."""
+
+    family: str
+    parts: Mapping[str, tuple[Question, ...]]
+
+    @property
+    def question(self) -> Question:
+        """Who gives it."""
+        signatures = [self.parts[aspect][0].signature for aspect in COMPOSED]
+        return Question(self.family, composite_signature(signatures), COMPOSITE)
+
+
+def composite_rule(questions: Iterable[Question]) -> list[Composite]:
+    """The composites that there are of some questions. The one rule, for scores and for studies.
 
     A signature that gives all three aspects has composites of its own. The others are joined by family, which
     is what stands before the first dot of the judge's name (`finesure.fact_check` and `finesure.align` are
     one), and only where they were asked alike: same models, same sampling, same splitter. A family of which an
-    aspect has two signatures has no composite, since nobody could say of what. If any of the three has no value,
-    neither has the composite. Ratings (see `is_rating`) join none: a mark from 1 to 5 is no share.
+    aspect has two signatures has no composite, since nobody could say of what. Ratings (see `is_rating`) join none:
+    a mark from 1 to 5 is no share.
 
-    >>> rows = [Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect=a, value=v,
-    ...               n=1, missing=0, status="ok") for a, v in zip(COMPOSED, (1.0, 0.5, 0.75))]
-    >>> composites(rows)[0].value
-    0.75
+    >>> align = [Question("finesure.align", "finesure.align|judge:m|v:1", name) for name in COMPOSED[1:]]
+    >>> for model in ("m", "n"):
+    ...     check = Question("finesure.fact_check", f"finesure.fact_check|judge:{model}|v:1", COMPOSED[0])
+    ...     print([one.family for one in composite_rule([check, *align])])
+    ['finesure']
+    []
     """
-    groups = _joinable(scores)
-    whole = _whole_signatures(part for found in groups.values() for parts in found.values() for part in parts)
-    made = []
-    for (family, *_), by_aspect in groups.items():
-        sources = {aspect: {score.signature for score in found} for aspect, found in by_aspect.items()}
-        for signature in sorted(set().union(*sources.values()) & whole):
-            made += _joined(family, by_aspect, dict.fromkeys(COMPOSED, signature))
+    kin: dict[tuple[str, ...], list[Question]] = {}
+    for question in questions:
+        if question.aspect in COMPOSED and not is_rating(question.signature):
+            kin.setdefault(_kin(question), []).append(question)
+    composites = []
+    for (family, *_), members in kin.items():
+        sources = {aspect: {one.signature for one in members if one.aspect == aspect} for aspect in COMPOSED}
+        if not all(sources.values()):
+            continue
+        whole = set.intersection(*sources.values())
+        chosen = [dict.fromkeys(COMPOSED, signature) for signature in sorted(whole)]
         rest = {aspect: found - whole for aspect, found in sources.items()}
-        if all(len(rest.get(aspect, ())) == 1 for aspect in COMPOSED):
-            made += _joined(family, by_aspect, {aspect: next(iter(rest[aspect])) for aspect in COMPOSED})
-    return made
-
-
-class _Part(NamedTuple):
-    """Of a score what a composite needs: many are held at once."""
-
-    doc_id: str
-    system: str
-    signature: str
-    model: str | None
-    aspect: str
-    value: float | None
-    status: Status
-    reason: str | None
-
-
-def _joinable(scores: Sequence[Score]) -> dict[tuple[str, ...], dict[str, list[_Part]]]:
-    """Scores by kin and aspect, of those kin that have all three aspects: those of others join none."""
-    kin: dict[tuple[str, str], tuple[str, ...]] = {}
-    aspects: dict[tuple[str, ...], set[str]] = {}
-
-    def wanted() -> Iterator[tuple[tuple[str, ...], Score]]:
-        for score in scores:
-            if score.aspect in COMPOSED:
-                source = (score.judge, score.signature)
-                if source not in kin:
-                    kin[source] = () if is_rating(score.signature) else _kin(score)
-                if kin[source]:
-                    yield kin[source], score
-
-    for family, score in wanted():
-        aspects.setdefault(family, set()).add(score.aspect)
-    groups: dict[tuple[str, ...], dict[str, list[_Part]]] = {}
-    if any(len(found) == len(COMPOSED) for found in aspects.values()):
-        for family, one in wanted():
-            if len(aspects[family]) == len(COMPOSED):
-                part = _Part(
-                    one.doc_id, one.system, one.signature, one.model, one.aspect, one.value, one.status, one.reason
-                )
-                groups.setdefault(family, {}).setdefault(one.aspect, []).append(part)
-    return groups
+        if all(len(found) == 1 for found in rest.values()):
+            chosen.append({aspect: next(iter(found)) for aspect, found in rest.items()})
+        for signatures in chosen:
+            parts = {
+                aspect: tuple(one for one in members if one.aspect == aspect and one.signature == signature)
+                for aspect, signature in signatures.items()
+            }
+            composites.append(Composite(family, parts))
+    return composites
 
 
 def is_rating(signature: str) -> bool:
@@ -190,43 +311,67 @@ def is_rating(signature: str) -> bool:
     return any(part.startswith("scale:") for part in signature.split("|")[1:])
 
 
-def _kin(score: Score) -> tuple[str, ...]:
-    """The family of a score's judge, and what it was asked with."""
-    asked = (part for part in score.signature.split("|")[1:] if part == _IMPORTED or part.partition(":")[0] in _ASKED)
-    return score.judge.split(".")[0], *asked
+def _kin(question: Question) -> tuple[str, ...]:
+    """The family of a judge, and what it was asked with."""
+    parts = question.signature.split("|")[1:]
+    asked = (part for part in parts if part == _IMPORTED or part.partition(":")[0] in _ASKED)
+    return question.judge.split(".")[0], *asked
 
 
-def _whole_signatures(parts: Iterable[_Part]) -> set[str]:
-    """Signatures that give all three aspects."""
-    aspects: dict[str, set[str]] = {}
-    for part in parts:
-        aspects.setdefault(part.signature, set()).add(part.aspect)
-    return {signature for signature, found in aspects.items() if len(found) == len(COMPOSED)}
+def composites(scores: Sequence[Score]) -> list[Score]:
+    """Mean of faithfulness, completeness and conciseness of one judge family and summary (see `composite_rule`).
+
+    If any of the three has no value, neither has the composite.
+
+    >>> rows = [Score(doc_id="d", system="s", judge="j", signature="j|v:1", model=None, aspect=a, value=v,
+    ...               n=1, missing=0, status="ok") for a, v in zip(COMPOSED, (1.0, 0.5, 0.75))]
+    >>> composites(rows)[0].value
+    0.75
+    """
+    return list(composite_scores(ScoreTable.of(scores)))
 
 
-def _joined(family: str, by_aspect: Mapping[str, Sequence[_Part]], sources: Mapping[str, str]) -> list[Score]:
-    """A composite for every summary that has a score of each aspect from the given signatures."""
-    parts: dict[tuple[str, str], list[_Part]] = {}
+def composite_scores(scores: ScoreTable) -> ScoreTable:
+    """The composites of a table of scores; those without all three aspects have none."""
+    found = [score for one in composite_rule(scores.questions()) for score in _composite(scores, one)]
+    return ScoreTable.of(found)
+
+
+def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
+    """One composite of every summary that has a score of each aspect."""
+    return ScoreTable.of(_composite(scores, composite))
+
+
+def _composite(scores: ScoreTable, composite: Composite) -> Iterator[Score]:
+    parts: dict[tuple[str, str], list[Score]] = {}
     for aspect in COMPOSED:
-        for score in by_aspect.get(aspect, ()):
-            if score.signature == sources[aspect]:
-                parts.setdefault((score.doc_id, score.system), []).append(score)
-    return [_composite(family, found) for found in parts.values() if len(found) == len(COMPOSED)]
+        wanted = composite.parts[aspect]
+        mine = scores.judge.equal(*(one.judge for one in wanted)) & scores.signature.equal(wanted[0].signature)
+        for score in scores.take(mine & scores.aspect.equal(aspect)):
+            parts.setdefault((score.doc_id, score.system), []).append(score)
+    for found in parts.values():
+        if len(found) == len(COMPOSED):
+            yield _mean(composite.question, found)
 
 
-def _composite(family: str, parts: Sequence[_Part]) -> Score:
+def _mean(question: Question, parts: Sequence[Score]) -> Score:
     values = [part.value for part in parts if part.value is not None]
     absent = [part for part in parts if part.value is None]
-    worst = min(absent, key=lambda part: _GRAVITY.index(part.status)) if absent else None
+    worst = min(absent, key=lambda part: GRAVITY.index(part.status)) if absent else None
     models = dict.fromkeys(part.model for part in parts if part.model is not None)
-    return Score(
-        doc_id=parts[0].doc_id, system=parts[0].system, judge=family,
-        signature=composite_signature([part.signature for part in parts]),
-        model=",".join(models) or None, aspect=COMPOSITE,
-        value=None if worst else fmean(values), n=len(values), missing=len(absent),
+    return Score.model_construct(
+        doc_id=parts[0].doc_id,
+        system=parts[0].system,
+        judge=question.judge,
+        signature=question.signature,
+        model=",".join(models) or None,
+        aspect=COMPOSITE,
+        value=None if worst else fmean(values),
+        n=len(values),
+        missing=len(absent),
         status=worst.status if worst else "ok",
         reason=f"{worst.aspect}: {worst.reason}" if worst else None,
-    )  # fmt: skip
+    )
 
 
 def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = ()) -> float | None:
@@ -238,10 +383,10 @@ def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = (
 
     Two summaries, one with 3 of 4 sentences usable, one in error: (3/4 + 0) / 2 = 0.375.
     """
-    shares = [
-        0.0 if score.value is None else score.n / (score.n + score.missing)
-        for score in scores
-        if score.aspect != COMPOSITE and score.status != "skipped"
-    ]
+    table = ScoreTable.of(scores)
+    counted = table.take(~table.aspect.equal(COMPOSITE) & ~table.status.equal("skipped"))
+    usable = ~np.isnan(counted.value)
+    total = counted.n + counted.missing
+    shares: list[float] = np.divide(counted.n, total, out=np.zeros(len(total)), where=usable & (total > 0)).tolist()
     shares += [n / (n + missing) for n, missing in preferences]
     return fmean(shares) if shares else None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from summeter.records import Record
-from summeter.scoring.scores import COMPOSED, COMPOSITE, Score
+from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
+from summeter.scoring.table import Groups, Names
+from summeter.stats.base import Ints
 from summeter.stats.resample import bootstrap_mean
 
 RESAMPLES = 2000
@@ -43,30 +45,30 @@ class SystemScore(Record):
 def system_scores(
     scores: Iterable[Score], domains: Mapping[str, str | None] | None = None, *, seed: int = 0
 ) -> list[SystemScore]:
-    """Means by (judge, signature, aspect, system); with `domains` (document id -> domain) by domain too."""
-    groups: dict[tuple[str, str, str, str, str | None], _Group] = {}
-    for score in scores:
-        cell = (score.judge, score.signature, score.aspect, score.system)
-        domain = (domains or {}).get(score.doc_id)
-        for key in ((*cell, None),) if domain is None else ((*cell, None), (*cell, domain)):
-            if (group := groups.get(key)) is None:
-                group = groups[key] = _Group(score, [], [])
-            group.values.append(score.value)
-            group.documents.append(score.doc_id)
-    return [_mean(group, key[-1], seed) for key, group in groups.items()]
+    """Means by (judge, signature, aspect, system); with `domains` (document id -> domain) by domain too.
+
+    The mean over all documents comes first in its system, then those of its domains, in order of first appearance.
+    """
+    table = ScoreTable.of(scores)
+    cells = Groups.by(table.judge, table.signature, table.aspect, table.system)
+    places = [(int(first), rows, None) for first, rows in zip(cells.first, cells.rows(), strict=True)]
+    if domains:
+        known = [domains.get(name or "") for name in table.document.names]
+        domain = Names.of(known)
+        of_row = Names(domain.codes[table.document.codes], domain.names)
+        parts = Groups.by(cells.of, of_row)
+        for first, rows in zip(parts.first, parts.rows(), strict=True):
+            if (name := of_row.names[of_row.codes[first]]) is not None:
+                places.append((int(first), rows, name))
+        places.sort(key=lambda place: (place[0], place[2] is not None))
+    return [_mean(table, rows, name, seed) for _, rows, name in places]
 
 
-class _Group(NamedTuple):
-    """Of the scores of one cell their values and documents, and the first for what all share."""
-
-    first: Score
-    values: list[float | None]
-    documents: list[str]
-
-
-def _mean(group: _Group, domain: str | None, seed: int) -> SystemScore:
-    got = bootstrap_mean(group.values, clusters=group.documents, resamples=RESAMPLES, level=LEVEL, seed=seed)
-    first = group.first
+def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> SystemScore:
+    got = bootstrap_mean(
+        table.value[rows], clusters=table.document.codes[rows], resamples=RESAMPLES, level=LEVEL, seed=seed
+    )
+    first = table[int(rows[0])]
     return SystemScore(
         system=first.system, judge=first.judge, signature=first.signature, model=first.model,
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,

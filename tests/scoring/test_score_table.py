@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from summeter.scoring import HeldScores, Score
+from summeter.scoring import Score, ScoreTable
 
 
 def score(doc_id: str, aspect: str, value: float | None, reason: str | None = None) -> Score:
@@ -15,7 +15,7 @@ def score(doc_id: str, aspect: str, value: float | None, reason: str | None = No
 
 def test_scores_come_back_in_order_and_whole() -> None:
     given = [score("a", "x", 0.1), score("a", "y", None, "empty"), score("b", "x", 1 / 3), score("b", "y", 0.0)]
-    held = HeldScores(given)
+    held = ScoreTable.of(given)
     assert list(held) == given
     assert (len(held), held[-1], held[1:3]) == (4, given[-1], given[1:3])
     assert [one.model_dump_json() for one in held] == [one.model_dump_json() for one in given]
