@@ -13,7 +13,7 @@ from report import fake_runs as fake
 
 from summeter.records import InputError, Judgment
 from summeter.runs.places import ItemReader, PeopleReader
-from summeter.runs.run import RunFolder, stands_together
+from summeter.runs.run import RunFolder
 
 
 def of(judgments: list[Judgment], document_id: str, system: str) -> list[Judgment]:
@@ -76,7 +76,6 @@ def test_lines_that_name_the_rival_after_the_unit(tmp_path: Path) -> None:
             row["target"]["rival"] = row["target"].pop("rival")
         written = [json.dumps(row, separators=(",", ":")) for row in rows]
         file.write_text("\n".join(written) + "\n", encoding="utf-8")
-        assert not stands_together(file)
     assert check(run) == 8 * 3 * 4
 
 

@@ -14,8 +14,7 @@ from summeter.annotate.campaign import Campaign, read_campaign
 from summeter.annotate.people import Names
 from summeter.annotate.tasks.base import Source, Task
 from summeter.data.dataset import Dataset, load
-from summeter.records import InputError, UsageError, digest
-from summeter.runs.run import read_lines
+from summeter.records import InputError, UsageError, digest, read_lines
 
 if TYPE_CHECKING:
     from summeter.annotate.desk import Desk

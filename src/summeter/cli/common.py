@@ -37,7 +37,7 @@ def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
         seed = _seed(run)
         pairs = [one.model_dump() for one in run.pairs(seed=seed)]
         rows = run.summary(seed=seed).to_dicts()
-        replies = [{**one.model_dump(), "success": one.success} for one in run.replies()]
+        replies = [{**one.model_dump(), "success": one.success} for one in run.totals.replies]
         print_json(rows, pairs=pairs, replies=replies, counts=run.manifest.counts, coverage=run.manifest.coverage)
         return
     if not quiet:
@@ -59,9 +59,9 @@ def show_scores(run: Run) -> None:
         console.print()
     pairs(compared, console)
     trust(reliabilities([run]), console)
-    if (cut := run.tally.left_out).judgments:
+    if (cut := run.totals.truncated).judgments:
         typer.echo(f"{cut}.")
-    replies = run.replies()
+    replies = run.totals.replies
     names = [count.judge for count in replies]
     for count in replies:
         typer.echo(count.line(count.signature if names.count(count.judge) > 1 else count.judge))

@@ -14,10 +14,10 @@ from summeter.data.dataset import Dataset
 from summeter.engine.plan import Job, RunPlan, item_key, units
 from summeter.engine.worker import FATAL, failure, reason_of, record, skipped
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
-from summeter.records import Judgment
-from summeter.runs.journal import DoneKey, Journal, judged_item
+from summeter.records import Judgment, read_lines
+from summeter.runs.journal import Journal, judged_item
 from summeter.runs.manifest import JudgeEntry
-from summeter.runs.run import FAILURES, Failure, read_lines
+from summeter.runs.run import FAILURES, DoneKey, Failure
 from summeter.scoring import dedupe
 
 log = logging.getLogger(__name__)

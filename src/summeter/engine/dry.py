@@ -30,10 +30,10 @@ from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
 from summeter.records import Judgment
 from summeter.runs.calls import CallStore
-from summeter.runs.journal import DoneKey, ItemKey
+from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.results import RESULTS, ResultStore, result_key
-from summeter.runs.run import CALLS, MANIFEST, Failure
+from summeter.runs.run import CALLS, MANIFEST, DoneKey, Failure
 
 if TYPE_CHECKING:
     import numpy as np

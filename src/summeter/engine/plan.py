@@ -16,8 +16,9 @@ from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
 from summeter.records import Document, Item, Summary, UsageError
-from summeter.runs.journal import DoneKey, ItemKey
+from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import DataEntry, JudgeEntry, ModelContext, stem
+from summeter.runs.run import DoneKey
 
 if TYPE_CHECKING:
     from summeter.models.local.bind import Network

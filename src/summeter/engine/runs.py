@@ -60,14 +60,13 @@ def finish(
     journal.manifest(started)
     run.manifest = started
     write_views(run)
-    found = run.tally
-    ended: RunStatus = "incomplete" if status == "complete" and found.counts.get("error") else status
+    found = run.totals
+    ended: RunStatus = "incomplete" if status == "complete" and found.statuses.get("error") else status
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"status": ended, "updated": now, "counts": found.counts, "coverage": found.coverage}
+    update = {"status": ended, "updated": now, "counts": found.statuses, "coverage": found.coverage}
     if money is not None:
-        started = accounts(run.folder, started, found.asked, money)
+        started = accounts(run.folder, started, found.work, money)
         update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
     run.manifest = started.model_copy(update=update)
     journal.manifest(run.manifest)
-    run.forget_data()
     return run

@@ -16,7 +16,7 @@ from summeter.records import UsageError
 from summeter.runs.calls import CallStore, CallTokens
 from summeter.runs.manifest import JudgeUsage, Manifest, ModelUsage, Taken
 from summeter.runs.run import CALLS
-from summeter.runs.tally import Asked
+from summeter.runs.totals import Work
 
 
 class Spending(NamedTuple):
@@ -54,7 +54,7 @@ def _price(call: CallTokens, table: Prices) -> Price | None:
     return price.batched if price is not None and call.batch is not None else price
 
 
-def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Asked], session: Spending) -> Manifest:
+def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Work], session: Spending) -> Manifest:
     """The manifest with what each model and each judge took. `asked` is by signature; `session` adds its own
     retries and failures."""
     if not (folder / CALLS).is_file():
@@ -67,7 +67,7 @@ def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Asked], sessi
         signature: _of_judge(
             # What its members prepared, a derived judge rests on too.
             [folder / "prepared" / f"{entries[name].file}.jsonl" for name in (signature, *judge.members)],
-            asked.get(signature, Asked({}, 0)), calls, table,
+            asked.get(signature, Work({}, 0)), calls, table,
         )
         for signature, judge in entries.items()
         if judge.models
@@ -97,7 +97,7 @@ def _by_model(
 
 
 def _of_judge(
-    prepared: Iterable[Path], asked: Asked, calls: Mapping[str, CallTokens], table: Prices
+    prepared: Iterable[Path], asked: Work, calls: Mapping[str, CallTokens], table: Prices
 ) -> JudgeUsage:  # fmt: skip
     keys = dict(asked.calls)
     for file in filter(Path.is_file, prepared):

@@ -97,7 +97,7 @@ def data_name(view: RunView) -> str:
 
 
 def _head(view: RunView) -> RunHead:
-    manifest, by_status = view.manifest, view.folder.tally.counts
+    manifest, by_status = view.manifest, view.folder.totals.statuses
     total = sum(by_status.values())
     return RunHead(
         letter=view.letter, name=view.name, status=manifest.status, alarm=ALARM.get(manifest.status),
@@ -111,7 +111,7 @@ def _head(view: RunView) -> RunHead:
         ),
         wanted=total - by_status.get("skipped", 0), coverage=view.coverage,
         verdict=pair_verdict(view) if view.pairs and not len(view.table) else verdict(view),
-        left_out=str(cut) if (cut := view.folder.tally.left_out).judgments else None,
+        left_out=str(cut) if (cut := view.folder.totals.truncated).judgments else None,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from summeter.records import InputError, JudgeKey, KeyFacts, judge_names
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import ItemReader, PeopleReader
 from summeter.runs.run import RunFolder
-from summeter.scoring import HeldScores, PairScore, SystemTable
+from summeter.scoring import PairScore, ScoreTable, SystemTable
 
 
 @dataclass(frozen=True)
@@ -61,24 +61,24 @@ class RunView:
         return ItemReader(self.folder)
 
     @cached_property
-    def scores(self) -> HeldScores:
+    def scores(self) -> ScoreTable:
         """One score a summary, judge and aspect."""
-        return self.folder.tally.scores
+        return self.folder.totals.scores
 
     @cached_property
     def table(self) -> SystemTable:
         """Means of systems, as in the run's summary.json."""
-        return self.folder.tally.table
+        return self.folder.totals.systems
 
     @cached_property
     def pairs(self) -> list[PairScore]:
         """Mean preferences of pairs of systems, as in the run's summary.json."""
-        return self.folder.tally.pairs
+        return self.folder.totals.pairs
 
     @cached_property
     def coverage(self) -> float | None:
         """Share of what was to be judged that could be, each summary and aspect counting once."""
-        return self.folder.tally.coverage
+        return self.folder.totals.coverage
 
     @cached_property
     def judged(self) -> set[tuple[str, str]]:

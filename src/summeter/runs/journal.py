@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import sys
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,12 +22,11 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from summeter.data.atomic import write_lines, write_text
-from summeter.records import Judgment, UsageError
+from summeter.records import Judgment, UsageError, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.runs.run import FAILURES, MANIFEST, PROGRESS, Done, Failure, interned, read_lines
+from summeter.runs.run import FAILURES, MANIFEST, PROGRESS, Done, DoneKey, Failure
 
 ItemKey = tuple[str, str, str | None]
-DoneKey = tuple[str, str, str, str | None]
 
 
 class Journal:
@@ -66,7 +66,7 @@ class Journal:
         """Read what is finished, and drop what a killed or failed writer left unconfirmed."""
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
-        entries = {interned(entry.key): entry.judgments for entry in read_lines(self.folder / PROGRESS, Done)}
+        entries = {_interned(entry.key): entry.judgments for entry in read_lines(self.folder / PROGRESS, Done)}
         found: Counter[DoneKey] = Counter()
         files = [self.folder / "judgments" / f"{judge.file}.jsonl" for judge in judges]
         for file in files:
@@ -152,7 +152,13 @@ def judged_item(line: bytes) -> DoneKey:
     """(signature, document, system, rival) of a line of judgments."""
     row = json.loads(line)
     target = row["target"]
-    return interned((row["signature"], target["document_id"], target["system"], target["rival"]))
+    return _interned((row["signature"], target["document_id"], target["system"], target.get("rival")))
+
+
+def _interned(key: DoneKey) -> DoneKey:
+    """The key with each text held once, however many name it."""
+    signature, document_id, system, rival = key
+    return sys.intern(signature), sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
 
 
 def _lines(file: Path) -> Iterator[bytes]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from array import array
 from collections.abc import Container, Iterator
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
 from summeter.records import InputError, Judgment, Record
-from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments, interned_item, item_head
+from summeter.runs.run import FAILURES, DoneKey, Failure, RunFolder, as_judgments
 from summeter.scoring import dedupe
 
-ItemKey = tuple[str, str, str | None]
 R = TypeVar("R", bound=Record)
 
 
@@ -34,26 +30,32 @@ class Places:
         # (document, system) -> number of a file, start and length of lines that stand together; and so on.
         self._at: dict[tuple[str, str], array[int]] = {}
 
-    def add(self, file: Path, kept: Container[ItemKey] | None = None) -> None:
-        """Find the lines of a file of judgments, if there is one: those on items that are `kept`, else all."""
-        self.open(file)
-        for item, lines in groupby(_keyed(file), itemgetter(0)):
-            if kept is None or item in kept:
-                _, start, length = next(lines)
-                self.put(item, start, length + sum(more for _, _, more in lines))
-
-    def open(self, file: Path) -> None:
-        """What is put from here on stands in this file."""
+    def add(self, file: Path, kept: Container[DoneKey] | None = None) -> None:
+        """Find the lines of a file of judgments or failures, if there is one: those of items `kept`, else all."""
         self._files.append(file)
+        if not file.exists():
+            return
+        with file.open("rb") as lines:
+            start = 0
+            for line in lines:
+                if not line.endswith(b"\n"):  # torn: the writer was killed
+                    return
+                signature, document_id, *systems = _item(from_json(line))
+                if kept is None or (signature, document_id, *systems) in kept:
+                    for system in systems:
+                        if system is not None:
+                            self._put((document_id, system), start, len(line))
+                start += len(line)
 
-    def put(self, item: ItemKey, start: int, length: int) -> None:
-        """Keep the place of lines on an item."""
-        document_id, system, rival = item
-        for name in (system,) if rival is None else (system, rival):
-            place = (len(self._files) - 1, start, length)
-            self._at.setdefault((document_id, name), array("q")).extend(place)
+    def _put(self, summary: tuple[str, str], start: int, length: int) -> None:
+        number = len(self._files) - 1
+        places = self._at.setdefault(summary, array("q"))
+        if places and places[-3] == number and places[-2] + places[-1] == start:
+            places[-1] += length
+        else:
+            places.extend((number, start, length))
 
-    def items(self) -> Iterator[tuple[str, str]]:
+    def summaries(self) -> Iterator[tuple[str, str]]:
         """(document, system) of every summary that some line is about, alone or in a pair."""
         return iter(self._at)
 
@@ -81,25 +83,15 @@ class ItemReader:
         self._places = Places()
         self._models = {judge.signature: judge.model for judge in run.manifest.judges}
         self._failures = run.folder / FAILURES
-        done: dict[str, set[ItemKey]] = {}
-        for entry in run.progress():
-            done.setdefault(entry.signature, set()).add(interned_item(entry.document_id, entry.system, entry.rival))
+        self._done = {entry.key for entry in run.progress()}
         for judge in run.manifest.judges:
-            self._places.add(
-                run.folder / "judgments" / f"{judge.file}.jsonl", done.get(judge.signature, frozenset())
-            )  # fmt: skip
-        last: dict[tuple[str, ItemKey], tuple[int, int]] = {}
-        for failure, place in zip(run.failures(), _spans(self._failures), strict=False):
-            item = interned_item(failure.document_id, failure.system, failure.rival)
-            if failure.status == "error" and item not in done.get(failure.signature, ()):
-                last[sys.intern(failure.signature), item] = place
-        self._places.open(self._failures)
-        for (_, item), place in last.items():
-            self._places.put(item, *place)
+            self._places.add(run.folder / "judgments" / f"{judge.file}.jsonl", self._done)
+        failed = {failure.key for failure in run.failures() if failure.status == "error"}
+        self._places.add(self._failures, failed - self._done)
 
     def items(self) -> Iterator[tuple[str, str]]:
         """(document, system) of every summary that was judged, alone or in a pair."""
-        return self._places.items()
+        return self._places.summaries()
 
     def read(self, document_id: str, system: str) -> list[Judgment]:
         """One judgment a question on this summary, alone or in a pair; judge by judge, in order of writing.
@@ -107,11 +99,14 @@ class ItemReader:
         Raises InputError where the run's files have changed since they were looked through.
         """
         found: list[Judgment] = []
+        last: dict[DoneKey, Failure] = {}
         for file, line in self._places.lines(document_id, system):
-            if file == self._failures:
-                found.extend(as_judgments(_read(Failure, file, line), self._models))
-            else:
+            if file != self._failures:
                 found.append(_read(Judgment, file, line))
+            elif (failure := _read(Failure, file, line)).status == "error":
+                last[failure.key] = failure
+        for failure in last.values():
+            found.extend(as_judgments(failure, self._models))
         _check(found, document_id, system, self._failures.parent)
         return dedupe(found)
 
@@ -126,7 +121,7 @@ class PeopleReader:
 
     def items(self) -> Iterator[tuple[str, str]]:
         """(document, system) of every summary that people judged."""
-        return self._places.items()
+        return self._places.summaries()
 
     def read(self, document_id: str, system: str) -> list[Judgment]:
         """Everything people said of this summary, in order. InputError where the file has changed meanwhile."""
@@ -135,31 +130,10 @@ class PeopleReader:
         return found
 
 
-def _keyed(file: Path) -> Iterator[tuple[ItemKey, int, int]]:
-    """The item of every line, and its start and length. A torn last line (a killed writer) is passed over."""
-    if not file.exists():
-        return
-    with file.open("rb") as lines:
-        start, head, item = 0, b"", interned_item("", "", None)
-        for line in lines:
-            if not line.endswith(b"\n"):
-                return
-            found = item_head(line)
-            if not found or found != head:
-                target = json.loads(line)["target"]
-                item = interned_item(target["document_id"], target["system"], target.get("rival"))
-                head = found
-            yield item, start, len(line)
-            start += len(line)
-
-
-def _spans(file: Path) -> Iterator[tuple[int, int]]:
-    """Start and length of every line."""
-    with file.open("rb") as lines:
-        start = 0
-        for line in lines:
-            yield start, len(line)
-            start += len(line)
+def _item(row: dict[str, Any]) -> DoneKey:
+    """The item of a line of judgments (which has a target) or of failures."""
+    target = row.get("target", row)
+    return row["signature"], target["document_id"], target["system"], target.get("rival")
 
 
 def _read(kind: type[R], file: Path, line: bytes) -> R:

@@ -8,26 +8,27 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Container, Iterator, Mapping
-from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
+from weakref import ref
 
+import numpy as np
 from pydantic import ValidationError
 
 from summeter.data.dataset import Dataset, load
-from summeter.records import InputError, Judgment, Record, Status, UsageError
-from summeter.runs.manifest import Manifest
-from summeter.runs.tally import Tally, tally
-from summeter.scoring import PairScore, ReplyCount, Score, SystemTable, dedupe, pair_scores, system_scores
+from summeter.records import InputError, Judgment, Record, Status, UsageError, read_lines
+from summeter.runs.manifest import JudgeEntry, Manifest
+from summeter.runs.totals import RunTotals
+from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, pair_scores, system_scores, to_frame
 
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
 PROGRESS = "progress.jsonl"
 CALLS = "calls.sqlite"
 
-R = TypeVar("R", bound=Record)
+DoneKey = tuple[str, str, str, str | None]
+"""(signature, document, system, rival): an item that a judge has finished."""
 
 
 class Failure(Record):
@@ -45,6 +46,11 @@ class Failure(Record):
     calls: tuple[str, ...] = ()
     at: str
 
+    @property
+    def key(self) -> DoneKey:
+        """(signature, document, system, rival)."""
+        return self.signature, self.document_id, self.system, self.rival
+
 
 class Done(Record):
     """Progress: one evaluator has finished one item; `judgments` is how many it wrote."""
@@ -56,7 +62,7 @@ class Done(Record):
     judgments: int
 
     @property
-    def key(self) -> tuple[str, str, str, str | None]:
+    def key(self) -> DoneKey:
         """(signature, document, system, rival)."""
         return self.signature, self.document_id, self.system, self.rival
 
@@ -68,22 +74,21 @@ class RunFolder:
     """
 
     def __init__(self, folder: str | Path, *, data: Dataset | None = None) -> None:
-        """`data` is the dataset the run judges, where it is at hand."""
+        """`data` is the dataset the run judges, where it is at hand; it is used as long as somebody else holds it."""
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
-        self._data = data
-        self._tally: tuple[object, Tally] | None = None
+        self._given = None if data is None else ref(data)
+        self._data: Dataset | None = None
+        self._totals: tuple[object, RunTotals] | None = None
 
     @property
     def data(self) -> Dataset:
         """The dataset the run judged, from its own copy."""
+        if self._given is not None and (given := self._given()) is not None:
+            return given
         if self._data is None:
             self._data = load(self.folder / "data")
         return self._data
-
-    def forget_data(self) -> None:
-        """Let go of the dataset in memory; whoever asks for it next gets the run's own copy."""
-        self._data = None
 
     @property
     def reduce(self) -> dict[str, str]:
@@ -96,28 +101,42 @@ class RunFolder:
         return list(self.iter_judgments())
 
     def iter_judgments(self) -> Iterator[Judgment]:
-        """`judgments` one by one, without keeping them."""
-        for judgments in self.by_item():
-            yield from judgments
-
-    def by_item(self) -> Iterator[list[Judgment]]:
-        """`judgments` in the same order, those of one item by one judge together; all of a judge's at once where its
-        file has been written by another hand, and the lines of an item do not stand together.
+        """`judgments` one by one, without keeping them.
 
         Raises InputError, behind the last of them, where judgments that are confirmed as written are gone."""
-        done = {interned(entry.key): entry.judgments for entry in self.progress()}
+        left = {entry.key: entry.judgments for entry in self.progress()}
         for judge in self.manifest.judges:
-            file = self.folder / "judgments" / f"{judge.file}.jsonl"
-            rows = _confirmed(file, done)
-            if stands_together(file):
-                yield from (dedupe(group) for _, group in groupby(rows, lambda row: (row.signature, row.target.item)))
-            elif found := dedupe(rows):
-                yield found
-        self._check_whole(done)
-        errors = groupby(self._errors(done), lambda row: (row.signature, row.target.item))
-        yield from (list(group) for _, group in errors)
+            file = self._file(judge)
+            rows = _confirmed(file, left)
+            repeated = file.exists() and len((every := JudgmentTable.read(file, repeats=True)).last_asked()) < len(
+                every
+            )
+            yield from dedupe(rows) if repeated else rows
+        self._check_whole(left)
+        yield from self._errors(left)
 
-    def _check_whole(self, left: Mapping[tuple[str, str, str, str | None], int]) -> None:
+    def table(self) -> JudgmentTable:
+        """`judgments` as a table, read without making a record of each."""
+        left = {entry.key: entry.judgments for entry in self.progress()}
+        parts = []
+        for judge in self.manifest.judges:
+            table = JudgmentTable.read(self._file(judge), repeats=True)
+            groups = table.groups("signature", "document", "system", "rival")
+            first = table.take(groups.first)
+            columns = (first.signature, first.document, first.system, first.rival)
+            items: list[Any] = list(zip(*(column.labels() for column in columns), strict=True))
+            for item, judgments in zip(items, np.bincount(groups.of, minlength=len(items)).tolist(), strict=True):
+                if item in left:
+                    left[item] -= judgments
+            finished = np.array([item in left for item in items], np.bool_)
+            parts.append(table if finished.all() else table.take(finished[groups.of]))
+        self._check_whole(left)
+        return JudgmentTable.join([*parts, JudgmentTable.of(self._errors(left))])
+
+    def _file(self, judge: JudgeEntry) -> Path:
+        return self.folder / "judgments" / f"{judge.file}.jsonl"
+
+    def _check_whole(self, left: Mapping[DoneKey, int]) -> None:
         """InputError where `left`, how many judgments of each finished item were not met, is above nothing."""
         lost = {key: number for key, number in left.items() if number > 0}
         if not lost:
@@ -131,12 +150,11 @@ class RunFolder:
             f"{more}. Bring the file back, or give the command that made the run again: what is gone is judged anew",
         )  # fmt: skip
 
-    def _errors(self, done: Container[tuple[str, str, str, str | None]]) -> Iterator[Judgment]:
-        last: dict[tuple[str, str, str, str | None], Failure] = {}
+    def _errors(self, done: Container[DoneKey]) -> Iterator[Judgment]:
+        last: dict[DoneKey, Failure] = {}
         for failure in self.failures():
-            key = (failure.signature, failure.document_id, failure.system, failure.rival)
-            if failure.status == "error" and key not in done:
-                last[key] = failure
+            if failure.status == "error" and failure.key not in done:
+                last[failure.key] = failure
         models = {judge.signature: judge.model for judge in self.manifest.judges}
         for failure in last.values():
             yield from as_judgments(failure, models)
@@ -150,94 +168,52 @@ class RunFolder:
         return read_lines(self.folder / FAILURES, Failure)
 
     @property
-    def tally(self) -> Tally:
-        """The run in numbers, added up in one pass over its judgments; again only where the run has gone on."""
+    def totals(self) -> RunTotals:
+        """The run in numbers; added up again only where the run has gone on."""
         stamp = tuple(_stamp(self.folder / name) for name in (PROGRESS, FAILURES))
-        if self._tally is None or self._tally[0] != stamp:
-            domains = {document.id: document.domain for document in self.data.documents.values()}
-            self._tally = stamp, tally(self.by_item(), self.reduce, domains, self.seed)
-        return self._tally[1]
+        if self._totals is None or self._totals[0] != stamp:
+            self._totals = stamp, RunTotals.of(self.table(), self.reduce, self._domains(), self.seed)
+        return self._totals[1]
 
-    def scores(self) -> list[Score]:
-        """Summary scores, recomputed from the judgments."""
-        return list(self.tally.scores)
+    def _domains(self) -> dict[str, str | None]:
+        return {document.id: document.domain for document in self.data.documents.values()}
 
     @property
     def seed(self) -> int:
         """The seed its intervals are drawn with: the run's own, else 0."""
         return int(self.manifest.options.get("seed") or 0)
 
+    def scores(self) -> list[Score]:
+        """Summary scores, recomputed from the judgments."""
+        return list(self.totals.scores)
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame of `scores`, one row a summary, judge and aspect."""
+        return to_frame([score.model_dump() for score in self.totals.scores])
+
     def summary(self, *, seed: int | None = None) -> SystemTable:
         """Means of systems with interval, n and missing, over all documents and by domain."""
         if seed is None or seed == self.seed:
-            return self.tally.table
-        domains = {document.id: document.domain for document in self.data.documents.values()}
-        return SystemTable(system_scores(self.tally.scores, domains, seed=seed))
+            return self.totals.systems
+        return SystemTable(system_scores(self.totals.scores, self._domains(), seed=seed))
 
     def pairs(self, *, seed: int | None = None) -> list[PairScore]:
         """Mean preferences of each pair of systems by judge and aspect; empty where nothing compares."""
         if seed is None or seed == self.seed:
-            return list(self.tally.pairs)
-        return pair_scores(self.tally.preferences, seed=seed)
-
-    def replies(self) -> list[ReplyCount]:
-        """How many of each judge's replies could be used, and what was wrong with the others, by class."""
-        return list(self.tally.replies)
+            return list(self.totals.pairs)
+        return pair_scores(self.totals.preferences, seed=seed)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
 
 
-def _confirmed(file: Path, left: dict[tuple[str, str, str, str | None], int]) -> Iterator[Judgment]:
+def _confirmed(file: Path, left: dict[DoneKey, int]) -> Iterator[Judgment]:
     """The judgments of finished items; each is taken from the count that is `left` of its item."""
     for row in read_lines(file, Judgment):
         key = (row.signature, *row.target.item)
         if key in left:
             left[key] -= 1
             yield row
-
-
-def stands_together(file: Path) -> bool:
-    """Whether the lines of each item stand together in a file of judgments, as those who write runs put them."""
-    if not file.exists():
-        return True
-    seen: set[int] = set()
-    last = b""
-    with file.open("rb") as lines:
-        for line in lines:
-            item = item_head(line)
-            if not item:
-                return False
-            if item != last:
-                last, mark = item, hash(item)
-                if mark in seen:
-                    return False
-                seen.add(mark)
-    return True
-
-
-def item_head(line: bytes) -> bytes:
-    """The item of a judgment's line as it stands; empty where another hand wrote the line otherwise.
-
-    A line of ours begins with its target, and the target with the item: what is before the unit.
-
-    >>> item_head(b'{"target":{"document_id":"d","system":"s","rival":null,"unit":"summary"}}')
-    b'{"target":{"document_id":"d","system":"s","rival":null'
-    """
-    head, _, rest = line.partition(b',"unit":')
-    ours = rest and head.startswith(b'{"target":{"document_id":') and b'"rival":' not in rest
-    return head if ours else b""
-
-
-def interned_item(document_id: str, system: str, rival: str | None) -> tuple[str, str, str | None]:
-    """An item with each text held once, however many name it."""
-    return sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
-
-
-def interned(key: tuple[str, str, str, str | None]) -> tuple[str, str, str, str | None]:
-    """The key with each text held once, however many name it."""
-    signature, document_id, system, rival = key
-    return sys.intern(signature), *interned_item(document_id, system, rival)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
@@ -259,22 +235,6 @@ def read_manifest(folder: Path) -> Manifest:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError.at(file, None, place or None, f"not a run of this version: {first['msg']}") from error
-
-
-def read_lines(file: Path, record: type[R]) -> Iterator[R]:
-    """Records of a JSONL file, none if it is absent. A torn last line (a killed writer) is passed over."""
-    if not file.exists():
-        return
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield record.model_validate_json(line)
-            except ValidationError as error:
-                first = error.errors()[0]
-                field = ".".join(map(str, first["loc"])) or None
-                raise InputError.at(file, number, field, f"damaged: {first['msg']}") from error
 
 
 def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:

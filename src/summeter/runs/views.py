@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from summeter.data.atomic import write_lines, write_text
 from summeter.runs.run import RunFolder
-from summeter.runs.tally import Tally
+from summeter.runs.totals import RunTotals
 from summeter.scoring import Score
 
 SCORE_COLUMNS = (
@@ -21,14 +21,14 @@ PAIRS = "pairs.jsonl"
 
 def write_views(run: RunFolder) -> None:
     """Write the views of `run` from its judgments."""
-    found = run.tally
-    write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in found.scores))
-    write_lines(run.folder / "scores.csv", _csv(found.scores))
-    if found.preferences:
-        write_lines(run.folder / PAIRS, (one.model_dump_json() for one in found.preferences))
+    totals = run.totals
+    write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in totals.scores))
+    write_lines(run.folder / "scores.csv", _csv(totals.scores))
+    if totals.preferences:
+        write_lines(run.folder / PAIRS, (one.model_dump_json() for one in totals.preferences))
     else:
         (run.folder / PAIRS).unlink(missing_ok=True)
-    write_text(run.folder / "summary.json", json.dumps(_summary(found), ensure_ascii=False, indent=1) + "\n")
+    write_text(run.folder / "summary.json", json.dumps(_summary(totals), ensure_ascii=False, indent=1) + "\n")
 
 
 def _csv(scores: Iterable[Score]) -> Iterator[str]:
@@ -50,14 +50,14 @@ def _taken(text: io.StringIO) -> str:
     return line
 
 
-def _summary(found: Tally) -> dict[str, object]:
+def _summary(totals: RunTotals) -> dict[str, object]:
     return {
         "schema": "summeter/1",
-        "counts": found.counts,
-        "coverage": found.coverage,
-        "ranking": found.table.ranking(),
-        "rows": found.table.to_dicts(),
-        "pairs": [one.model_dump() for one in found.pairs],
-        "truncated_tokens": found.left_out._asdict(),
-        "replies": [{**one.model_dump(), "success": one.success} for one in found.replies],
+        "counts": totals.statuses,
+        "coverage": totals.coverage,
+        "ranking": totals.systems.ranking(),
+        "rows": totals.systems.to_dicts(),
+        "pairs": [one.model_dump() for one in totals.pairs],
+        "truncated_tokens": totals.truncated._asdict(),
+        "replies": [{**one.model_dump(), "success": one.success} for one in totals.replies],
     }

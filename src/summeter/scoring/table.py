@@ -8,7 +8,7 @@ score, whoever asks for it, comes out of one arithmetic (`summeter.scoring.score
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from summeter.records import InputError, Judgment, Status, Unit
+from summeter.records import Judgment, Status, Unit, read_lines
 from summeter.stats.base import Bools, Floats, Ints
 
 if TYPE_CHECKING:
@@ -138,6 +137,8 @@ class Groups:
 
     def rows(self) -> list[Ints]:
         """The rows of each group."""
+        if not len(self):
+            return []
         order = np.argsort(self.of, kind="stable").astype(np.int64)
         return np.split(order, np.cumsum(np.bincount(self.of, minlength=len(self.first)))[:-1])
 
@@ -203,13 +204,15 @@ class JudgmentTable(Columns):
         return _of_records(judgments).last_asked()
 
     @classmethod
-    def read(cls, *files: Path) -> JudgmentTable:
-        """The table of files of JSON lines; asked twice, the last counts. A file that is absent has no rows.
+    def read(cls, *files: Path, repeats: bool = False) -> JudgmentTable:
+        """The table of files of JSON lines; asked twice, the last counts, unless `repeats` are wanted too. A file that
+        is absent has no rows.
 
         A last line without its end (a killed writer) is passed over. Raises InputError naming the file, the line and
         the field of a damaged line.
         """
-        return cls.join([_of_file(file) for file in files])
+        tables = [_of_file(file) for file in files]
+        return cls.concat(tables) if repeats else cls.join(tables)
 
     @classmethod
     def join(cls, tables: Sequence[JudgmentTable]) -> JudgmentTable:
@@ -335,7 +338,7 @@ def _of_file(file: Path) -> JudgmentTable:
         lines.seek(-1, 2)
         whole = lines.read() == b"\n"
     found = _scan(file) if whole else None
-    return found if found is not None else _of_records(read_records(file))
+    return found if found is not None else _of_records(read_lines(file, Judgment))
 
 
 def _scan(file: Path) -> JudgmentTable | None:
@@ -396,19 +399,3 @@ def _renamed(codes: Ints, names: Sequence[str | None]) -> Names:
     vocabulary = Vocabulary()
     places = np.array([vocabulary[name] for name in names], np.int64)
     return Names(places[codes], tuple(vocabulary) or (None,))
-
-
-def read_records(file: Path) -> Iterator[Judgment]:
-    """The judgments of a file as records; none of a torn last line. Raises InputError naming file, line and field."""
-    if not file.exists():
-        return
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield Judgment.model_validate_json(line)
-            except ValidationError as error:
-                first = error.errors()[0]
-                field = ".".join(map(str, first["loc"])) or None
-                raise InputError.at(file, number, field, f"damaged: {first['msg']}") from error

@@ -9,7 +9,7 @@ import pytest
 from summeter.engine.api import evaluate
 from summeter.engine.runs import rescore
 from summeter.records import InputError
-from summeter.runs.run import RunFolder, stands_together
+from summeter.runs.run import RunFolder
 
 ROWS = [
     {"doc_id": f"d{n}", "system": system, "document": f"It rained on day {n}. We stayed.", "summary": f"Rain, {n}. No."}
@@ -23,12 +23,10 @@ def test_lines_of_an_item_that_stand_apart_change_nothing(tmp_path: Path) -> Non
     run = evaluate(ROWS, ["support", "abstractiveness"], out=tmp_path / "run")
     before = {name: (run.folder / name).read_bytes() for name in VIEWS}
     (file,) = (run.folder / "judgments").glob("support*.jsonl")
-    assert stands_together(file)
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[::2] + lines[1::2]))
-    assert not stands_together(file)
     again = rescore(run.folder)
-    assert again.tally.counts == run.manifest.counts
+    assert again.totals.statuses == run.manifest.counts
     assert sorted(map(str, again.summary().rows)) == sorted(map(str, run.summary().rows))
     file.write_text("".join(lines))
     assert {name: (rescore(run.folder).folder / name).read_bytes() for name in VIEWS} == before
@@ -47,4 +45,4 @@ def test_confirmed_judgments_that_are_gone_are_an_error_and_are_judged_anew(tmp_
         RunFolder(run.folder).judgments()
     again = evaluate(ROWS, ["abstractiveness"], out=run.folder)
     assert sorted(file.read_text().splitlines(keepends=True)) == sorted(lines)
-    assert again.tally.counts == {"ok": len(lines)}
+    assert again.totals.statuses == {"ok": len(lines)}

@@ -1,0 +1,135 @@
+"""The table of judgments: records and lines give the same columns, whatever the lines look like."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from summeter.records import InputError, Judgment, Span, Target
+from summeter.scoring import JudgmentTable
+from summeter.scoring.table import Groups, Names
+
+
+def judgment(index: int | None = None, unit: str = "sentence", **fields: Any) -> Judgment:
+    about = {"document_id": "d1", "system": "A", "unit": unit, "index": index, **fields.pop("target", {})}
+    target = Target(**about)
+    own = {"aspect": "faithfulness", "judge": "j", "signature": "j|v:1", **fields}
+    return Judgment(target=target, **own)
+
+
+MIXED = [
+    judgment(0, value=0.25, label=1, reason="the passage says so", evidence=(Span(of="summary", start=0, end=3),)),
+    judgment(1, label="EntE", error_type='a "quoted" type'),
+    judgment(2, label="1"),
+    judgment(3, status="unparsed", reason="no JSON: prose", calls=("k1", "k2")),
+    judgment(None, "summary", status="skipped", reason="empty", target={"document_id": "d\u00e9 2", "system": "[B]*"}),
+    judgment(0, "key_fact", value=1.0, target={"list_id": "abc"}, model="m", truncated_tokens=12),
+    judgment(None, "pair", value=0.5, target={"rival": "C"}, aspect="coherence"),
+    judgment(0, "claim", value=1e-9, confidence=0.5),
+]
+
+
+def write(file: Path, lines: list[str]) -> Path:
+    file.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return file
+
+
+def columns(table: JudgmentTable) -> dict[str, list[Any]]:
+    found = {}
+    for name, column in vars(table).items():
+        rows = column.labels() if isinstance(column, Names) else column
+        found[name] = [None if row != row else row for row in rows.tolist()]  # noqa: PLR0124 - NaN
+    return found
+
+
+def disordered(one: Judgment, rng: random.Random) -> str:
+    """The same judgment with its keys in any order, and keys that nobody knows."""
+    row = json.loads(one.line)
+    target = [*row.pop("target").items(), ("colour", None)]
+    rng.shuffle(target)
+    rest = [*row.items(), ("target", dict(target)), ("votes", [1, {"by": "x"}]), ("error_kind", "none")]
+    rng.shuffle(rest)
+    return json.dumps(dict(rest), ensure_ascii=bool(rng.getrandbits(1)))
+
+
+def test_lines_give_what_records_give(tmp_path: Path) -> None:
+    file = write(tmp_path / "judge[x]*.jsonl", [one.line for one in MIXED])
+    assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(MIXED))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_neither_the_order_nor_the_number_of_keys_matters(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    file = write(tmp_path / "judge.jsonl", [disordered(one, rng) for one in MIXED])
+    assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(MIXED))
+
+
+def test_such_lines_are_read_as_fast_as_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The slow way through records is for lines that cannot be read otherwise.
+    monkeypatch.setattr("summeter.scoring.table.read_lines", None)
+    rng = random.Random(1)
+    file = write(tmp_path / "judge.jsonl", [disordered(one, rng) for one in MIXED])
+    assert len(JudgmentTable.read(file)) == len(MIXED)
+
+
+def test_a_key_that_a_record_may_lack_has_its_default(tmp_path: Path) -> None:
+    short = {"target": {"document_id": "d1", "system": "A"}, "aspect": "a", "judge": "j", "signature": "s", "value": 2}
+    table = JudgmentTable.read(write(tmp_path / "judge.jsonl", [json.dumps(short)]))
+    assert (table.unit.names, table.status.names, table.value.tolist()) == (("summary",), ("ok",), [2.0])
+
+
+def test_the_last_of_two_answers_counts_at_the_place_of_the_first(tmp_path: Path) -> None:
+    twice = [judgment(0, value=0.0), judgment(1, value=1.0), judgment(0, value=0.5)]
+    for table in (
+        JudgmentTable.of(twice),
+        JudgmentTable.read(write(tmp_path / "judge.jsonl", [one.line for one in twice])),
+        JudgmentTable.join([JudgmentTable.of(twice[:2]), JudgmentTable.of(twice[2:])]),
+    ):
+        assert (table.index.tolist(), table.value.tolist()) == ([0, 1], [0.5, 1.0])
+
+
+def test_a_torn_last_line_is_passed_over(tmp_path: Path) -> None:
+    file = write(tmp_path / "judge.jsonl", [one.line for one in MIXED])
+    file.write_text(file.read_text()[:-30])
+    assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(MIXED[:-1]))
+
+
+@pytest.mark.parametrize(
+    ("line", "field"),
+    [
+        ("{nonsense}", None),
+        ("[1]", None),
+        ('{"a": 1}', "target"),
+        (MIXED[0].line.replace('"value":0.25', '"value":"high"'), "value"),
+        (MIXED[0].line.replace('"unit":"sentence"', '"unit":"word"'), "target.unit"),
+        (MIXED[3].line.replace('"reason":"no JSON: prose"', '"reason":null'), None),
+        (MIXED[3].line.replace('"value":null', '"value":1.0'), None),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: str, field: str | None) -> None:
+    file = write(tmp_path / "judge.jsonl", [MIXED[0].line, line, MIXED[1].line])
+    with pytest.raises(InputError) as told:
+        JudgmentTable.read(file)
+    (fault,) = told.value.faults
+    assert (fault.file, fault.line, fault.field) == (str(file), 2, field)
+
+
+def test_what_is_absent_or_empty_has_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    tables = [JudgmentTable.read(tmp_path / "none.jsonl", tmp_path / "empty.jsonl"), JudgmentTable.of([])]
+    assert [len(table) for table in (*tables, JudgmentTable.join([]))] == [0, 0, 0]
+    assert tables[0].questions() == {}
+
+
+def test_rows_are_chosen_by_name_and_grouped_in_order() -> None:
+    table = JudgmentTable.of(MIXED)
+    assert len(table.where(unit=("sentence", "claim"), status="ok")) == 4
+    assert table.where(system="nobody").questions() == {}
+    groups = Groups.by(Names.of(["b", "a", "b"]), np.array([0, 0, 1]))
+    assert (groups.first.tolist(), groups.of.tolist()) == ([0, 1, 2], [0, 1, 2])
+    assert [rows.tolist() for rows in Groups.by(Names.of(["b", "a", "b"])).rows()] == [[0, 2], [1]]
