@@ -18,7 +18,7 @@ from summeter.data.flat import Gatherer, flat_row, splitter_of
 from summeter.data.folder import Card
 from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.data.human import CROWD, RAW
-from summeter.data.presets import Misfit, Preset, preset_named
+from summeter.data.presets import LayoutError, Preset, preset_named
 from summeter.data.rows import EMPTY, Columns, check
 from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Summary, UsageError, canonical
 
@@ -216,7 +216,7 @@ def _turned(layout: Preset | None, line: int, cells: dict[str, Any], faults: Fau
         return
     try:
         yield from layout.turn(cells)
-    except Misfit as error:
+    except LayoutError as error:
         faults.add(line, error.field, f"{error} (preset {layout.name})")
 
 

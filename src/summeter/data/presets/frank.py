@@ -1,0 +1,25 @@
+"""FRANK (Pagnoni et al., 2021): a set of error types per sentence and annotator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pydantic import TypeAdapter
+
+from summeter.data.presets.base import TEXTS, Cells, Preset, Text, renamed, taken
+from summeter.records import joined_error_types
+
+_TYPES: TypeAdapter[list[dict[str, list[str]]]] = TypeAdapter(list[dict[str, list[Text]]])
+
+
+def _turn(cells: Cells) -> Iterable[Cells]:
+    row = renamed(cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
+    if "summary_sentences" not in row:
+        return [row]  # benchmark_data.json: the same rows without annotations
+    row["sentences"] = taken(row, "summary_sentences", TEXTS, "a list of texts")
+    sentences = taken(row, "summary_sentences_annotations", _TYPES, "a list of {annotator: [categories]}")
+    types = [{who: joined_error_types(names) for who, names in sentence.items()} for sentence in sentences]
+    return [{**row, "human": {"sentence_labels": types}}]
+
+
+FRANK = Preset("frank", "FRANK's benchmark_data and human_annotations_sentence: error types per sentence", _turn)
