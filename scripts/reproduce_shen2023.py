@@ -25,8 +25,8 @@ from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
+from summeter.meta import correlate
 from summeter.meta.consistency import self_consistency
-from summeter.meta.correlate import Settings, correlate
 from summeter.meta.gold import gold_scores
 from summeter.meta.grids import Draws, system_means
 from summeter.meta.inputs import gold_input, judge_input
@@ -123,7 +123,7 @@ def _by_coefficient(found: Study, **wanted: Any) -> Iterator[tuple[str, float | 
 
 
 def _table_4(runs: Runs) -> Iterator[tuple[Key, float | None]]:
-    study = correlate(runs.ratings, runs.data, settings=Settings(resamples=0))
+    study = correlate(runs.ratings, runs.data, resamples=0)
     for judge in JUDGES:
         for column, value in _by_coefficient(study, judge=judge):
             yield ("4", f"ChatGPT-{judge.upper()}", column), value

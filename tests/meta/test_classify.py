@@ -13,7 +13,6 @@ from sklearn import metrics
 
 from summeter.meta import Aggregation, Columns, Context, Selection, Study, classify, correlate, of_judgments
 from summeter.meta.classify import NEEDS_THRESHOLD, STATISTICS, Settings
-from summeter.meta.correlate import Settings as Correlating
 from summeter.meta.inputs import JudgeInput
 from summeter.records import Judgment, UsageError
 
@@ -191,5 +190,5 @@ def test_finesures_released_replies(shared: Path, tmp_path: Path) -> None:
     study = classify(run, data, select=Selection(rule=Aggregation(min_votes=2)), settings=PLAIN)
     assert value(study, "balanced_accuracy") == pytest.approx(expected, abs=1e-12)
     assert value(study, "success_ratio") == 1.0
-    agreed: Any = correlate(run, data, aspect="faithfulness", settings=Correlating(resamples=0))
+    agreed: Any = correlate(run, data, aspect="faithfulness", resamples=0)
     assert agreed.one(statistic="pearson").n == 10

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from meta.makers import judgment, people, ratings, sentences, voted
 from scipy import stats as scipy_stats
 
-from summeter.meta import Aggregation, Selection, correlate
-from summeter.meta.correlate import COEFFICIENTS, Settings
+from summeter.meta import correlate
+from summeter.meta._correlate import COEFFICIENTS
 from summeter.records import Judgment, UsageError
 
-PLAIN = Settings(resamples=0)
-ONE = Settings(coefficients=("pearson",), resamples=0)
+PLAIN: dict[str, Any] = {"resamples": 0}
+ONE: dict[str, Any] = {"coefficients": ("pearson",), "resamples": 0}
 
 # Three systems on three documents.   judge        people
 #                                     A  B  C      A  B  C
@@ -34,7 +34,7 @@ def both(judge: dict[str, Any] = JUDGE, gold: dict[str, Any] = GOLD) -> tuple[li
 
 def test_averaged_by_document_by_hand() -> None:
     # d1: ranks 1 2 3 against 1 3 2 -> .5.  d2: the judge is constant.  d3: 5 3 4 against 5 1 3 -> ranks alike, 1.
-    study = correlate(*both(), average="document", settings=Settings(("spearman",), resamples=0))
+    study = correlate(*both(), average="document", coefficients=("spearman",), resamples=0)
     row = study[0]
     assert row.value == pytest.approx((0.5 + 1) / 2)
     assert (row.details["groups"], row.details["constant_groups"]) == (2, 1)
@@ -46,7 +46,7 @@ def test_averaged_by_system_lists_each_system() -> None:
     # A: 1 2 5 against 1 3 5: deviations -5/3 -2/3 7/3 and -2 0 2 -> (10/3 + 14/3) / sqrt(78/9 * 8) = 8 / 8.3267.
     # B: 2 2 3 against 3 1 1: (-1/3)(4/3) + (-1/3)(-2/3) + (2/3)(-2/3) = -2/3; sqrt(2/3 * 8/3) = 4/3 -> -.5.
     # C: 3 2 4 against 2 2 3: 0(-1/3) + (-1)(-1/3) + 1(2/3) = 1; sqrt(2 * 2/3) = 1.1547 -> .8660.
-    rows = correlate(*both(), average="system", settings=ONE).rows
+    rows = correlate(*both(), average="system", **ONE).rows
     assert [(row.system, row.average) for row in rows] == [
         (None, "system"), ("A", "pooled"), ("B", "pooled"), ("C", "pooled")
     ]  # fmt: skip
@@ -56,7 +56,7 @@ def test_averaged_by_system_lists_each_system() -> None:
 
 def test_systems_by_their_means() -> None:
     # Means: judge 8/3 7/3 3; people 3 5/3 7/3. Ranks 2 1 3 against 3 1 2 -> rho .5, tau 1/3.
-    rows = correlate(*both(), level="system", settings=Settings(("spearman", "kendall_b"), resamples=0)).rows
+    rows = correlate(*both(), level="system", coefficients=("spearman", "kendall_b"), resamples=0).rows
     assert [row.value for row in rows] == [pytest.approx(0.5), pytest.approx(1 / 3)]
     assert (rows[0].n, rows[0].details["items"], rows[0].details["items_rule"]) == (3, 9, "common")
 
@@ -65,8 +65,8 @@ def test_only_significant_groups_is_a_recipe_with_a_name() -> None:
     scores = {"d1": [0, 1, 2, 3, 4, 5], "d2": [1, 0, 2, 4, 3, 5], "d3": [3, 1, 2, 0, 5, 4]}
     judge = {document: dict(zip("ABCDEF", row, strict=True)) for document, row in scores.items()}
     gold = {document: dict(zip("ABCDEF", range(6), strict=True)) for document in scores}
-    how = Settings(("kendall_b",), resamples=0, only_significant=0.05)
-    row = correlate(*both(judge, gold), average="document", settings=how)[0]
+    how: dict[str, Any] = {"coefficients": ("kendall_b",), "resamples": 0, "only_significant": 0.05}
+    row = correlate(*both(judge, gold), average="document", **how)[0]
     # tau 1 (p .003) and 11/15 (p .056) and .2: only the first enters.
     assert row.value == pytest.approx(1)
     assert (row.details["groups"], row.details["groups_not_significant"]) == (1, 2)
@@ -78,7 +78,7 @@ def test_every_coefficient_and_p_equals_scipy() -> None:
     x, y = rng.integers(1, 6, 60).tolist(), rng.integers(1, 6, 60).tolist()
     judge = {f"d{i}": {"A": float(v)} for i, v in enumerate(x)}
     gold = {f"d{i}": {"A": float(v)} for i, v in enumerate(y)}
-    study = correlate(*both(judge, gold), settings=Settings(COEFFICIENTS, resamples=0))
+    study = correlate(*both(judge, gold), coefficients=COEFFICIENTS, resamples=0)
     expected = {
         "pearson": scipy_stats.pearsonr(x, y), "spearman": scipy_stats.spearmanr(x, y),
         "kendall_b": scipy_stats.kendalltau(x, y), "kendall_c": scipy_stats.kendalltau(x, y, variant="c"),
@@ -94,25 +94,25 @@ def test_every_coefficient_and_p_equals_scipy() -> None:
 def test_pairwise_accuracy_with_calibrated_ties_names_its_epsilon() -> None:
     judge = {"d": {"A": 1.0, "B": 1.5, "C": 4.0, "D": 4.25}}
     gold = {"d": {"A": 1, "B": 1, "C": 5, "D": 5}}
-    how = Settings(("pairwise_accuracy",), resamples=0, calibrate_ties=True)
-    row = correlate(*both(judge, gold), settings=how)[0]
+    how: dict[str, Any] = {"coefficients": ("pairwise_accuracy",), "resamples": 0, "calibrate_ties": True}
+    row = correlate(*both(judge, gold), **how)[0]
     assert (row.value, row.details["epsilon"], row.details["ties"]) == (1.0, 0.5, "calibrated")
 
 
 def test_missing_values_are_dropped_in_pairs_and_counted() -> None:
     judge, gold = both()
     judge[0] = judgment("d1", "A", None, status="unparsed")
-    row = correlate(judge, gold, settings=ONE)[0]
+    row = correlate(judge, gold, **ONE)[0]
     assert (row.n, row.missing) == (8, 1)
     assert row.details["missing_reasons"] == {"judge: unparsed": 1}
 
 
 def test_constants_one_item_and_nothing_at_all_have_no_value_but_a_reason() -> None:
-    constant = correlate(*both({"d": {"A": 1, "B": 1}}, {"d": {"A": 1, "B": 2}}), settings=PLAIN)
+    constant = correlate(*both({"d": {"A": 1, "B": 1}}, {"d": {"A": 1, "B": 2}}), **PLAIN)
     assert [(row.value, row.status, row.reason) for row in constant] == [(None, "undefined", "constant input")] * 3
-    single = correlate(*both({"d": {"A": 1}}, {"d": {"A": 1}}), settings=PLAIN)
+    single = correlate(*both({"d": {"A": 1}}, {"d": {"A": 1}}), **PLAIN)
     assert {row.reason for row in single} == {"fewer than 2 pairs"}
-    apart = correlate(*both({"d": {"A": 1}}, {"e": {"A": 1}}), average="document", settings=ONE)[0]
+    apart = correlate(*both({"d": {"A": 1}}, {"e": {"A": 1}}), average="document", **ONE)[0]
     assert (apart.n, apart.missing, apart.reason) == (0, 2, "no document has a correlation: 0 constant, 2 too small")
 
 
@@ -121,7 +121,7 @@ def test_unlike_aspects_on_purpose() -> None:
     gold = both()[1]
     with pytest.raises(UsageError, match="none in common; name a pair with --aspect JUDGE:GOLD"):
         correlate(judge, gold)
-    row = correlate(judge, gold, aspect="overall:coherence", settings=ONE)[0]
+    row = correlate(judge, gold, aspect="overall:coherence", **ONE)[0]
     assert (row.aspect, row.gold_aspect) == ("overall", "coherence")
     with pytest.raises(UsageError, match="people have no 'fluency'; they have: coherence"):
         correlate(judge, gold, aspect="overall:fluency")
@@ -132,7 +132,7 @@ def test_against_a_yes_or_no() -> None:
     # do: 4 / sqrt(6 * 4) = .8165.
     judge = ratings({"d": {"A": 0.1, "B": 0.4, "C": 0.8, "D": 0.9}})
     gold = people({("d", s): {"a": v} for s, v in zip("ABCD", (1, 2, 5, 5), strict=True)})
-    row = correlate(judge, gold, select=Selection(gold_at_least=4), settings=Settings(("kendall_b",), resamples=0))[0]
+    row = correlate(judge, gold, gold_at_least=4, coefficients=("kendall_b",), resamples=0)[0]
     assert row.value == pytest.approx(4 / math.sqrt(24))
 
 
@@ -142,25 +142,25 @@ def test_sentences_pooled_and_by_document() -> None:
         for i, value in enumerate((0.9, 0.2, 0.6))
     ] + sentences({("d2", "A"): [1, 1]})
     gold = voted({("d1", "A"): [{"a": 1}, {"a": 0}, {"a": 0}], ("d2", "A"): [{"a": 1}, {"a": 0}]})
-    pooled = correlate(judge, gold, level="sentence", settings=ONE)[0]
+    pooled = correlate(judge, gold, level="sentence", **ONE)[0]
     assert pooled.value == pytest.approx(scipy_stats.pearsonr([0.9, 0.2, 0.6, 1, 1], [1, 0, 0, 1, 0])[0], abs=1e-12)
-    averaged = correlate(judge, gold, level="sentence", average="document", settings=ONE)[0]
+    averaged = correlate(judge, gold, level="sentence", average="document", **ONE)[0]
     assert averaged.value == pytest.approx(scipy_stats.pearsonr([0.9, 0.2, 0.6], [1, 0, 0])[0], abs=1e-12)
     assert averaged.details["constant_groups"] == 1
 
 
 def test_broken_down_by_a_column() -> None:
-    rows = correlate(*both(), select=Selection(by="system"), settings=ONE).rows
+    rows = correlate(*both(), by="system", **ONE).rows
     assert [row.system for row in rows] == [None, "A", "B", "C"]
     with pytest.raises(UsageError, match="nothing to break down by system"):
-        correlate(*both(), level="system", select=Selection(by="system"))
+        correlate(*both(), level="system", by="system")
     with pytest.raises(UsageError, match="there is one value a system"):
         correlate(*both(), level="system", average="document")
 
 
 def test_several_annotators_one_by_one() -> None:
     gold = people({(d, s): {"a": v, "b": 6 - v} for d, row in GOLD.items() for s, v in row.items()})
-    rows = correlate(both()[0], gold, select=Selection(rule=Aggregation("each")), settings=ONE).rows
+    rows = correlate(both()[0], gold, merge="each", **ONE).rows
     assert [row.gold_signature for row in rows] == ["human.ratings|annotator:a|v:1", "human.ratings|annotator:b|v:1"]
     assert rows[0].value == pytest.approx(-(rows[1].value or 0))
 
@@ -170,7 +170,7 @@ def test_intervals_are_drawn_by_document_and_say_so() -> None:
     table = {f"d{i}": {s: float(rng.integers(1, 6)) for s in "ABC"} for i in range(20)}
     noisy = {d: {s: v + float(rng.normal()) for s, v in row.items()} for d, row in table.items()}
     for level, average in (("summary", "pooled"), ("summary", "document"), ("summary", "system"), ("system", "pooled")):
-        for row in correlate(*both(noisy, table), level=level, average=average, settings=Settings(resamples=200)):
+        for row in correlate(*both(noisy, table), level=level, average=average, resamples=200):
             if row.system is None:
                 assert row.low is not None
                 assert row.high is not None
@@ -187,8 +187,8 @@ def test_the_order_of_judgments_does_not_matter(x: list[int], y: list[int], orde
     judge, gold = ([judgment(f"d{i // 3}", "ABC"[i % 3], float(v), judge=j, signature=g) for i, v in enumerate(side)]
                    for side, j, g in ((x, "j", "j|v:1"), (y, "a", "human.ratings|v:1")))  # fmt: skip
     for average in ("pooled", "document"):
-        one = correlate(judge, gold, average=average, settings=PLAIN)
-        two = correlate([judge[i] for i in order], gold, average=average, settings=PLAIN)
+        one = correlate(judge, gold, average=average, **PLAIN)
+        two = correlate([judge[i] for i in order], gold, average=average, **PLAIN)
         for first, second in zip(one, two, strict=True):
             assert (first.value is None) == (second.value is None)
             assert first.value is None or first.value == pytest.approx(second.value, abs=1e-12)
@@ -198,7 +198,7 @@ def test_the_order_of_judgments_does_not_matter(x: list[int], y: list[int], orde
 def test_turning_the_scores_round_turns_the_sign(x: list[int], y: list[int]) -> None:
     assume(len(set(x)) > 1 and len(set(y)) > 1)
     gold = people({("d", f"s{i}"): {"a": float(v)} for i, v in enumerate(y)})
-    plus, minus = (correlate(ratings({"d": {f"s{i}": float(k * v) for i, v in enumerate(x)}}), gold, settings=PLAIN)
+    plus, minus = (correlate(ratings({"d": {f"s{i}": float(k * v) for i, v in enumerate(x)}}), gold, **PLAIN)
                    for k in (1, -1))  # fmt: skip
     for one, two in zip(plus, minus, strict=True):
         assert one.value == pytest.approx(-(two.value or 0), abs=1e-12)
@@ -238,11 +238,11 @@ def test_dialsummevals_correlations(shared: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert len(cells) == 72
     data, run = _imported(shared, tmp_path, "dialsummeval", {name for _, name, _, _ in cells})
-    chosen = Selection(rule=Aggregation("mode_else_mean"))
+    chosen = "mode_else_mean"
     pairs = [f"overall:{aspect}" for aspect in ("coherence", "consistency", "fluency", "relevance")]
     studies = {
-        "summary_pearson": correlate(run, data, average="document", aspect=pairs, select=chosen, settings=ONE),
-        "system_pearson": correlate(run, data, level="system", aspect=pairs, select=chosen, settings=ONE),
+        "summary_pearson": correlate(run, data, average="document", aspect=pairs, merge=chosen, **ONE),
+        "system_pearson": correlate(run, data, level="system", aspect=pairs, merge=chosen, **ONE),
     }
     for kind, name, aspect, value in cells:
         row = studies[kind].one(judge=name, gold_aspect=aspect)
@@ -267,11 +267,11 @@ def test_realsumms_taus(shared: Path, tmp_path: Path) -> None:
         for one in extractive
     ]
     faulty = [*(one for one in gold if one.target.system != "abs_bart_out"), *copied]
-    how = Settings(("kendall_b",), resamples=0, only_significant=0.05)
+    how: dict[str, Any] = {"coefficients": ("kendall_b",), "resamples": 0, "only_significant": 0.05}
     for source in ("key_fact_labels", "overall"):
         study = correlate(
-            run, faulty, average="document", aspect="overall:completeness", select=Selection(source=source),
-            settings=how,
+            run, faulty, average="document", aspect="overall:completeness", source=source,
+            **how,
         )  # fmt: skip
         assert {name: round(study.one(judge=name).value or 9, 6) for name in cells} == cells
 
@@ -294,7 +294,7 @@ def test_finesures_rouge_rows(shared: Path) -> None:
         for one in data.summaries for name, measure in measures.items()
     ]  # fmt: skip
     pairs = [f"{name}:completeness" for name in measures]
-    study = correlate(scored, data.judgments("human.raw"), aspect=pairs, settings=ONE)
+    study = correlate(scored, data.judgments("human.raw"), aspect=pairs, **ONE)
     expected = {"rouge1": 0.4814, "rouge2": 0.4677, "rougeL": 0.4367}
     for name, value in expected.items():
         assert study.one(aspect=name).value == pytest.approx(value, abs=0.0005)
@@ -310,7 +310,7 @@ def test_shens_correlations(shared: Path, tmp_path: Path) -> None:
     data = load(shared / "data" / "shen2023.jsonl.gz")
     import_outputs(data, shared / "data" / "shen2023.outputs.jsonl.gz", tmp_path / "run", "legacy")
     run = RunFolder(tmp_path / "run")
-    pooled, each = (correlate(run, data, average=average, settings=PLAIN) for average in ("pooled", "system"))
+    pooled, each = (correlate(run, data, average=average, **PLAIN) for average in ("pooled", "system"))
     cells = json.loads((shared / "data" / "shen2023.expected.json").read_text())["cells"]
     judges = {"ChatGPT-RTS": "rts", "ChatGPT-MCQ": "mcq", "23": "rts", "24": "mcq"}
     checked = 0

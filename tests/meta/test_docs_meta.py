@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from summeter.choices import AggregationRule, Tie
 from summeter.cli.main import app
-from summeter.meta.correlate import COEFFICIENTS
+from summeter.meta._correlate import COEFFICIENTS
 from summeter.meta.results import Row
 
 
@@ -44,7 +44,7 @@ def test_its_options_are_those_of_the_commands(page: str, command: str) -> None:
 def test_every_module_example_runs() -> None:
     import importlib
 
-    for name in ("columns", "context", "correlate", "classify", "errors", "gold", "inputs", "matrix", "results",
-                 "resampling", "selection", "tables"):  # fmt: skip
+    for name in ("columns", "context", "_correlate", "classify", "errors", "gold", "inputs", "matrix", "results",
+                 "selection", "tables"):  # fmt: skip
         result = doctest.testmod(importlib.import_module(f"summeter.meta.{name}"))
         assert result.failed == 0, name

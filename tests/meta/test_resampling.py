@@ -8,12 +8,14 @@ from meta.makers import people, ratings
 
 from summeter.choices import Coefficient
 from summeter.meta import Level, align, gold_scores, judge_input, of_judgments
+from summeter.meta._correlate import average_interval, means_interval
 from summeter.meta.matrix import PairedScores, group_means
-from summeter.meta.resampling import Plan, average_interval, means_interval
+from summeter.meta.results import resampling
 from summeter.stats import Status
 from summeter.stats.correlation import raw
 
-PLAN = Plan(300, 0.95, 7)
+SEED, RESAMPLES = 7, 300
+RESAMPLE = resampling(RESAMPLES, seed=SEED)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +35,7 @@ def loop(pairs: PairedScores, statistic: object) -> tuple[float, float]:
     kept = pairs.take(pairs.kept)
     documents = np.unique(kept.document.codes, return_inverse=True)[1]
     size = documents.max() + 1
-    times = np.random.default_rng(PLAN.seed).multinomial(size, np.full(size, 1 / size), PLAN.resamples)
+    times = np.random.default_rng(SEED).multinomial(size, np.full(size, 1 / size), RESAMPLES)
     found = []
     for row in times:
         rows = np.repeat(np.arange(len(kept)), row[documents])
@@ -50,9 +52,10 @@ def test_means_of_systems(pairs: PairedScores, name: Coefficient) -> None:
         return raw(group_means(x, system, 5), group_means(y, system, 5), name)
 
     at = pairs.at(Level.SYSTEM)
-    got = means_interval(at, pairs, name, raw(at.x, at.y, name) or 0, PLAN)
+    got = means_interval(at, name, RESAMPLE)
     assert (got.low, got.high) == pytest.approx(loop(pairs, statistic), abs=1e-9)
     assert (got.clusters, got.status) == (12, Status.OK)
+    assert got.value == pytest.approx(raw(at.x, at.y, name), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", list(Coefficient))
@@ -62,11 +65,11 @@ def test_averages_over_systems(pairs: PairedScores, name: Coefficient) -> None:
         usable = [part for part in parts if part is not None]
         return float(np.mean(usable)) if usable else None
 
-    got = average_interval(pairs, name, 0.0, PLAN)
+    got = average_interval(pairs, name, RESAMPLE)
     assert (got.low, got.high) == pytest.approx(loop(pairs, statistic), abs=1e-9)
 
 
 def test_one_document_has_no_interval(pairs: PairedScores) -> None:
     one = pairs.take(pairs.document.equal("d1"))
-    got = means_interval(one.at(Level.SYSTEM), one, "pearson", 0.5, PLAN)
+    got = means_interval(one.at(Level.SYSTEM), "pearson", RESAMPLE)
     assert (got.low, got.status, got.reason) == (None, Status.NO_INTERVAL, "fewer than 2 clusters: no interval")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -48,6 +48,11 @@ def _group() -> None:
     """Judge the judges: studies of runs against people. Reads judgments only; calls no model."""
 
 
+def _coefficients(names: list[str] | None) -> dict[str, Any]:
+    """The coefficients asked for as a keyword; the study's own where none is."""
+    return {"coefficients": tuple(names)} if names else {}
+
+
 @study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least items min_items {BOOTSTRAP}")
 def correlate(
     given: Given,
@@ -65,17 +70,20 @@ def correlate(
     ] = False,
 ) -> list[Study]:
     """Correlate judges with people."""
-    from summeter.meta.correlate import USUAL, Settings
-    from summeter.meta.correlate import correlate as study
+    from summeter.meta import correlate as study
 
-    plan = Settings(
-        coefficients=tuple(coefficient or USUAL),
-        only_significant=only_significant,
-        calibrate_ties=calibrate_ties,
-        **given.bootstrap,
-    )
     return given.each(
-        lambda run, gold: study(run, gold, level=level, average=average, select=given.selection, settings=plan)
+        lambda run, gold: study(
+            run,
+            gold,
+            level=level,
+            average=average,
+            only_significant=only_significant,
+            calibrate_ties=calibrate_ties,
+            **_coefficients(coefficient),
+            **given.bootstrap,
+            **given.keywords,
+        )
     )
 
 

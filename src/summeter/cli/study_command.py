@@ -140,7 +140,7 @@ class Given:
         return Selection.of(**self.keywords)
 
     @property
-    def bootstrap(self) -> dict[str, int]:
+    def bootstrap(self) -> dict[str, Any]:
         """Resamples and seed."""
         return {name: self.options[name] for name in ("resamples", "seed")}
 

@@ -11,6 +11,7 @@ The way through this room, for whoever adds a study:
 """
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie
+from summeter.meta._correlate import correlate
 from summeter.meta.agree import agree
 from summeter.meta.bias import bias
 from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
@@ -21,7 +22,6 @@ from summeter.meta.compare import compare_by_people, compare_systems
 from summeter.meta.compare_judges import compare_evaluators
 from summeter.meta.consistency import self_consistency
 from summeter.meta.context import Context
-from summeter.meta.correlate import correlate
 from summeter.meta.coverage import simulate
 from summeter.meta.errors import errors
 from summeter.meta.estimate import estimate

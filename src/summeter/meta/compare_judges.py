@@ -17,13 +17,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from summeter.choices import Average, Coefficient, Level
+from summeter.meta._correlate import Options, measure
 from summeter.meta.columns import Columns
 from summeter.meta.compare import STUDY, Pair, Settings, cluster_rows, corrected, pair_row, sentence, verdict
-from summeter.meta.correlate import Settings as CorrelationSettings
-from summeter.meta.correlate import measure
 from summeter.meta.inputs import Gold, JudgeInput, RunLike
 from summeter.meta.matrix import PairedScores, group_means
-from summeter.meta.results import Row, Study, status_of
+from summeter.meta.results import Row, Study, resampling, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, check, groups, meta_input, notes, selected
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
@@ -274,8 +273,8 @@ def _rows(group: Group, judges: Sequence[_Named], tests: Sequence[_Test], task: 
 def _value_row(one: _Named, common_fields: dict[str, Any], extra: dict[str, Any], task: _Task) -> Row:
     pairs = one.pairs.at(task.level) if task.level is not task.level.base else one.pairs
     most = min(task.plan.resamples, RESAMPLES)
-    drawing = CorrelationSettings(resamples=most, level=task.plan.level, seed=task.plan.seed)
-    got = measure(pairs, task.coefficient, task.average, drawing)
+    options = Options(resampling(most, task.plan.level, task.plan.seed))
+    got = measure(pairs, task.coefficient, task.average, options)
     drawn = got.interval
     judge = pairs.judge
     return Row(
@@ -283,6 +282,6 @@ def _value_row(one: _Named, common_fields: dict[str, Any], extra: dict[str, Any]
         statistic=task.coefficient, value=got.value, n=got.n, missing=got.missing, p=got.p, reason=got.reason,
         low=drawn.low if drawn else None, high=drawn.high if drawn else None,
         status=status_of(got.value, drawn.status if drawn else None),
-        interval=drawing.says(drawn) if drawn and drawn.low is not None else None,
+        interval=drawn.text if drawn else None,
         details={**extra, **got.details, "name": one.name},
     )  # fmt: skip

@@ -12,9 +12,11 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from summeter.data.formats import NotJSON, parse_json
-from summeter.records import Fault, InputError, JudgeKey, Record, judge_names
+from summeter.records import Fault, InputError, JudgeKey, Record, UsageError, judge_names
 from summeter.scoring import to_frame
+from summeter.stats import Bootstrap, Interval
 from summeter.stats import Status as StatStatus
+from summeter.stats.resample import Resampling
 from summeter.tables import Column, Table, interval, number, p_value
 
 RowStatus = Literal["ok", "no_interval", "undefined"]
@@ -303,3 +305,30 @@ def _faults(error: ValidationError, place: int, source: str) -> Iterator[Fault]:
 def payload(study: Study, **more: Any) -> Mapping[str, Any]:
     """What `--json` prints: one object with the schema, the study's rows and its notes."""
     return {"schema": SCHEMA, "study": study.name, **more, "rows": study.to_dicts(), "notes": list(study.notes)}
+
+
+def resampling(resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -> Resampling:
+    """How a study resamples: documents whole, `resamples` times (0: no intervals), at a confidence in (0, 1).
+
+    Raises UsageError for other numbers.
+    """
+    if resamples < 0 or not 0 < confidence < 1:
+        raise UsageError(f"need resamples >= 0 and 0 < confidence < 1, got {resamples} and {confidence}")
+    return lambda clusters: Bootstrap(clusters, resamples, confidence, seed)
+
+
+def interval_row(estimate: Interval, **fields: Any) -> Row:
+    """The row of a value with its interval; `fields` name it, and may say n, missing and the reason for no value."""
+    reason = estimate.reason if estimate.status is not StatStatus.OK else None
+    if estimate.value is None:
+        reason = fields.get("reason") or reason
+    given = {"n": estimate.n, "missing": estimate.missing, **fields, "reason": reason}
+    return Row(
+        value=estimate.value, low=estimate.low, high=estimate.high, interval=estimate.text,
+        status=status_of(estimate.value, estimate.status), **given,
+    )  # fmt: skip
+
+
+def no_value(reason: str, **fields: Any) -> Row:
+    """The row of a value that there is not, and why."""
+    return Row(value=None, status="undefined", **{**fields, "reason": fields.get("reason") or reason})

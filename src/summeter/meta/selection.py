@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypedDict, Unpack
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie
 from summeter.data.human import RAW
@@ -15,6 +17,8 @@ from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_in
 from summeter.meta.matrix import PairedScores, Use, align
 from summeter.meta.results import Row, RowStatus
 from summeter.records import UsageError
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class SelectionArgs(TypedDict, total=False):
@@ -85,6 +89,23 @@ class Selection:
             items=Items(items),
             min_items=args.get("min_items", 1),
         )
+
+
+def choose(kind: type[Choice], value: str, name: str) -> Choice:
+    """The member of an enumeration. Raises UsageError naming the keyword `name` and the nearest member."""
+    check_known([value], [member.value for member in kind], name)
+    return kind(value)
+
+
+def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
+    """Raise UsageError for no value or one that is not known, naming the keyword `name` and the nearest that is."""
+    if not values:
+        raise UsageError(f"no {name} given; there are: {', '.join(known)}")
+    for value in values:
+        if value not in known:
+            near = get_close_matches(str(value), known, 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(f"no {name} {value!r}{meant}; there are: {', '.join(known)}")
 
 
 class Group(NamedTuple):

@@ -60,12 +60,16 @@ def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> S
     >>> correlate([1, 2, 3, 4], [1, 3, 2, 4], "spearman").value
     0.8
     """
-    kind = Coefficient(coefficient)
+    return _correlated(x, y, Coefficient(coefficient), with_p=True)
+
+
+def _correlated(x: Values, y: Values, kind: Coefficient, *, with_p: bool) -> Statistic:
     left, right, missing = as_pairs(x, y)
     value = raw(left, right, kind)
     if value is None:
         return undefined(kind.value, TOO_FEW_PAIRS if len(left) < 2 else CONSTANT, len(left), missing)
-    return Statistic(kind.value, value, len(left), missing, _P_VALUE[kind](left, right, value))
+    p = _P_VALUE[kind](left, right, value) if with_p else None
+    return Statistic(kind.value, value, len(left), missing, p)
 
 
 def pearson(x: Values, y: Values) -> Statistic:
@@ -375,9 +379,11 @@ def average_ranks(values: Floats) -> Floats:
 
 
 def correlation_by_group(
-    x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON
+    x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON, *, with_p: bool = True
 ) -> dict[Hashable, Statistic]:
     """Return the correlation of x and y within each group, in order of first appearance, reasons included.
+
+    Without ``with_p`` there are no p-values, which of Kendall's tau take most of the time.
 
     >>> got = correlation_by_group([1, 2, 3, 5, 5], [1, 2, 4, 1, 2], list("aaabb"), "kendall_b")
     >>> round(got["a"].value, 12), got["b"].reason
@@ -387,10 +393,10 @@ def correlation_by_group(
     columns = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if not len(columns[0]) == len(columns[1]) == len(groups):
         raise ValueError(f"lengths differ: {len(columns[0])}, {len(columns[1])}, {len(groups)} groups")
-    labels = codes(groups)
+    labels, kind = codes(groups), Coefficient(coefficient)
     names = list(dict.fromkeys(groups))
     return {
-        names[group]: correlate(columns[0][rows], columns[1][rows], coefficient)
+        names[group]: _correlated(columns[0][rows], columns[1][rows], kind, with_p=with_p)
         for group, rows in split_rows(labels)
     }  # fmt: skip
 
@@ -405,7 +411,7 @@ def mean_correlation(x: Values, y: Values, groups: Labels, coefficient: str = Co
     >>> round(got.value, 12), got.groups, got.undefined
     (1.0, 1, 1)
     """
-    found = correlation_by_group(x, y, groups, coefficient)
+    found = correlation_by_group(x, y, groups, coefficient, with_p=False)
     values = [got.value for got in found.values() if got.value is not None]
     _, kept = complete(x, y)
     name = Coefficient(coefficient).value

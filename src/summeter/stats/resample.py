@@ -316,6 +316,10 @@ class Bootstrap:
         return sums, np.bincount(self.codes).astype(np.float64)
 
 
+Resampling = Callable[[Labels | int], Bootstrap]
+"""How to resample whatever is studied: labels of clusters (or a number of rows) to a `Bootstrap`."""
+
+
 def bootstrap_mean(
     values: Values,
     clusters: Labels | None = None,

@@ -1,0 +1,288 @@
+"""Correlation of judges with people, at any level, pooled or averaged, with intervals by document.
+
+    summary level, pooled      one list of all summaries (Shen et al., Table 4; FineSurE, Table 3)
+    ... averaged by document   within each document over its systems, then the mean (SummEval, REALSumm)
+    ... averaged by system     within each system over its documents, then the mean; each system has a row too
+    system level               over the means of systems (rank correlation of systems with `spearman`, `kendall_b`)
+
+A group in which one side is constant has no correlation; it is left out of the mean and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from summeter.choices import Average, Coefficient, Items, Level
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import PairedScores, rounded
+from summeter.meta.results import Row, Study, resampling, status_of
+from summeter.meta.selection import (
+    Group,
+    Selection,
+    SelectionArgs,
+    all_pairs,
+    check,
+    check_known,
+    choose,
+    groups,
+    meta_input,
+    notes,
+    row,
+)
+from summeter.records import UsageError
+from summeter.stats import (
+    Interval,
+    PairAccuracy,
+    Statistic,
+    calibrate_ties,
+    correlation_by_group,
+    pairwise_accuracy,
+)
+from summeter.stats import correlate as correlate_values
+from summeter.stats.base import CONSTANT, Floats
+from summeter.stats.correlation import correlation_of, weighted_correlations
+from summeter.stats.resample import Resampling, of_rows
+
+STUDY = "correlation"
+PAIRWISE = "pairwise_accuracy"
+COEFFICIENTS = (*(one.value for one in Coefficient), PAIRWISE)
+USUAL = ("pearson", "spearman", "kendall_b")
+
+_MOST_PAIRS = 20_000_000
+_PAIRWISE_ROWS = 200
+
+
+class Options(NamedTuple):
+    """How a correlation is computed besides its coefficient; see `correlate`."""
+
+    resample: Resampling
+    only_significant: float | None = None
+    calibrate_ties: bool = False
+
+
+class Measured(NamedTuple):
+    """One statistic of one set of pairs, before it is a row."""
+
+    value: float | None
+    n: int
+    missing: int
+    p: float | None
+    reason: str | None
+    interval: Interval | None
+    details: Mapping[str, Any]
+    by_group: Mapping[Hashable, Statistic]
+
+
+def correlate(
+    run: RunLike,
+    gold: Gold,
+    *,
+    level: str = Level.SUMMARY,
+    average: str = Average.POOLED,
+    coefficients: Sequence[str] = USUAL,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    only_significant: float | None = None,
+    calibrate_ties: bool = False,
+    **selection: Unpack[SelectionArgs],
+) -> Study:
+    """How well do the judges of a run agree with people?
+
+    `run` is a run's folder or judgments, `gold` a data set with people's judgments or a judgment set. `aspect` is a
+    name, `JUDGE:GOLD` for unlike ones, or several; without it every aspect both have. The other shared keywords
+    (`SelectionArgs`) say which judge and gold, how annotators are merged, and by which column rows are broken down.
+
+    `coefficients` are from COEFFICIENTS. `resamples` of the bootstrap by document (0: no intervals), with intervals at
+    `confidence`. `only_significant` keeps, in an average over groups, those whose own p-value is at most this
+    (REALSumm's recipe is .05: it reports the documents that agree well, so it is named in `details`).
+    `calibrate_ties` finds, for pairwise accuracy, the difference under which scores count as tied.
+
+    Rows have the study "correlation". Values lie in [-1, 1] (pairwise accuracy in [0, 1]); a correlation that does
+    not exist has the value None and the reason. Raises UsageError where there is nothing to correlate.
+
+        sm.meta.correlate(run, data.judgments("human.raw"), level="summary", average="document")
+    """
+    where, how = choose(Level, level, "level"), choose(Average, average, "average")
+    chosen = Selection.of(**selection)
+    check_known(coefficients, COEFFICIENTS, "coefficient")
+    options = Options(resampling(resamples, confidence, seed), only_significant, calibrate_ties)
+    check(where, how)
+    if where is Level.SYSTEM and chosen.by == "system":
+        raise UsageError("at the system level there is nothing to break down by system; give another column")
+    read = meta_input(run, gold, chosen)
+    found = list(all_pairs(read, where, chosen))
+    rows = [made for pairs in found for made in _rows(pairs, where, how, chosen, coefficients, options)]
+    return Study(STUDY, rows, notes(read, chosen, where, found))
+
+
+def _rows(
+    pairs: PairedScores,
+    level: Level,
+    average: Average,
+    chosen: Selection,
+    coefficients: Sequence[str],
+    options: Options,
+) -> Iterator[Row]:
+    for part in groups(pairs, chosen.by):
+        base = level.base
+        at = part.pairs if level is base else part.pairs.at(level, items=chosen.items, min_items=chosen.min_items)
+        group = part._replace(pairs=at)
+        for name in coefficients:
+            yield from _of(group, name, average, options)
+
+
+def _of(group: Group, name: str, average: Average, options: Options) -> Iterator[Row]:
+    got = measure(group.pairs, name, average, options)
+    estimate = got.interval
+    low, high = (estimate.low, estimate.high) if estimate is not None else (None, None)
+    lost = estimate.reason if estimate is not None and low is None else None
+    yield row(
+        STUDY, group, name, got.value, n=got.n, missing=got.missing, p=got.p, low=low, high=high,
+        average=average.value, reason=got.reason or (lost if got.value is not None else None),
+        status=status_of(got.value, estimate.status if estimate is not None else None),
+        interval=estimate.text if estimate is not None else None, details=dict(got.details),
+    )  # fmt: skip
+    if average is Average.SYSTEM and group.column is None:
+        for system, one in got.by_group.items():
+            inside = Group("system", str(system), group.pairs.take(group.pairs.system.equal(str(system))))
+            yield row(
+                STUDY, inside, name, one.value, n=one.n, missing=one.missing, p=one.p, reason=one.reason,
+                average=Average.POOLED.value,
+            )  # fmt: skip
+
+
+def measure(pairs: PairedScores, name: str, average: Average, options: Options) -> Measured:
+    """One statistic of pairs, pooled or averaged, with its interval."""
+    if name == PAIRWISE:
+        return _pairwise(pairs, average, options)
+    if average is Average.POOLED:
+        return _pooled(pairs, name, options)
+    return _averaged(pairs, name, average, options)
+
+
+def _pooled(pairs: PairedScores, name: str, options: Options) -> Measured:
+    got = correlate_values(pairs.x, pairs.y, name)
+    interval = None
+    details: dict[str, Any] = {}
+    if pairs.source is not None:
+        details["items_rule"] = pairs.items.value
+    if got.value is not None and pairs.items is Items.COMMON:
+        means = pairs.source is not None and pairs.level is Level.SYSTEM
+        interval = (means_interval if means else rows_interval)(pairs, name, options.resample)
+    return Measured(got.value, got.n, got.missing, got.p, got.reason, interval, details, {})
+
+
+def rows_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
+    """The interval of a correlation over all rows."""
+    kept = pairs.take(pairs.kept)
+    bootstrap = resample(kept.document.codes)
+    statistic = correlation_of(kept.x, kept.y, bootstrap.codes, name)
+    return bootstrap.interval(statistic, missing=pairs.missing, width=len(kept))
+
+
+def average_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
+    """The interval of the mean over systems of the correlation within each: documents are drawn for all alike."""
+    kept = pairs.take(pairs.kept)
+    inside = [np.flatnonzero(kept.system.codes == code) for code in np.unique(kept.system.codes)]
+    bootstrap = resample(kept.document.codes)
+
+    def mean(weights: Floats) -> Floats:
+        parts = np.array([
+            weighted_correlations(kept.x[rows], kept.y[rows], weights[:, bootstrap.codes[rows]], Coefficient(name))
+            for rows in inside
+        ])  # fmt: skip
+        there = ~np.isnan(parts)
+        sums, counts = np.where(there, parts, 0.0).sum(axis=0), there.sum(axis=0)
+        return np.asarray(np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0))
+
+    return bootstrap.interval(mean, missing=pairs.missing, width=len(kept))
+
+
+def means_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
+    """The interval of a correlation of means of systems (`pairs`); the means are formed anew in each draw."""
+    source = pairs.source or pairs
+    kept = source.take(source.kept)
+    entered = {name: place for place, name in enumerate(pairs.system.take(pairs.kept).used())}
+    group = np.array([entered.get(one, -1) for one in kept.system.names], np.int64)[kept.system.codes]
+    kept, group = kept.take(group >= 0), group[group >= 0]
+    bootstrap = resample(kept.document.codes)
+    member = np.zeros((len(group), len(entered)))
+    member[np.arange(len(group)), group] = 1.0
+    counts, *sums = (bootstrap.sums(member * side[:, None]) for side in (np.ones(len(group)), kept.x, kept.y))
+
+    def of_means(weights: Floats) -> Floats:
+        times = weights @ counts
+        empty = np.full(times.shape, np.nan)
+        x, y = (rounded(np.divide(weights @ side, times, out=empty.copy(), where=times > 0)) for side in sums)
+        return weighted_correlations(x, y, (times > 0).astype(np.float64), Coefficient(name))
+
+    return bootstrap.interval(of_means, missing=source.missing, width=len(entered))
+
+
+def _averaged(pairs: PairedScores, name: str, average: Average, options: Options) -> Measured:
+    over = pairs.document if average is Average.DOCUMENT else pairs.system
+    with_p = average is Average.SYSTEM or options.only_significant is not None
+    found = correlation_by_group(pairs.x, pairs.y, list(over.labels()), name, with_p=with_p)
+    entering = {key: one for key, one in found.items() if one.value is not None and _enters(one, options)}
+    values = [one.value for one in entering.values() if one.value is not None]
+    reasons = [one.reason for one in found.values() if one.value is None]
+    constant = sum(reason == CONSTANT for reason in reasons)
+    details: dict[str, Any] = {
+        "groups": len(values), "constant_groups": constant, "groups_too_small": len(reasons) - constant
+    }  # fmt: skip
+    if options.only_significant is not None:
+        details["only_significant"] = options.only_significant
+        details["groups_not_significant"] = len(found) - len(reasons) - len(values)
+    n = pairs.n
+    if not values:
+        why = f"no {average.value} has a correlation: {constant} constant, {len(reasons) - constant} too small"
+        return Measured(None, n, pairs.missing, None, why, None, details, found)
+    value = float(np.mean(values))
+    interval = None
+    if average is Average.DOCUMENT:
+        interval = options.resample(len(values)).mean(values)
+    elif options.only_significant is None:
+        interval = average_interval(pairs, name, options.resample)
+    return Measured(value, n, pairs.missing, None, None, interval, details, found)
+
+
+def _enters(one: Statistic, options: Options) -> bool:
+    return options.only_significant is None or (one.p is not None and one.p <= options.only_significant)
+
+
+def _pairwise(pairs: PairedScores, average: Average, options: Options) -> Measured:
+    """Pairwise accuracy (Deutsch et al., 2023): pairs over all rows, or within documents or systems."""
+    over = {Average.POOLED: None, Average.DOCUMENT: pairs.document, Average.SYSTEM: pairs.system}[average]
+    labels = None if over is None else over.codes
+    sizes = np.bincount(labels[pairs.kept]) if labels is not None else np.array([pairs.n])
+    if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
+        why = f"more than {_MOST_PAIRS:,} pairs; average by document"
+        return Measured(None, pairs.n, pairs.missing, None, why, None, {}, {})
+    how = "pooled" if labels is None else "group"
+    got: PairAccuracy = (
+        calibrate_ties(pairs.y, pairs.x, labels, how) if options.calibrate_ties
+        else pairwise_accuracy(pairs.y, pairs.x, labels, 0.0, how)
+    )  # fmt: skip
+    details = {"epsilon": got.epsilon, "pairs": got.pairs, "ties": "calibrated" if options.calibrate_ties else "exact",
+               "groups": got.groups, "groups_too_small": got.groups_without_pairs}  # fmt: skip
+    interval = None if got.value is None else _pairwise_interval(pairs, average, got.epsilon, options.resample)
+    return Measured(got.value, got.n, got.missing, None, got.reason, interval, details, {})
+
+
+def _pairwise_interval(pairs: PairedScores, average: Average, epsilon: float, resample: Resampling) -> Interval | None:
+    """By document where it is the mean of documents, else of few rows only; the epsilon is that of all rows."""
+    if average is Average.DOCUMENT:
+        parts = (part for _, part in pairs.split("document"))
+        found = (pairwise_accuracy(part.y, part.x, None, epsilon).value for part in parts)
+        values = [value for value in found if value is not None]
+        return resample(len(values)).mean(values)
+    if pairs.n > _PAIRWISE_ROWS or pairs.source is not None or average is Average.SYSTEM:
+        return None
+    kept = pairs.take(pairs.kept)
+    bootstrap = resample(kept.document.codes)
+    statistic = of_rows(lambda x, y: pairwise_accuracy(y, x, None, epsilon).value, [kept.x, kept.y], bootstrap.codes)
+    return bootstrap.interval(statistic, missing=pairs.missing)
