@@ -111,11 +111,9 @@ def test_every_provider_of_the_registry_makes_an_llm(name: str, tmp_path) -> Non
     rules = tmp_path / "rules.jsonl"
     rules.write_text('{"reply": "hi"}\n')
     rest = {"scripted": str(rules), "openai-api": "mine/model"}.get(name, "model")
-    vendors = ("OPENAI", "OPENROUTER", "ANTHROPIC", "GOOGLE", "MISTRAL", "AZURE_OPENAI")
-    environ = {
-        **{f"{vendor}_API_KEY": "k" for vendor in vendors}, "AWS_BEARER_TOKEN_BEDROCK": "k", "AWS_REGION": "here-1",
-        "MINE_BASE_URL": "http://127.0.0.1:9/v1", "AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com",
-    }  # fmt: skip
+    variables = {name: "k" for row in PROVIDERS.values() for names in row.variables for name in names}
+    own = {"MINE_BASE_URL": "http://127.0.0.1:9/v1", "AZURE_OPENAI_ENDPOINT": "https://mine.openai.azure.com"}
+    environ = {**variables, **own}
     llm = resolve(f"{name}/{rest}", environ=environ)
     assert isinstance(llm, LLM)
     assert llm.id == f"{name}/{rest}"
