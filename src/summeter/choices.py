@@ -83,7 +83,15 @@ class ClusterRule(StrEnum):
 
 
 class Match(StrEnum):
-    """Which of the annotators' error types a judge must give: the commonest, or any of them."""
+    """When a judge's error types of a sentence fit people's: one in common, all of people's, or the same set."""
+
+    ANY = "any"
+    ALL = "all"
+    EXACT = "exact"
+
+
+class Annotators(StrEnum):
+    """Which error types are people's: those of the majority, or all that anyone named."""
 
     MAJORITY = "majority"
     ANY = "any"

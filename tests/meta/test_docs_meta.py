@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import doctest
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from summeter import meta
 from summeter.choices import AggregationRule, Tie
 from summeter.cli.main import app
 from summeter.meta._correlate import COEFFICIENTS
@@ -41,10 +44,6 @@ def test_its_options_are_those_of_the_commands(page: str, command: str) -> None:
         assert option in done.output, option
 
 
-def test_every_module_example_runs() -> None:
-    import importlib
-
-    for name in ("columns", "context", "_correlate", "classify", "errors", "gold", "inputs", "matrix", "results",
-                 "selection", "tables"):  # fmt: skip
-        result = doctest.testmod(importlib.import_module(f"summeter.meta.{name}"))
-        assert result.failed == 0, name
+@pytest.mark.parametrize("name", [module.name for module in pkgutil.iter_modules(meta.__path__)])
+def test_every_module_example_runs(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(f"summeter.meta.{name}")).failed == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import importlib
 import re
 from pathlib import Path
 
@@ -40,11 +39,3 @@ def test_its_options_are_those_of_the_commands(page: str, command: str) -> None:
 def test_it_names_every_coefficient(page: str) -> None:
     for name in COEFFICIENTS:
         assert name in page or name.replace("mean_pairwise", "") in page, name
-
-
-@pytest.mark.parametrize(
-    "name", ["agree", "agreement_draws", "ballots", "bias", "coefficients", "consistency", "grids", "overruled",
-             "prefer", "reasons", "reliability", "spans", "stability", "verdicts", "wins"],
-)  # fmt: skip
-def test_every_module_example_runs(name: str) -> None:
-    assert doctest.testmod(importlib.import_module(f"summeter.meta.{name}")).failed == 0

@@ -11,8 +11,9 @@ from meta.makers import judgment
 
 from summeter.evaluators.finesure.taxonomy import CATEGORIES
 from summeter.meta import errors
-from summeter.meta.errors import FINESURE, LOCALISATION, NO_ERROR, UNISUMEVAL, Match, Settings, canonical_type
+from summeter.meta._errors import LOCALISATION, canonical_type
 from summeter.records import Judgment, UsageError
+from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 
 
 def typed(
@@ -75,7 +76,7 @@ def test_votes_on_types_are_a_majority_and_ties_are_unclear() -> None:
     row = next(row for row in errors(judge, people) if "confusion" in row.details)
     assert (row.value, row.n, row.details["gold_unclear"]) == (1.0, 1, 1)
     # With "any", sentence 1 is an error (two of three say so), entity or out-of-context.
-    anyone = errors(judge, people, settings=Settings(match=Match.ANY))
+    anyone = errors(judge, people, annotators="any")
     row = next(row for row in anyone if "confusion" in row.details)
     assert (row.value, row.n, row.details["gold_unclear"]) == (1.0, 2, 0)
     assert row.gold_signature == "human.sentence_labels|types:any|v:1"
@@ -83,7 +84,7 @@ def test_votes_on_types_are_a_majority_and_ties_are_unclear() -> None:
 
 def test_too_few_votes_are_unclear() -> None:
     people = gold(["EntE", "EntE"], ["EntE", None])
-    row = next(row for row in errors(typed(["entity error"] * 2), people, settings=Settings(min_votes=2))
+    row = next(row for row in errors(typed(["entity error"] * 2), people, min_votes=2)
                if "confusion" in row.details)  # fmt: skip
     assert (row.n, row.details["gold_unclear"]) == (1, 1)
 
@@ -101,6 +102,39 @@ def test_without_types_there_is_nothing_to_compare() -> None:
         errors(typed(["entity error"]), plain)
     with pytest.raises(UsageError, match="no judge of the run named error types"):
         errors(typed(["no error"]), gold(["EntE"]))
+
+
+def test_a_sentence_has_a_set_of_types() -> None:
+    # People:    Ent+Out        Ent      Ent+Out    Out
+    # The judge: Out+Ent        Ent+Gram Ent        Ent
+    people = gold(["EntE+OutE", "EntE", "EntE+out-of-context error", "OutE"])
+    judge = typed(["OutE+EntE", "EntE+GramE", "entity error", "EntE"])
+    pooled = {"any": 3 / 4, "all": 2 / 4, "exact": 1 / 4}
+    for match, value in pooled.items():
+        study = errors(judge, people, match=match)
+        whole = next(row for row in study if "confusion" in row.details)
+        assert (whole.value, whole.n) == (value, 4)
+    whole = next(row for row in errors(judge, people) if "confusion" in row.details)
+    assert whole.details["confusion"]["entity error+out-of-context error"] == {
+        "entity error+out-of-context error": 1, "entity error": 1,
+    }  # fmt: skip
+    by_type = {row.details["group"]: (row.value, row.n) for row in errors(judge, people)
+               if row.statistic == LOCALISATION}  # fmt: skip
+    assert by_type["entity error"] == (1.0, 3)
+    assert by_type["out-of-context error"] == (pytest.approx(1 / 3), 3)
+
+
+def test_annotators_sets_are_merged_by_majority() -> None:
+    # Ent+Out, Ent, Out: each type has two of three votes.
+    people = gold(["EntE+OutE", "EntE"], ["EntE", "GramE"], ["OutE", "LinkE"])
+    row = next(row for row in errors(typed(["EntE+OutE", "EntE"]), people, match="exact") if "confusion" in row.details)
+    assert (row.value, row.n, row.details["gold_unclear"]) == (1.0, 1, 1)
+    assert row.gold_signature == "human.sentence_labels|types:majority|match:exact|v:1"
+
+
+def test_unknown_rules_are_named() -> None:
+    with pytest.raises(UsageError, match="match is one of any, all, exact"):
+        errors(typed(["EntE"]), gold(["EntE"]), match="majority")
 
 
 @given(st.lists(st.tuples(st.sampled_from(FINESURE), st.sampled_from(FINESURE)), min_size=1, max_size=20))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.choices import Average, ClusterRule, Coefficient, Level, Match, Of, Population
+from summeter.choices import Annotators, Average, ClusterRule, Coefficient, Level, Match, Of, Population
 from summeter.cli.study_command import (
     BOOTSTRAP,
     PEOPLE,
@@ -41,6 +41,13 @@ Separately = Annotated[
 ]
 
 app = typer.Typer(no_args_is_help=True)
+
+
+def match_rule(value: str) -> Match:
+    """A rule of matching error types; `majority`, the default of earlier versions, still works."""
+    if value not in [*Match, "majority"]:
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(repr(rule.value) for rule in Match)}.")
+    return Match.ANY if value == "majority" else Match(value)
 
 
 @app.callback()
@@ -109,17 +116,26 @@ def classify(
 def errors(
     given: Given,
     aspect: Annotated[str, typer.Option(help="The aspect whose errors have types.")] = "faithfulness",
-    match: Annotated[Match, typer.Option(help="Which annotators' types the judge must give.")] = Match.MAJORITY,
+    match: Annotated[
+        Match,
+        typer.Option(
+            parser=match_rule,
+            metavar=f"[{'|'.join(Match)}]",
+            help="When a judge's types of a sentence fit people's: one in common, all of theirs, or the same.",
+        ),
+    ] = Match.ANY,
+    annotators: Annotated[
+        Annotators, typer.Option(help="Which types are people's: those of the majority, or all that anyone named.")
+    ] = Annotators.MAJORITY,
     rename: Annotated[
         list[str] | None, typer.Option(metavar="TYPE=NAME", help="Rename a type on both sides. Repeatable.")
     ] = None,
 ) -> list[Study]:
     """Compare the types of errors that judges find with those people find."""
-    from summeter.meta.errors import Settings
-    from summeter.meta.errors import errors as study
+    from summeter.meta import errors as study
 
-    plan = Settings(named_pairs(rename, "--rename", "TYPE=NAME"), match, given.keywords["min_votes"])
-    return given.each(lambda run, gold: study(run, gold, aspect=aspect, select=given.selection, settings=plan))
+    names, keywords = named_pairs(rename, "--rename", "TYPE=NAME"), given.keywords | {"aspect": aspect}
+    return given.each(lambda run, gold: study(run, gold, match=match, annotators=annotators, rename=names, **keywords))
 
 
 @study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")

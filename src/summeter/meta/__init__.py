@@ -12,6 +12,7 @@ The way through this room, for whoever adds a study:
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie
 from summeter.meta._correlate import correlate
+from summeter.meta._errors import errors
 from summeter.meta.agree import agree
 from summeter.meta.bias import bias
 from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
@@ -23,7 +24,6 @@ from summeter.meta.compare_judges import compare_evaluators
 from summeter.meta.consistency import self_consistency
 from summeter.meta.context import Context
 from summeter.meta.coverage import simulate
-from summeter.meta.errors import errors
 from summeter.meta.estimate import estimate
 from summeter.meta.gate import gate
 from summeter.meta.gold import Aggregation, Votes, gold_scores, votes

@@ -1,0 +1,231 @@
+"""Agreement on error types: does a judge find the kinds of error that people found (FineSurE, Table 2)?
+
+A sentence has a set of types, compared under canonical names (`records.taxonomy`): FineSurE's nine or UniSumEval's
+five; FRANK's short names (EntE, RelE ...) are FineSurE's under other names. Of the sentences that people call wrong,
+the *localisation accuracy* of a type is the share to which the judge gives it too; the mean over types is the figure
+of Table 2, and the pooled share stands beside it. The confusion counts are complete, "no error" included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from summeter.choices import AggregationRule, Annotators, Match
+from summeter.meta.columns import Columns
+from summeter.meta.gold import PEOPLE
+from summeter.meta.inputs import Gold, JudgeInput, Question, RunLike
+from summeter.meta.results import Row, Study
+from summeter.meta.selection import MetaInput, Selection, SelectionArgs, meta_input
+from summeter.records import UsageError, canonical_error_type, error_types, joined_error_types
+from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL, error_type_stem
+
+STUDY = "errors"
+UNKNOWN = "not named"
+LOCALISATION = "localisation_accuracy"
+FAITHFULNESS = "faithfulness"
+
+Types = frozenset[str]
+SentenceKey = tuple[str, str, int]
+_CLEAN: Types = frozenset({NO_ERROR})
+
+
+def errors(
+    run: RunLike,
+    gold: Gold,
+    *,
+    match: str = Match.ANY,
+    annotators: str = Annotators.MAJORITY,
+    rename: Mapping[str, str] | None = None,
+    **select: Unpack[SelectionArgs],
+) -> Study:
+    """Do the judges of a run name the error types people name, sentence by sentence?
+
+    `match` says when the judge's types fit people's: `any` (one in common), `all` (it has all of theirs) or `exact`.
+    `annotators` says which types are people's: `majority` (types that more than half of them name, else the set that
+    most of them give; a tie leaves the sentence out) or `any` (every type that someone names, where more than half
+    see an error). `rename` renames types on both sides before they are compared. `aspect` is faithfulness by
+    default.
+
+    Rows have the study "errors": `localisation_accuracy` of each type (its name in `details.group`), their mean
+    (`details.group` "mean of types"), of all wrong sentences pooled ("all errors", with the confusion counts in
+    `details`), and `detection`: the share of wrong sentences that get any error type. `missing` counts sentences
+    without a usable verdict. Raises UsageError where no one named types.
+    """
+    try:
+        rules = _Rules(Match(match), Annotators(annotators), dict(rename or {}))
+    except ValueError as error:
+        raise UsageError(
+            f"match is one of {', '.join(Match)} and annotators one of {', '.join(Annotators)}, "
+            f"not {match!r} and {annotators!r}"
+        ) from error
+    selection = Selection.of(**select)
+    both = meta_input(run, gold, selection)
+    rows: list[Row] = []
+    for aspect in selection.aspects or (FAITHFULNESS,):
+        types = _gold_types(both.gold, aspect, selection, rules)
+        if not types:
+            raise UsageError(f"people named no error types of sentences on {aspect}")
+        for question in both.judge.questions(aspect, selection.judge):
+            if question in both.judge.rows:
+                rows.extend(_rows(both, question, types, selection, rules))
+        if not rows:
+            raise UsageError(f"no judge of the run named error types of sentences on {aspect}")
+    return Study(STUDY, rows)
+
+
+class _Rules(NamedTuple):
+    match: Match
+    annotators: Annotators
+    rename: Mapping[str, str]
+
+    def types(self, text: str) -> Types:
+        """The types in a record's text under canonical names, renamed."""
+        return frozenset(canonical_type(name, self.rename) for name in error_types(text))
+
+    def fits(self, judge: Types, gold: Types) -> bool:
+        """Whether a judge's types of a wrong sentence fit people's."""
+        return {Match.ANY: bool(judge & gold), Match.ALL: gold <= judge, Match.EXACT: gold == judge}[self.match]
+
+    def signature(self, selection: Selection) -> str:
+        """How people's types were merged and compared."""
+        rule = selection.rule
+        who = "" if rule.merge in {AggregationRule.AUTO, AggregationRule.MAJORITY} else f"|annotator:{rule.merge}"
+        least = f"|min:{rule.min_votes}" if rule.min_votes > 1 else ""
+        match = f"|match:{self.match}" if self.match is not Match.ANY else ""
+        return f"human.sentence_labels{who}|types:{self.annotators}{match}{least}|v:1"
+
+
+def canonical_type(name: str, rename: Mapping[str, str] | None = None) -> str:
+    """The common name of an error type, renamed where `rename` (old name -> new) says so.
+
+    >>> canonical_type("RelE"), canonical_type("OutE", {"out of context": "out-of-article error"})
+    ('predicate error', 'out-of-article error')
+    """
+    own = {error_type_stem(old): new for old, new in (rename or {}).items()}
+    known = canonical_error_type(name)
+    return own.get(error_type_stem(name)) or own.get(error_type_stem(known)) or known
+
+
+class Sentence(NamedTuple):
+    """A sentence: the types people give it, and those the judge does (None: no usable verdict)."""
+
+    gold: Types
+    judge: Types | None
+
+
+def _typed(columns: Columns, aspect: str) -> Iterator[tuple[SentenceKey, str, str | None, str]]:
+    """(sentence, judge, types as text, status) of every judged sentence; a label 1 without types is "no error"."""
+    rows = columns.take(columns.unit.equal("sentence") & columns.aspect.equal(aspect))
+    named = zip(
+        rows.document.labels(), rows.system.labels(), rows.index.tolist(), rows.judge.labels(),
+        rows.error_type.labels(), rows.named.labels(), rows.label.tolist(), rows.status.labels(), strict=True,
+    )  # fmt: skip
+    for document, system, index, judge, kind, name, label, status in named:
+        yield (document, system, index), judge, kind or name or (NO_ERROR if label == 1 else None), status
+
+
+def _gold_types(columns: Columns, aspect: str, selection: Selection, rules: _Rules) -> dict[SentenceKey, Types]:
+    """People's types of each sentence, none where they are unclear; nothing at all where no one named a type."""
+    rule = selection.rule.merge
+    if rule not in set(AggregationRule) and rule not in columns.judge.used():
+        raise UsageError(f"no annotator {rule!r} among people's judgments")
+    votes: dict[SentenceKey, list[Types]] = {}
+    for key, annotator, text, _ in _typed(columns, aspect):
+        given = votes.setdefault(key, [])
+        if text is not None and (rule in set(AggregationRule) or annotator in {rule, PEOPLE}):
+            given.append(rules.types(text))
+    if all(types == _CLEAN for given in votes.values() for types in given):
+        return {}
+    return {key: _merged(given, selection.rule.min_votes, rules.annotators) for key, given in votes.items()}
+
+
+def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> Types:
+    """The types of a sentence from each annotator's; none where they are unclear.
+
+    >>> votes = [frozenset({"a", "b"}), frozenset({"a"}), frozenset({"b"})]
+    >>> sorted(_merged(votes, 1, Annotators.MAJORITY)), _merged(votes[1:], 1, Annotators.MAJORITY)
+    (['a', 'b'], frozenset())
+    """
+    if not votes or len(votes) < min_votes:
+        return frozenset()
+    if annotators is Annotators.ANY:
+        wrong = [types for types in votes if types != _CLEAN]
+        return frozenset().union(*wrong) if 2 * len(wrong) > len(votes) else _CLEAN
+    counts = Counter(name for types in votes for name in types)
+    if most := frozenset(name for name, count in counts.items() if 2 * count > len(votes)):
+        return most
+    ranked = Counter(votes).most_common(2)
+    return frozenset() if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+
+
+def _rows(
+    both: MetaInput, question: Question, types: Mapping[SentenceKey, Types], selection: Selection, rules: _Rules
+) -> Iterable[Row]:
+    """The rows of one judge; none where it named no type of error."""
+    given: dict[SentenceKey, Types | None] = {}
+    for key, _, text, status in _typed(both.judge.columns.take(both.judge.rows[question]), question[2]):
+        named = rules.types(text) if text else frozenset({UNKNOWN})
+        given[key] = named if status == "ok" else None
+    if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in given.values()):
+        return
+    sentences = [Sentence(gold, given.get(key)) for key, gold in types.items() if gold]
+    wrong = [one for one in sentences if one.gold != _CLEAN]
+    judged = [(one.gold, one.judge) for one in wrong if one.judge is not None]
+    fields = _fields(both.judge, question, rules.signature(selection))
+    accuracies = []
+    for kind in sorted({kind for gold, _ in judged for kind in gold}, key=_order):
+        pairs = [(gold, judge) for gold, judge in judged if kind in gold]
+        hits = [judge == gold if rules.match is Match.EXACT else kind in judge for gold, judge in pairs]
+        missing = sum(kind in one.gold for one in wrong if one.judge is None)
+        counts = dict(Counter(_name(judge) for _, judge in pairs))
+        accuracies.append(float(np.mean(hits)))
+        yield _share(fields, LOCALISATION, kind, hits, missing, said=counts)
+    lost = len(wrong) - len(judged)
+    mean = _share(fields, LOCALISATION, "mean of types", accuracies, lost, types=len(accuracies))
+    yield mean.model_copy(update={"n": len(judged)})
+    unclear = sum(not gold for gold in types.values())
+    confusion: dict[str, Counter[str]] = {}
+    for one in sentences:
+        if one.judge is not None:
+            confusion.setdefault(_name(one.gold), Counter())[_name(one.judge)] += 1
+    fits = [rules.fits(judge, gold) for gold, judge in judged]
+    counts_by_type = {name: dict(counts) for name, counts in confusion.items()}
+    yield _share(fields, LOCALISATION, "all errors", fits, lost, confusion=counts_by_type, gold_unclear=unclear)
+    yield _share(fields, "detection", "all errors", [judge != _CLEAN for _, judge in judged], lost)
+
+
+def _fields(judge: JudgeInput, question: Question, gold_signature: str) -> dict[str, Any]:
+    name, signature, aspect = question
+    models = [model for model in judge.columns.take(judge.rows[question]).model.used() if model is not None]
+    return {
+        "study": STUDY, "judge": name, "signature": signature, "model": ",".join(models) or None, "aspect": aspect,
+        "gold_aspect": aspect, "gold_signature": gold_signature, "level": "sentence", "average": "pooled",
+    }  # fmt: skip
+
+
+def _share(
+    fields: Mapping[str, Any], statistic: str, group: str, hits: Sequence[float], missing: int, **details: Any
+) -> Row:
+    return Row(
+        **fields,
+        statistic=statistic,
+        value=float(np.mean(hits)) if hits else None,
+        n=len(hits),
+        missing=missing,
+        status="ok" if hits else "undefined",
+        reason=None if hits else "people found no such error",
+        details={"by": "error_type", "group": group, **details},
+    )
+
+
+def _name(types: Types) -> str:
+    return joined_error_types(types) or UNKNOWN
+
+
+def _order(kind: str) -> tuple[int, str]:
+    known = (*FINESURE, *UNISUMEVAL)
+    return (known.index(kind), "") if kind in known else (len(known), kind)
