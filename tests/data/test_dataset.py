@@ -143,20 +143,20 @@ class TestFaults:
     def test_missing_columns_are_never_guessed(self) -> None:
         assert faults([{"source": "a", "output": "b"}, {"x": 1}]) == [
             (
-                "rows:1: document: is missing; if the column 'source' holds it, say --map document=source, or name the "
-                "layout with --preset (the names of columns are never guessed)"
+                "rows:1: document: is missing; if the column 'source' holds it, say map={'document': 'source'}, or "
+                "name the layout with preset (the names of columns are never guessed)"
             ),
             (
-                "rows:1: summary: is missing; if the column 'output' holds it, say --map summary=output, or name the "
-                "layout with --preset (the names of columns are never guessed)"
+                "rows:1: summary: is missing; if the column 'output' holds it, say map={'summary': 'output'}, or name "
+                "the layout with preset (the names of columns are never guessed)"
             ),
             (
                 "rows:2: document: is missing; give each row a document, or name the column that holds it with "
-                "--map document=COLUMN"
+                "map={'document': 'COLUMN'}"
             ),
             (
                 "rows:2: summary: is missing; give each row a summary, or name the column that holds it with "
-                "--map summary=COLUMN"
+                "map={'summary': 'COLUMN'}"
             ),
         ]
 
@@ -195,7 +195,7 @@ class TestFaults:
         assert warnings(data) == [
             (
                 "rows: refernce: is kept as an unknown column; if it is 'reference' that is meant, "
-                "say --map reference=refernce"
+                "say map={'reference': 'refernce'}"
             )
         ]
         assert data.summaries[0].extra == {"refernce": "x"}
@@ -222,8 +222,8 @@ class TestMap:
     def test_never_hides_a_column(self) -> None:
         assert faults([{"document": "x", "summary": "gold", "output": "mine"}], map={"summary": "output"}) == [
             (
-                "rows:1: summary: is named by --map summary=output, but there is also a column 'summary'; "
-                "keep that one as --map extra.old_summary=summary"
+                "rows:1: summary: is named by map={'summary': 'output'}, but there is also a column 'summary'; "
+                "keep that one as map={'extra.old_summary': 'summary'}"
             )
         ]
 
@@ -231,19 +231,19 @@ class TestMap:
         with pytest.raises(UsageError) as caught:
             load([ARTICLE], map={"docment": "article"})
         assert str(caught.value) == (
-            "--map docment=article: unknown field 'docment'; did you mean 'document'?; fields are: doc_id, system, "
-            "category, document, summary, reference, references, key_facts, sentences, domain, split, human, "
+            "map={'docment': 'article'}: unknown field 'docment'; did you mean 'document'?; fields are: doc_id, "
+            "system, category, document, summary, reference, references, key_facts, sentences, domain, split, human, "
             "and extra.NAME for any other column"
         )
 
     def test_a_column_for_two_fields(self) -> None:
-        with pytest.raises(UsageError, match="--map: the column 'a' is mapped to two fields; map it to one"):
+        with pytest.raises(UsageError, match="map: the column 'a' is mapped to two fields; map it to one"):
             load([ARTICLE], map={"document": "a", "summary": "a"})
 
     def test_missing_column(self) -> None:
         assert faults([ONE], map={"category": "sistem"}) == [
             (
-                "rows: --map category=sistem: there is no column 'sistem'; did you mean 'system'?; "
+                "rows: map={'category': 'sistem'}: there is no column 'sistem'; did you mean 'system'?; "
                 "columns are: doc_id, system, document, summary"
             )
         ]
@@ -345,7 +345,7 @@ class TestFolder:
         with pytest.raises(UsageError) as caught:
             save(load([ONE]), tmp_path / "set")
         assert str(caught.value) == (
-            f"{tmp_path / 'set'} already holds a dataset; choose another folder, or add --force to replace it"
+            f"{tmp_path / 'set'} already holds a dataset; choose another folder, or replace it with force=True"
         )
         save(load([ONE]), tmp_path / "set", force=True)
         assert len(load(tmp_path / "set")) == 1
@@ -433,7 +433,7 @@ class TestFolder:
         )
 
     def test_flat_options_do_not_fit_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="is a folder; --map, --preset and --format are for flat files"):
+        with pytest.raises(UsageError, match="is a folder; map, preset and format are for flat files"):
             load(tmp_path, preset="frank")
 
 

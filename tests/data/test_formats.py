@@ -59,7 +59,7 @@ class TestFormatOf:
         with pytest.raises(UsageError) as caught:
             format_of("a.txt")
         assert str(caught.value) == (
-            "cannot tell the format of a.txt from its name; say --format jsonl|json|csv|tsv|parquet"
+            "cannot tell the format of a.txt from its name; say format=jsonl|json|csv|tsv|parquet"
         )
 
     def test_unknown_format(self) -> None:

@@ -167,7 +167,7 @@ class TestOptions:
 
     def test_what_cannot_be_is_said_before_anything_is_written(self, tmp_path: Path) -> None:
         out = tmp_path / "run"
-        with pytest.raises(UsageError, match="--item-timeout cannot be kept with --batch"):
+        with pytest.raises(UsageError, match="item_timeout cannot be kept with batch"):
             evaluate(rows(), ["finesure"], models=MODELS["openai"], out=out, batch=True, item_timeout=5.0)
         with pytest.raises(UsageError, match="ollama/m has no batch API that summeter speaks"):
             evaluate(rows(), ["finesure"], models="ollama/m", out=out, batch=True)

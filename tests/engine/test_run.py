@@ -286,7 +286,7 @@ class TestCallers:
     def test_no_evaluators_and_no_model_are_usage_errors(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no evaluators given"):
             evaluate(rows(), [], out=tmp_path / "run")
-        with pytest.raises(UsageError, match=r"bind one with -m judge=PROVIDER/MODEL"):
+        with pytest.raises(UsageError, match=r"bind one with models=\{'judge': 'PROVIDER/MODEL'\}"):
             evaluate(rows(), ["finesure"], out=tmp_path / "run")
         assert not (tmp_path / "run").exists()
 

@@ -64,7 +64,7 @@ class TestAccounts:
         with StubServer(behave) as server:
             used = run_on(server, tmp_path / "run").manifest.usage[MODEL]
         assert used.cost is None
-        assert used.reason == f"no price for {MODEL}; add it with --prices FILE"
+        assert used.reason == f"no price for {MODEL}; add it with prices=FILE"
 
     def test_a_replay_says_what_was_recorded(self, tmp_path: Path, prices: str) -> None:
         with StubServer(behave) as server:
@@ -102,7 +102,7 @@ class TestBudget:
         assert len(server.calls) <= 3
 
     def test_money_needs_a_price(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="--prices FILE, or set --max-tokens"):
+        with pytest.raises(UsageError, match=r"max_cost cannot be kept: no price .* prices=FILE, or set max_tokens"):
             evaluate(rows(1), ["stareval"], models=MODEL, out=tmp_path / "run", max_cost=1.0)
         assert not (tmp_path / "run").exists()
 
@@ -124,7 +124,7 @@ class TestDryRun:
 
     def test_without_a_price_it_says_so(self) -> None:
         (row,) = dry_run(rows(1), ["stareval"], models=MODEL)
-        assert (row.cost, row.reason) == (None, f"no price for {MODEL}; add it with --prices FILE")
+        assert (row.cost, row.reason) == (None, f"no price for {MODEL}; add it with prices=FILE")
 
     def test_a_call_two_evaluators_share_counts_once(self) -> None:
         found = dry_run(rows(4), ["finesure.key_facts", "finesure.align"], models=MODEL)

@@ -78,9 +78,7 @@ class TestWhatIsShown:
         assert TOLD not in got.views[0].text
 
     def test_error_names_the_sizes_and_the_way_out(self) -> None:
-        with pytest.raises(
-            ContextError, match=r"about 5\d,\d{3} tokens; test/reader reads 8,192.*--on-overflow window"
-        ):
+        with pytest.raises(ContextError, match=r"about 5\d,\d{3} tokens; test/reader reads 8,192.*on_overflow=window"):
             shown(LONG, bound(8192, "error"), FRAME, 200)
 
     @pytest.mark.parametrize("overflow", ["window", "truncate", "error"])
@@ -267,7 +265,7 @@ def test_a_run_finds_it_and_says_what_it_did_not_show(tmp_path: Path) -> None:
     error = evaluate([row], ["factscore[extractor=judge]"], out=tmp_path / "error", on_overflow="error", **chosen)
     (failed,) = error.judgments()
     assert (failed.status, failed.value) == ("error", None)
-    assert "--on-overflow window" in (failed.reason or "")
+    assert "on_overflow=window" in (failed.reason or "")
     for text in ("finesure.fact_check[strategy=basic]", "geval_plus.faithfulness"):
         # Every window here too: a made-up reply that supports the sentence would end at the first.
         assert dry_run([row], [text], **chosen)[0].calls in WINDOWS

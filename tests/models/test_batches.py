@@ -303,7 +303,7 @@ class TestWhatFails:
         with BatchServer(echo) as server:
             server.statuses = [404]
             found, _ = run(server, "openai", tmp_path, [ask(1, "openai")])
-        assert "may have none (run without --batch)" in str(found[0])
+        assert "may have none (run without batch)" in str(found[0])
 
 
 STRICT = ("output_config", "response_format")
@@ -469,7 +469,7 @@ class TestResume:
                 finally:
                     await bound.close()
 
-            with pytest.raises(UsageError, match=r"batch b-1 of this run .*--batch to fetch its replies"):
+            with pytest.raises(UsageError, match=r"batch b-1 of this run .*batch to fetch its replies"):
                 asyncio.run(main())
 
     def test_a_full_disk_keeps_a_batch_from_being_handed_in(
@@ -550,7 +550,7 @@ class TestWho:
     def test_a_provider_without_batches(self, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("MISTRAL", "GOOGLE", "OPENROUTER", "AZURE_OPENAI"):
             monkeypatch.setenv(f"{name}_API_KEY", "k")
-        with pytest.raises(UsageError, match=rf"{model} has no batch API that summeter speaks; run without --batch"):
+        with pytest.raises(UsageError, match=rf"{model} has no batch API that summeter speaks; run without batch"):
             bind({"judge": model}, None, CallSettings(base_url="http://127.0.0.1:9", batch=True))
 
     def test_keys_fit_both_vendors(self, vendor: str) -> None:

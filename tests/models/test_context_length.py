@@ -231,7 +231,7 @@ def test_a_cut_prompt_is_a_named_failure_and_is_not_stored() -> None:
             await bound.close()
 
     with StubServer(reply(4096)) as server, CallStore() as store:
-        with pytest.raises(ContextError, match=r"read 4,096 tokens of a prompt of about 5,688.*--context"):
+        with pytest.raises(ContextError, match=r"read 4,096 tokens of a prompt of about 5,688.*context=TOKENS"):
             asyncio.run(one(server, store))
         assert len(store) == 0
         assert len(server.calls) == 1  # cut again it would be, were it sent again

@@ -205,7 +205,7 @@ def test_a_refused_temperature_is_never_changed_silently() -> None:
     with StubServer(lambda _: fail(400, "'temperature' does not support 0 with this model")) as server:
         (failed,) = asyncio.run(ask_all(connect(server), 1))
     assert isinstance(failed, CapabilityError)
-    assert "--temperature none" in str(failed)
+    assert "temperature=None" in str(failed)
     assert len(server.calls) == 1
 
 

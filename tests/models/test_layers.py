@@ -443,4 +443,4 @@ def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
         run(replay.complete(other))
     assert "scripted/rules" in str(caught.value)
     assert other.key[:12] in str(caught.value)
-    assert "without --replay" in str(caught.value)
+    assert "without replay" in str(caught.value)

@@ -238,7 +238,7 @@ def test_what_the_endpoint_lacks_is_named(request_: Request, reply: Reply, lacks
 
 
 def test_a_refused_temperature_says_what_to_do() -> None:
-    with pytest.raises(CapabilityError, match="--temperature none"):
+    with pytest.raises(CapabilityError, match="temperature=None"):
         answer(fail(400, "'temperature' is not supported with this model"))
 
 

@@ -70,7 +70,7 @@ def test_a_snapshot_with_a_price_of_its_own_keeps_it() -> None:
 @pytest.mark.parametrize("model", ["openai-api/lab/gpt-4o", "openai/gpt-4o-next", "openrouter/openai/gpt-4o"])
 def test_an_unknown_model_has_no_price_and_is_never_free(model: str) -> None:
     assert prices().of(model) is None
-    assert prices().why(model) == f"no price for {model}; add it with --prices FILE"
+    assert prices().why(model) == f"no price for {model}; add it with prices=FILE"
 
 
 @pytest.mark.parametrize("provider", ["ollama", "vllm", "llamacpp", "lmstudio", "scripted"])

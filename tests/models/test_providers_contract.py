@@ -257,7 +257,7 @@ def test_a_refused_temperature_says_what_to_do(vendor: Vendor) -> None:
     caught = error(vendor, vendor.error(400, vendor.temperature), STRICT)
     assert isinstance(caught, CapabilityError)
     assert caught.lacks == "temperature"
-    assert "--temperature none" in str(caught)
+    assert "temperature=None" in str(caught)
     _, seen = answer(vendor, vendor.plain("x"), ask(temperature=None))
     assert "temperature" not in json.dumps(seen.body)
 

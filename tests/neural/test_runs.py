@@ -120,7 +120,7 @@ def test_a_dry_run_counts_each_pair_once_and_none_that_is_stored(folders: Path, 
 
 
 def test_a_role_without_a_model_says_how_to_bind_one(folders: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"-m nli=local/FOLDER or -m nli=hf/ORG/NAME@REVISION"):
+    with pytest.raises(UsageError, match=r"'nli': 'local/FOLDER'\} or models=\{'nli': 'hf/ORG/NAME@REVISION'\}"):
         evaluate(ROWS, [Entailed()], models={}, out=tmp_path / "run")
     with pytest.raises(UsageError, match="takes a local model"):
         evaluate(ROWS, [Entailed()], models={**models(folders), "nli": "openai/gpt-4o"}, out=tmp_path / "run")

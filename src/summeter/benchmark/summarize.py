@@ -26,7 +26,7 @@ from summeter.evaluators.replies import clean, is_refusal, read_reply, show
 from summeter.models.prompts import Template
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form
-from summeter.records import Document, ModelError, ReplyError, UsageError
+from summeter.records import Document, ModelError, Parameter, ReplyError, UsageError
 from summeter.runs.calls import CallStore
 from summeter.text.split import split
 
@@ -97,7 +97,7 @@ def summarize(
     found = read_documents(documents)[:limit]
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CALLS).exists())):
-        raise UsageError(f"{folder} is not empty and holds no summaries of ours; choose another -o")
+        raise UsageError(f"{folder} is not empty and holds no summaries of ours; choose another ", Parameter("out"))
     run_sync(bind(asked.models, None, calls).close())  # a missing key is told of before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     with CallStore(folder / CALLS) as store:
@@ -110,7 +110,7 @@ def summarize(
 
 def _check(asked: Summarizing) -> None:
     if not asked.models:
-        raise UsageError("no models given; bind one or more with -m SYSTEM=PROVIDER/MODEL")
+        raise UsageError("no models given; bind one or more with ", Parameter("models", "SYSTEM=PROVIDER/MODEL"))
     for name in asked.free:
         if name not in asked.models:
             raise UsageError(f"{name!r} is to be left free, but is no system; systems: {', '.join(asked.models)}")

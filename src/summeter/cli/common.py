@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from summeter.engine.runs import Run
+    from summeter.records import Parameter
 
 Map = Annotated[
     list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Where a field stands in the data.")
@@ -21,6 +22,32 @@ Format = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")]
+
+
+# Parameters whose option is not `--name`.
+_OPTIONS = {
+    "concurrency": "--max-connections", "data": "DATA", "evaluators": "-e", "models": "-m", "out": "-o", "run": "RUN",
+}  # fmt: skip
+
+
+def option(parameter: Parameter) -> str:
+    """A parameter as the command line spells it.
+
+    >>> from summeter.records import Parameter
+    >>> option(Parameter("models", "judge=openai/gpt-4o")), option(Parameter("force", "True"))
+    ('-m judge=openai/gpt-4o', '--force')
+    """
+    name = _OPTIONS.get(parameter.name) or f"--{parameter.name.replace('_', '-')}"
+    value = {"True": None, "None": "none"}.get(parameter.value or "True", parameter.value)
+    return name if value is None else f"{name} {value}"
+
+
+def told(text: object) -> str:
+    """A text for the terminal: parameters in it are named as options."""
+    from summeter.records import Fault, Message
+
+    message = text.text if isinstance(text, Fault) else text
+    return message.told(option) if isinstance(message, Message) else str(message)
 
 
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
@@ -88,7 +115,7 @@ def mapping(pairs: list[str] | None) -> dict[str, str]:
 def warn(warnings: Sequence[object], shown: int = 5) -> None:
     """Warnings about the data on stderr, the first few in full."""
     for warning in warnings[:shown]:
-        typer.echo(f"warning: {warning}", err=True)
+        typer.echo(f"warning: {told(warning)}", err=True)
     if len(warnings) > shown:
         rest = len(warnings) - shown
         typer.echo(f"warning: ... and {rest} more (`summeter data validate` lists them all)", err=True)

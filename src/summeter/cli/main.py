@@ -14,6 +14,7 @@ import typer
 
 from summeter._version import __version__
 from summeter.cli import annotate, audit, batches, bench, data, gate, meta, outputs, reports, score, show
+from summeter.cli.common import option
 
 app = typer.Typer(
     name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -110,7 +111,7 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return _hushed()
     if isinstance(error, SummeterError):
-        typer.echo(f"summeter: {error}", err=True)
+        typer.echo(f"summeter: {error.told(option)}", err=True)
         return error.exit_code
     if isinstance(error, OSError):
         typer.echo(f"summeter: {_of_disk(error)}", err=True)

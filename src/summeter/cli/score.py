@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, tell, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, tell, told, warn
 
 if TYPE_CHECKING:
     from summeter.runs.run import RunFolder
@@ -259,7 +259,7 @@ def _dry(data: Any, names: list[str], folder: Path, arguments: dict[str, Any], *
 
     rows = dry_run(data, names, out=folder, **arguments)
     if as_json:
-        print_json((row._asdict() for row in rows), study="dry_run")
+        print_json(({**row._asdict(), "reason": row.reason and told(row.reason)} for row in rows), study="dry_run")
         return
     for line in dry_lines(rows):
         typer.echo(line)

@@ -20,7 +20,7 @@ from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.data.human import CROWD, RAW
 from summeter.data.presets import LayoutError, Preset, preset_named
 from summeter.data.rows import EMPTY, Columns, check
-from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Summary, UsageError, canonical
+from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Parameter, Summary, UsageError, canonical
 
 FLAT_SETS = (RAW, CROWD)
 """The judgment sets that flat rows hold."""
@@ -147,7 +147,10 @@ def load(
     if isinstance(data, str | Path):
         if str(data) != "-" and Path(data).is_dir():
             if map or preset or format:
-                raise UsageError(f"{data} is a folder; --map, --preset and --format are for flat files")
+                raise UsageError(
+                    f"{data} is a folder; ", Parameter("map"), ", ", Parameter("preset"), " and ", Parameter("format"),
+                    " are for flat files",
+                )  # fmt: skip
             return _load_folder(Path(data), verify=verify)
         kind = format_of(data, format)
         faults = Faults(file_name(data))

@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, read_rows
-from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Record, Summary, UsageError
+from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Parameter, Record, Summary, UsageError
 
 CARD = "dataset.json"
 DOCUMENTS = "documents.jsonl"
@@ -89,7 +89,9 @@ def check_target(folder: Path, *, force: bool) -> None:
     if not folder.is_dir() or not is_dataset(folder):
         raise UsageError(f"{folder} exists and is not a dataset; nothing was written: choose another folder")
     if not force:
-        raise UsageError(f"{folder} already holds a dataset; choose another folder, or add --force to replace it")
+        raise UsageError(
+            f"{folder} already holds a dataset; choose another folder, or replace it with ", Parameter("force", "True")
+        )
 
 
 def write(

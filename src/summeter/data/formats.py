@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, cast, get_args
 
 from summeter.data.faults import Faults, describe
-from summeter.records import InstallError, UsageError
+from summeter.records import InstallError, Parameter, UsageError
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -66,7 +66,9 @@ def format_of(path: str | Path, given: str | None = None) -> Format:
     suffix = name.with_suffix("").suffix if name.suffix.lower() == ".gz" else name.suffix
     found = _SUFFIXES.get(suffix.lower())
     if found is None:
-        raise UsageError(f"cannot tell the format of {path} from its name; say --format {'|'.join(FORMATS)}")
+        raise UsageError(
+            f"cannot tell the format of {path} from its name; say ", Parameter("format", "|".join(FORMATS))
+        )
     return found
 
 

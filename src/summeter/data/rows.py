@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
-from summeter.records import UsageError, digest
+from summeter.records import Message, Parameter, UsageError, digest
 
 EMPTY = "is empty: valid, and judged `skipped`"
 SYSTEM = "system"
@@ -97,11 +97,13 @@ class Columns:
         for field, column in self.renamed.items():
             if field not in FIELDS and not (field.startswith(_KEEP) and field != _KEEP):
                 hint = f"fields are: {', '.join(FIELDS)}, and extra.NAME for any other column"
-                raise UsageError(f"--map {field}={column}: unknown field {field!r}{meant(field, FIELDS)}; {hint}")
+                raise UsageError(
+                    Parameter("map", f"{field}={column}"), f": unknown field {field!r}{meant(field, FIELDS)}; {hint}"
+                )
         columns = list(self.renamed.values())
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
-            raise UsageError(f"--map: the column {twice!r} is mapped to two fields; map it to one")
+            raise UsageError(Parameter("map"), f": the column {twice!r} is mapped to two fields; map it to one")
         self._mapped = set(columns)
         self._columns: dict[str, None] = {}
         self._kept: dict[str, None] = {}
@@ -117,8 +119,9 @@ class Columns:
                 continue
             name = field.removeprefix(_KEEP)
             if name in cells:
-                what = f"is named by --map {field}={column}, but there is also a column {name!r}"
-                faults.add(row.line, name, f"{what}; keep that one as --map extra.old_{name}={name}")
+                given, other = Parameter("map", f"{field}={column}"), Parameter("map", f"extra.old_{name}={name}")
+                why = Message("is named by ", given, f", but there is also a column {name!r}; keep that one as ", other)
+                faults.add(row.line, name, why)
             cells[name] = row.cells[column]
         return cells
 
@@ -131,13 +134,13 @@ class Columns:
         for field, column in self.renamed.items():
             if self._columns and column not in self._columns:
                 known = f"columns are: {', '.join(self._columns)}"
-                what = f"--map {field}={column}: there is no column {column!r}{meant(column, self._columns)}"
-                faults.add(None, None, f"{what}; {known}")
+                what = f": there is no column {column!r}{meant(column, self._columns)}; {known}"
+                faults.add(None, None, Message(Parameter("map", f"{field}={column}"), what))
         for name in self._kept:
             near = difflib.get_close_matches(name.lower(), FIELDS, 1, 0.85)
             if near and name not in FIELDS and name in self._columns and near[0] not in self._kept:
-                hint = f"if it is {near[0]!r} that is meant, say --map {near[0]}={name}"
-                faults.warn(None, name, f"is kept as an unknown column; {hint}")
+                why = f"is kept as an unknown column; if it is {near[0]!r} that is meant, say "
+                faults.warn(None, name, Message(why, Parameter("map", f"{near[0]}={name}")))
 
 
 def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool = False) -> FlatRow | None:
@@ -223,12 +226,13 @@ def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str
     return f"is {describe(details['input'])}; give {wanted}"
 
 
-def _absent(field: str, cells: Mapping[str, Any]) -> str:
+def _absent(field: str, cells: Mapping[str, Any]) -> Message:
     """What to do about a row without a document or a summary."""
     column = next((name for name in _ALIASES[field] if name in cells), None)
     if column is None:
-        return f"is missing; give each row a {field}, or name the column that holds it with --map {field}=COLUMN"
-    return (
-        f"is missing; if the column {column!r} holds it, say --map {field}={column}, or name the layout with --preset "
-        "(the names of columns are never guessed)"
-    )
+        given = Parameter("map", f"{field}=COLUMN")
+        return Message(f"is missing; give each row a {field}, or name the column that holds it with ", given)
+    return Message(
+        f"is missing; if the column {column!r} holds it, say ", Parameter("map", f"{field}={column}"),
+        ", or name the layout with ", Parameter("preset"), " (the names of columns are never guessed)",
+    )  # fmt: skip

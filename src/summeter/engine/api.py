@@ -33,7 +33,7 @@ from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM
-from summeter.records import BudgetError, UsageError, first_error
+from summeter.records import BudgetError, Parameter, UsageError, first_error
 from summeter.runs.batches import BATCHES, BatchLog
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
@@ -83,7 +83,10 @@ async def evaluate_async(
     """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
     plan = make_plan(data, evaluators, models, Options(**options), replay=replay)
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
-        raise UsageError("--item-timeout cannot be kept with --batch: a batch may take a day; leave one of them out")
+        raise UsageError(
+            Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),
+            ": a batch may take a day; leave one of them out",
+        )  # fmt: skip
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
@@ -134,11 +137,13 @@ def _check_folders(folder: Path, replay: str | Path | None) -> None:
     if replay is not None:
         read_manifest(Path(replay))
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; choose another -o")
+        raise UsageError(f"{folder} is a file; choose another ", Parameter("out"))
     if folder.is_dir() and not (folder / MANIFEST).exists():
         strange = [one.name for one in folder.iterdir() if one.name not in _OWN and not one.name.startswith(".data.")]
         if strange:
-            raise UsageError(f"{folder} is not empty and holds no run (it holds {strange[0]!r}); choose another -o")
+            raise UsageError(
+                f"{folder} is not empty and holds no run (it holds {strange[0]!r}); choose another ", Parameter("out")
+            )
 
 
 def _before(folder: Path, data: Dataset) -> Manifest | None:
@@ -149,7 +154,8 @@ def _before(folder: Path, data: Dataset) -> Manifest | None:
     if old.data.hash != entry.hash:
         raise UsageError(
             f"{folder} holds a run over other data ({old.data.source}, {old.data.summaries} summaries, "
-            f"hash {old.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}); choose another -o"
+            f"hash {old.data.hash[:12]}; now {entry.summaries}, {entry.hash[:12]}); choose another ",
+            Parameter("out"),
         )
     return old
 
@@ -222,8 +228,11 @@ class _Session:
             await bound.close()
         if budget is not None and budget.reached is not None:
             raise BudgetError(
-                f"{budget.reached}; what is finished is kept in {self.journal.folder}, and the same command with a "
-                "larger --max-cost or --max-tokens carries on"
+                f"{budget.reached}; what is finished is kept in {self.journal.folder}, and the same with a larger ",
+                Parameter("max_cost"),
+                " or ",
+                Parameter("max_tokens"),
+                " carries on",
             )
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal)
 

@@ -26,7 +26,7 @@ from summeter.engine.runs import Run, finish
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
-from summeter.records import Item, Judgment, Unit, UsageError, digest, signature
+from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest, signature
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, Manifest, stem
@@ -81,7 +81,7 @@ def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path,
     dataset = data if isinstance(data, Dataset) else load(data)
     folder = Path(out)
     if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty; choose another -o")
+        raise UsageError(f"{folder} is not empty; choose another ", Parameter("out"))
     rows, repeated = _read(dataset, raw)
     groups: dict[tuple[str, str | None, bool], list[Raw]] = {}
     for row in rows:

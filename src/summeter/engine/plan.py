@@ -15,7 +15,7 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
-from summeter.records import Document, Item, Summary, UsageError
+from summeter.records import Document, Item, Message, Parameter, Summary, UsageError
 from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import DataEntry, JudgeEntry, ModelContext, stem
 from summeter.runs.run import DoneKey
@@ -93,7 +93,7 @@ def jobs(
         for repeat in range(1, repeats + 1 if evaluator.samples else 2):
             add(evaluator, repeat, {})
     if not planned:
-        raise UsageError("no evaluators given; `summeter list evaluators` shows them")
+        raise UsageError("no evaluators given; give one or more with ", Parameter("evaluators"))
     return list(planned.values())
 
 
@@ -101,11 +101,13 @@ def _model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, s
     """The model of an evaluator's role, which goes by `name` in the run."""
     if name in models:
         return models[name]
-    how = (
-        f"-m {name}=local/FOLDER or -m {name}=hf/ORG/NAME@REVISION" if role in evaluator.local_model_kinds
-        else f"-m {name}=PROVIDER/MODEL (for example -m {name}=openai/gpt-4o)"
-    )  # fmt: skip
-    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with {how}")
+    if role in evaluator.local_model_kinds:
+        folder, hub = Parameter("models", f"{name}=local/FOLDER"), Parameter("models", f"{name}=hf/ORG/NAME@REVISION")
+        how = Message(folder, " or ", hub)
+    else:
+        example = Parameter("models", f"{name}=openai/gpt-4o")
+        how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
+    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with ", how)
 
 
 class RunPlan(NamedTuple):

@@ -12,7 +12,7 @@ from summeter.engine.options import Options
 from summeter.models.layers.budget import Budget, Spent
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 from summeter.runs.calls import CallStore, CallTokens
 from summeter.runs.manifest import JudgeUsage, Manifest, ModelUsage, Taken
 from summeter.runs.run import CALLS
@@ -33,7 +33,9 @@ def spending(options: Options, models: Iterable[str]) -> Spending:
     if options.max_cost is not None:
         for model in models:
             if why := table.why(model):
-                raise UsageError(f"--max-cost cannot be kept: {why}, or set --max-tokens instead")
+                raise UsageError(
+                    Parameter("max_cost"), " cannot be kept: ", why, ", or set ", Parameter("max_tokens"), " instead"
+                )
     limited = options.max_cost is not None or options.max_tokens is not None
     return Spending(table, Budget(options.max_tokens, options.max_cost) if limited else None, {})
 
@@ -109,7 +111,8 @@ def _of_judge(
 
 
 def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
-    why = next((why for model in dict.fromkeys(call.model for call in calls) if (why := table.why(model))), None)
+    models = dict.fromkeys(call.model for call in calls)
+    why: str | None = next((reason for model in models if (reason := table.why(model))), None)
     cost, untold = 0.0, 0
     for call in calls:
         price = _price(call, table)

@@ -15,6 +15,7 @@ from summeter.records import (
     Document,
     Item,
     Judgment,
+    Parameter,
     Record,
     Status,
     Summary,
@@ -69,7 +70,9 @@ class Tools:
     def llm(self, role: str) -> BoundLLM:
         """The model bound to `role`."""
         if role not in self.llms:
-            raise UsageError(f"no model for the role {role!r}; bind one with -m {role}=PROVIDER/MODEL")
+            raise UsageError(
+                f"no model for the role {role!r}; bind one with ", Parameter("models", f"{role}=PROVIDER/MODEL")
+            )
         return self.llms[role]
 
 

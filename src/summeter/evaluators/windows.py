@@ -22,7 +22,7 @@ from typing import NamedTuple
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM
 from summeter.models.tokens import tokens
-from summeter.records import ContextError, Document, Item
+from summeter.records import ContextError, Document, Item, Parameter
 from summeter.text.ngrams import words
 from summeter.text.windows import tiles, token_windows
 
@@ -126,10 +126,15 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     told = f"the document has about {size:,} tokens; {llm.id} reads {context:,}, and the rest of the question and "
     told += f"the reply take about {asked + answer:,}"
     if room < LEAST:
-        raise ContextError(f"{told}: no room is left for it. Choose a model that reads more (--context TOKENS says how "
-                           "much it reads), or a smaller --max-reply")  # fmt: skip
+        raise ContextError(
+            f"{told}: no room is left for it. Choose a model that reads more (", Parameter("context", "TOKENS"),
+            " says how much it reads), or a smaller ", Parameter("max_reply"),
+        )  # fmt: skip
     if llm.settings.on_overflow == "error":
-        raise ContextError(f"{told}. Choose --on-overflow window or truncate, or a model that reads more")
+        raise ContextError(
+            f"{told}. Choose ", Parameter("on_overflow", "window"), " or ", Parameter("on_overflow", "truncate"),
+            ", or a model that reads more",
+        )  # fmt: skip
     return room
 
 

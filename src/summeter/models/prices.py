@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from pydantic import Field, ValidationError
 
-from summeter.records import InputError, Record
+from summeter.records import InputError, Message, Parameter, Record
 
 MILLION = 1_000_000
 # A dated snapshot costs what its model costs, unless the table says otherwise. Not so "latest", whose model changes.
@@ -95,9 +95,11 @@ class Prices:
         patterns = [name for name in self._models if "*" in name and fnmatch.fnmatchcase(model, name)]
         return self._models[max(patterns, key=len)] if patterns else None
 
-    def why(self, model: str) -> str | None:
+    def why(self, model: str) -> Message | None:
         """Why there is no price for a model, and what to do; None where there is one."""
-        return None if self.of(model) is not None else f"no price for {model}; add it with --prices FILE"
+        if self.of(model) is not None:
+            return None
+        return Message(f"no price for {model}; add it with ", Parameter("prices", "FILE"))
 
 
 def default_file(environ: Mapping[str, str] | None = None) -> Path:

@@ -29,7 +29,7 @@ from summeter.models.providers.provider import (
     provider_names,
 )
 from summeter.models.structured import BoundLLM, Settings
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
 
@@ -179,8 +179,9 @@ def _sent(llm: LLM, calls: CallSettings) -> LLM:
     api = llm.batches() if isinstance(llm, Batching) else None
     if api is None:
         raise UsageError(
-            f"{llm.id} has no batch API that summeter speaks; run without --batch, or choose a model of "
-            "openai/, anthropic/ or openai-api/"
+            f"{llm.id} has no batch API that summeter speaks; run without ",
+            Parameter("batch"),
+            ", or choose a model of openai/, anthropic/ or openai-api/",
         )
     return Batches(llm, api, calls.batches or BatchLog(), means=Means(tell=calls.tell))
 

@@ -12,7 +12,9 @@ from summeter.records.errors import (
     GateError,
     InputError,
     InstallError,
+    Message,
     ModelError,
+    Parameter,
     ReplayMiss,
     ReplyError,
     ReplyFault,
@@ -21,6 +23,7 @@ from summeter.records.errors import (
     UsageError,
     fault_of,
     first_error,
+    nearest,
 )
 from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
@@ -48,8 +51,10 @@ __all__ = [
     "Judgment",
     "KeyFact",
     "KeyFacts",
+    "Message",
     "ModelError",
     "Origin",
+    "Parameter",
     "Record",
     "ReplayMiss",
     "ReplyError",
@@ -73,6 +78,7 @@ __all__ = [
     "joined_error_types",
     "judge_names",
     "names_no_error",
+    "nearest",
     "read_lines",
     "signature",
-]  # fmt: skip
+]

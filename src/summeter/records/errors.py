@@ -17,15 +17,78 @@ SummeterError                 exit 1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 
+class Parameter(NamedTuple):
+    """A parameter that a message names: in Python by its name, on the command line by its option (`--max-cost`).
+
+    >>> str(Parameter("max_cost")), str(Parameter("prices", "FILE")), str(Parameter("models", "judge=openai/gpt-4o"))
+    ('max_cost', 'prices=FILE', "models={'judge': 'openai/gpt-4o'}")
+    """
+
+    name: str
+    value: str | None = None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.name
+        key, equals, value = self.value.partition("=")
+        return f"{self.name}={ {key: value} if equals else self.value }"
+
+
+class Message(str):
+    """A text with parameters in it: as a string, what a Python caller reads; `told` says it in other words.
+
+    >>> text = Message("set ", Parameter("max_cost"), ", or raise ", Parameter("max_tokens", "9000"))
+    >>> text, text.told(lambda parameter: f"--{parameter.name}")
+    ('set max_cost, or raise max_tokens=9000', 'set --max_cost, or raise --max_tokens')
+    """
+
+    parts: tuple[str | Parameter, ...]
+
+    def __new__(cls, *parts: str | Parameter) -> Message:
+        """Messages among the parts keep their own parts; other strings that are put together with one lose them."""
+        self = super().__new__(cls, "".join(map(str, parts)))
+        nested = ((part.parts if isinstance(part, Message) else (part,)) for part in parts)
+        self.parts = tuple(part for several in nested for part in several)
+        return self
+
+    def told(self, name: Callable[[Parameter], str]) -> str:
+        """The text with each parameter as `name` has it."""
+        return "".join(name(part) if isinstance(part, Parameter) else part for part in self.parts)
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """` (did you mean this?)` for the known name that is most like this one; empty where none is near.
+
+    >>> nearest("tempreature", ["seed", "temperature"])
+    ' (did you mean temperature?)'
+    """
+    near = get_close_matches(str(name), list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 class SummeterError(Exception):
-    """Base of every error summeter raises on purpose."""
+    """Base of every error summeter raises on purpose. Its text may name parameters (`Parameter`), which a Python caller
+    and a user of the command line each read in their own words.
+
+    >>> str(UsageError("runs/a is a file; choose another ", Parameter("out")))
+    'runs/a is a file; choose another out'
+    """
 
     exit_code: ClassVar[int] = 1
+
+    def __init__(self, *parts: str | Parameter) -> None:
+        self._text = Message(*parts)
+        super().__init__(self._text)
+
+    def told(self, name: Callable[[Parameter], str]) -> str:
+        """The text with each parameter as `name` has it."""
+        return self._text.told(name)
 
 
 class UsageError(SummeterError):
@@ -42,9 +105,14 @@ class Fault(NamedTuple):
     field: str | None
     message: str
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> Message:
+        """The whole of it in one line: place, field, message."""
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return f"{place}: {self.field}: {self.message}" if self.field else f"{place}: {self.message}"
+        return Message(f"{place}: {self.field}: " if self.field else f"{place}: ", self.message)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class InputError(UsageError):
@@ -58,10 +126,10 @@ class InputError(UsageError):
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = tuple(faults)
-        lines = [str(fault) for fault in self.faults[: self.SHOWN]]
-        if len(self.faults) > self.SHOWN:
-            lines.append(f"... and {len(self.faults) - self.SHOWN} more")
-        super().__init__("\n".join(lines))
+        lines = [fault.text for fault in self.faults[: self.SHOWN]]
+        rest = f"\n... and {len(self.faults) - self.SHOWN} more" if len(self.faults) > self.SHOWN else ""
+        parts = (part for line in lines for part in ("\n", line))
+        super().__init__(*list(parts)[1:], rest)
 
     @classmethod
     def at(cls, file: str | Path, line: int | None, field: str | None, message: str) -> InputError:

@@ -182,11 +182,11 @@ class TestCoreference:
         assert first.prepared
 
     def test_a_missing_model_is_named(self) -> None:
-        with pytest.raises(UsageError, match="-m coref="):
+        with pytest.raises(UsageError, match=r"models=\{'coref': "):
             judge(Fenice(coref=True), BILES, CLAIM, tools=Tools("sig", nli=TableNLI()))
-        with pytest.raises(UsageError, match="-m nli="):
+        with pytest.raises(UsageError, match=r"models=\{'nli': "):
             judge(Fenice(), BILES, CLAIM, tools=Tools("sig"))
-        with pytest.raises(UsageError, match="-m seq2seq="):
+        with pytest.raises(UsageError, match=r"models=\{'seq2seq': "):
             judge(Fenice(claims="seq2seq"), BILES, CLAIM, tools=Tools("sig", nli=TableNLI()))
 
 

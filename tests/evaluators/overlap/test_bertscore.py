@@ -201,7 +201,7 @@ class TestLayersAndBaselines:
                 baseline_of("x", 10, file)
         with pytest.raises(UsageError, match="no file of baselines"):
             baseline_of("x", 10, tmp_path / "none")
-        with pytest.raises(UsageError, match="-m encoder="):
+        with pytest.raises(UsageError, match=r"models=\{'encoder': "):
             asyncio.run(BertScore().prepare(Document(id="d", text="A.", references=("B.",)), Tools("sig")))
 
 

@@ -71,5 +71,5 @@ def test_the_document_is_embedded_once() -> None:
 
 
 def test_a_missing_model_is_named() -> None:
-    with pytest.raises(UsageError, match="-m embed="):
+    with pytest.raises(UsageError, match=r"models=\{'embed': "):
         asyncio.run(Similarity().judge(item(SOURCE, TEXT), None, Tools("sig")))  # type: ignore[arg-type]

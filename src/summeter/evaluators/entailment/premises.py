@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
 from summeter.models.base import NLI
-from summeter.records import Document, UsageError
+from summeter.records import Document, Parameter, UsageError
 from summeter.text.ngrams import words
 from summeter.text.split import split
 from summeter.text.windows import word_windows
@@ -31,7 +31,7 @@ RESERVED = 4
 def network(tools: Tools) -> NLI:
     """The run's network; UsageError where none is bound."""
     if tools.nli is None:
-        raise UsageError("no model for the role 'nli'; bind one with -m nli=PROVIDER/MODEL")
+        raise UsageError("no model for the role 'nli'; bind one with ", Parameter("models", "nli=PROVIDER/MODEL"))
     return tools.nli
 
 

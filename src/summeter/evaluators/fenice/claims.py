@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from summeter.evaluators.base import Tools
 from summeter.evaluators.claims.extract import AT_MOST, anchor, extract_claims
 from summeter.models.base import Seq2Seq
-from summeter.records import Claim, Span, Status, Summary, UsageError, digest
+from summeter.records import Claim, Parameter, Span, Status, Summary, UsageError, digest
 from summeter.text.english.clauses import LONGEST, clauses
 from summeter.text.english.dependency import parse, statements
 from summeter.text.split import split
@@ -75,7 +75,9 @@ def _each(summary: Summary, apart: Callable[[str], tuple[str, ...]]) -> tuple[Cl
 async def by_network(summary: Summary, model: Seq2Seq | None) -> Drawn:
     """What the network writes, one sentence one claim (FENICE, section 3.1); exact repetitions are left out."""
     if model is None:
-        raise UsageError("no model for the role 'seq2seq'; bind one with -m seq2seq=PROVIDER/MODEL")
+        raise UsageError(
+            "no model for the role 'seq2seq'; bind one with ", Parameter("models", "seq2seq=PROVIDER/MODEL")
+        )
     (text,) = await model.generate([summary.text])
     texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
     if not texts:

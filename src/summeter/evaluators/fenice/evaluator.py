@@ -17,7 +17,7 @@ from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
 from summeter.evaluators.fenice.reasons import opposed, told
 from summeter.models.base import Coref, Kind
 from summeter.models.prompts import Template
-from summeter.records import Claim, Document, Item, Judgment, Unit, UsageError
+from summeter.records import Claim, Document, Item, Judgment, Parameter, Unit, UsageError
 from summeter.text.english import dependency
 from summeter.text.english.pronouns import clusters
 
@@ -181,5 +181,5 @@ class Fenice(Evaluator):
 
 def _coref(tools: Tools) -> Coref:
     if tools.coref is None:
-        raise UsageError("no model for the role 'coref'; bind one with -m coref=PROVIDER/MODEL")
+        raise UsageError("no model for the role 'coref'; bind one with ", Parameter("models", "coref=PROVIDER/MODEL"))
     return tools.coref

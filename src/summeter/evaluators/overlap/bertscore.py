@@ -14,7 +14,7 @@ from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, basel
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy
 from summeter.models.base import Kind, TokenEmbedder, TokenStates
 from summeter.models.fitted import read_numbers
-from summeter.records import Document, Item, Judgment, Span, UsageError, digest
+from summeter.records import Document, Item, Judgment, Parameter, Span, UsageError, digest
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 SHOWN = 3
@@ -118,7 +118,9 @@ class BertScore(Evaluator):
 
 def _encoder(tools: Tools) -> TokenEmbedder:
     if tools.encoder is None:
-        raise UsageError("no model for the role 'encoder'; bind one with -m encoder=PROVIDER/MODEL")
+        raise UsageError(
+            "no model for the role 'encoder'; bind one with ", Parameter("models", "encoder=PROVIDER/MODEL")
+        )
     return tools.encoder
 
 

@@ -12,7 +12,7 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduc
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.support.matched import unmatched
 from summeter.models.base import Embedder, Kind
-from summeter.records import Document, Item, Judgment, Span, UsageError
+from summeter.records import Document, Item, Judgment, Parameter, Span, UsageError
 
 SIMILARITY = "similarity"
 Floats = NDArray[np.float64]
@@ -109,7 +109,7 @@ def _references(document: Document) -> list[str]:
 
 def _embedder(tools: Tools) -> Embedder:
     if tools.embed is None:
-        raise UsageError("no model for the role 'embed'; bind one with -m embed=PROVIDER/MODEL")
+        raise UsageError("no model for the role 'embed'; bind one with ", Parameter("models", "embed=PROVIDER/MODEL"))
     return tools.embed
 
 

@@ -21,7 +21,7 @@ from summeter.evaluators.support.premises import premises
 from summeter.evaluators.support.scorer import LexicalScorer, Look, Support
 from summeter.evaluators.support.weights import Calibration, Use, calibrations, shipped
 from summeter.models.base import NLI, Entailment
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 
 MODEL = "embedded/support"
 BOUND = 5.0
@@ -80,8 +80,10 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI) -
     joint = combination()
     if nli.id != joint.network:
         raise UsageError(
-            f"support weighs the answers of {joint.network}, and the role 'support' is bound to {nli.id}; leave -m "
-            "support out. For a network of your own there are summac and fenice"
+            f"support weighs the answers of {joint.network}, and the role 'support' is bound to {nli.id}; leave "
+            "it out of ",
+            Parameter("models"),
+            ". For a network of your own there are summac and fenice",
         )
     scorer = LexicalScorer(use)
     looks = [scorer.look(claim, evidence) for claim in claims]

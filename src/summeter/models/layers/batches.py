@@ -21,7 +21,15 @@ from summeter.models.batch import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuc
 from summeter.models.layers.base import Layer
 from summeter.models.layers.formats import FORMATS
 from summeter.models.per_loop import PerLoop
-from summeter.records import AccessError, CapabilityError, ModelError, SummeterError, TransientError, UsageError
+from summeter.records import (
+    AccessError,
+    CapabilityError,
+    ModelError,
+    Parameter,
+    SummeterError,
+    TransientError,
+    UsageError,
+)
 from summeter.runs.batches import BatchLog, Submission
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -120,9 +128,10 @@ class PendingBatchGuard(Layer):
         if (submission := self._held.get(request.key)) is not None:
             raise UsageError(
                 f"batch {submission.name} of this run ({len(submission.keys)} calls to {submission.model}, since "
-                f"{submission.since}) holds calls that would now be made again: give the same command with --batch to "
-                "fetch its replies; or call it off with `summeter batches cancel RUN` and fetch what was answered, and "
-                "the rest is made anew"
+                f"{submission.since}) holds calls that would now be made again: give the same command with ",
+                Parameter("batch"),
+                " to fetch its replies; or call it off with `summeter batches cancel RUN` and fetch what was answered, "
+                "and the rest is made anew",
             )
         return await self.llm.complete(request)
 

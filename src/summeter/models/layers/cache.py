@@ -8,7 +8,7 @@ from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.base import Layer
 from summeter.models.layers.meter import Usage
 from summeter.models.per_loop import PerLoop
-from summeter.records import ReplayMiss, SummeterError
+from summeter.records import Parameter, ReplayMiss, SummeterError
 from summeter.runs.calls import CallStore
 
 CROWD = 16
@@ -89,7 +89,9 @@ class Replay:
             raise ReplayMiss(
                 f"{self.id}: the recorded run holds no such call (key {request.key[:12]}, prompt begins"
                 f" {request.prompt[:60]!r}). Text, prompt template, model or settings differ from the recorded run;"
-                " replay with the same ones, or run without --replay to make the call"
+                " replay with the same ones, or run without ",
+                Parameter("replay"),
+                " to make the call",
             )
         self._usage.hits += 1
         return Completion.model_validate_json(stored)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.base import Layer
 from summeter.models.tokens import tokens
-from summeter.records import ContextError
+from summeter.records import ContextError, Parameter
 
 LEAST = 512  # tokens: no server has a smaller context, and one that tells fewer counts otherwise
 GRAIN = 1024  # contexts are whole multiples of it, prompts hardly ever
@@ -35,8 +35,9 @@ class TruncationCheck(Layer):
         if read is not None and (sent := was_cut(request.prompt, read, self._context)) is not None:
             raise ContextError(
                 f"{self.id} read {read:,} tokens of a prompt of about {sent:,}: its server cut it and said nothing. "
-                "Start it with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or say how much it reads with "
-                "--context TOKENS, and long documents are read in windows"
+                "Start it with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or say how much it reads with ",
+                Parameter("context", "TOKENS"),
+                ", and long documents are read in windows",
             )
         return completion
 

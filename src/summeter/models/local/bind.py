@@ -11,7 +11,7 @@ from summeter.models.local.backend import Head
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import HOW, LocalName, is_local, parse
 from summeter.models.local.opened import Opened, open_model
-from summeter.records import InstallError, UsageError
+from summeter.records import InstallError, Parameter, UsageError
 from summeter.runs.results import ResultStore
 
 GROUP = "summeter.local_models"
@@ -43,8 +43,9 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
     name = parse(text)
     if kind not in HEADS:
         raise InstallError(
-            f"-m {role}={text}: summeter itself loads no model of the kind {kind}; a package that brings one "
-            f"names it in the entry-point group {GROUP} (docs/local-models.md)"
+            Parameter("models", f"{role}={text}"),
+            f": summeter itself loads no model of the kind {kind}; a package that brings one "
+            f"names it in the entry-point group {GROUP} (docs/local-models.md)",
         )
     try:
         opened = open_model(name, HEADS[kind], offline=offline)

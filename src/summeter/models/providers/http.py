@@ -15,7 +15,7 @@ from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.provider import Endpoint, Options, Provider, join, proxy
-from summeter.records import AccessError, ModelError, TransientError
+from summeter.records import AccessError, ModelError, Parameter, TransientError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -185,8 +185,9 @@ class HttpLLM(ABC):
         error = replies.failure(answer, _NO_PROMPT, self.endpoint.key_variable)
         if answer.status == 404 and isinstance(error, AccessError):
             return AccessError(
-                f"{self.id}: {answer.address} answered 404 to its batch API: it may have none (run without --batch), "
-                "the base URL or the model may be another, or the batch is not of this key's account"
+                f"{self.id}: {answer.address} answered 404 to its batch API: it may have none (run without ",
+                Parameter("batch"),
+                "), the base URL or the model may be another, or the batch is not of this key's account",
             )
         return error
 
@@ -249,8 +250,9 @@ class HttpLLM(ABC):
         refused = isinstance(error, aiohttp.ClientConnectorDNSError) or isinstance(cause, ConnectionRefusedError)
         if isinstance(error, aiohttp.InvalidURL) or (refused and not self._reached):
             return ModelError(
-                f"{self.id}: cannot reach {self.address} ({what}). Is the server running? "
-                f"The address comes from --base-url or {self.endpoint.url_variable}"
+                f"{self.id}: cannot reach {self.address} ({what}). Is the server running? The address comes from ",
+                Parameter("base_url"),
+                f" or {self.endpoint.url_variable}",
             )
         return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
 

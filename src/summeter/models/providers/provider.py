@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
 from summeter.models.base import LLM
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -256,7 +256,8 @@ def address(variable: str, options: Options, default: str | None = None, example
     """The base URL, without a slash at its end, checked."""
     base_url = (options.base_url or options.environ.get(variable) or default or "").strip().rstrip("/")
     if not base_url:
-        raise UsageError(f"no address for this endpoint: set {variable} (as in {example}) or give --base-url")
+        base = Parameter("base_url")
+        raise UsageError(f"no address for this endpoint: set {variable} (as in {example}) or give ", base)
     _check_url(base_url)
     return base_url
 

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from summeter.models.base import Completion, Request
-from summeter.records import AccessError, CapabilityError, ContextError, ModelError, TransientError
+from summeter.records import AccessError, CapabilityError, ContextError, Message, ModelError, Parameter, TransientError
 
 # 424 is Bedrock's for a model that broke while it answered.
 TRANSIENT = frozenset({408, 409, 424, 425, 429})
@@ -36,8 +36,8 @@ _NO_MODEL = re.compile(
 )
 _PARAMETERS = ("temperature", "seed", "max_completion_tokens", "max_tokens", "logprobs")
 _MEND = {
-    "temperature": "run with --temperature none to leave it to the model",
-    "seed": "run without --seed",
+    "temperature": Message("run with ", Parameter("temperature", "None"), " to leave it to the model"),
+    "seed": Message("run without ", Parameter("seed")),
     "max_tokens": "run without a limit on new tokens",
     "logprobs": "choose a model or server that returns log-probabilities, or a variant that draws samples instead",
 }
@@ -82,7 +82,7 @@ def checked(completion: Completion, request: Request) -> Completion:
 def lacking(model: str, what: str, said: str | None = None) -> CapabilityError:
     """The endpoint cannot do `what`; says what to do."""
     mend = _MEND.get(what, "a weaker reply format may do")
-    return CapabilityError(f"{said or f'{model} knows no {what}'}: {mend}", lacks=what)
+    return CapabilityError(Message(f"{said or f'{model} knows no {what}'}: ", mend), lacks=what)
 
 
 def refuse(request: Request, model: str, *lacks: str) -> None:
@@ -124,8 +124,11 @@ def _alike(status: int, said: str, key_variable: str) -> str | None:
 def _refused(answer: Answer, head: str, said: str, request: Request) -> ModelError:
     if _TOO_LONG.search(said):
         return ContextError(
-            f"{head}. The prompt is longer than the model takes: say how much it reads with --context TOKENS, and long "
-            "documents are read in windows (--on-overflow); or choose a model with a longer context"
+            f"{head}. The prompt is longer than the model takes: say how much it reads with ",
+            Parameter("context", "TOKENS"),
+            ", and long documents are read in windows (",
+            Parameter("on_overflow"),
+            "); or choose a model with a longer context",
         )
     if not _FORMAT.search(said):
         for name in _PARAMETERS:
