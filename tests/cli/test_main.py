@@ -14,7 +14,7 @@ from engine.judges import rows
 from engine.llm import answer
 from models.server import Call, StubServer, fail, ok
 
-from summeter.cli.main import main
+from summeter.cli.main import COMMANDS, main
 
 
 class Ended(NamedTuple):
@@ -263,8 +263,31 @@ class TestOutputs:
         assert not Path("run").exists()
 
 
-def test_importing_and_helping_load_nothing_heavy() -> None:
-    heavy = "('numpy', 'pydantic', 'aiohttp', 'jinja2')"
-    code = f"import sys, summeter, summeter.cli.main; print([m for m in {heavy} if m in sys.modules])"
+@pytest.mark.parametrize("what", ["import summeter", "main(['--help'])", "main(['--version'])"])
+def test_importing_and_the_overview_load_nothing_heavy(what: str) -> None:
+    heavy = ["aiohttp", "duckdb", "jinja2", "numpy", "pandas", "polars", "pydantic", "rich", "scipy", "yaml"]
+    code = f"""
+import sys
+import summeter
+from summeter.cli.main import COMMANDS, main
+try:
+    {what}
+except SystemExit:
+    pass
+print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
+print([name for name in sys.modules if name.startswith("summeter.cli.")], file=sys.stderr)
+"""
     got = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert got.stdout == "[]\n"
+    assert got.stderr.splitlines() == ["[]", "['summeter.cli.common', 'summeter.cli.main']"]
+
+
+def test_every_command_of_the_overview_is_there(command: Command) -> None:
+    listed = command("--help").out
+    for name, (_, about) in COMMANDS.items():
+        assert about in listed
+        assert command(name, "--help").out.startswith("Usage: summeter " + name)
+
+
+def test_an_unknown_command_names_the_nearest(command: Command) -> None:
+    got = command("raport")
+    assert (got.code, "Did you mean 'report'?" in got.err) == (2, True)

@@ -6,19 +6,88 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from summeter._version import __version__
-from summeter.cli import annotate, audit, batches, bench, data, gate, meta, outputs, reports, score, show
 from summeter.cli.common import option
 
+COMMANDS = {
+    "demo": ("score:demo", "Score the bundled example; ends with a report."),
+    "score": ("score:score", "Judge every summary in DATA."),
+    "rescore": ("reports:rescore", "Rebuild a run's views; asks no model."),
+    "report": ("reports:report", "Draw one HTML page of runs and studies."),
+    "gate": ("gate:gate", "Exit with 3 where a mean is under its bound."),
+    "list": ("show:list_", "List evaluators, models, presets, aspects."),
+    "doctor": ("show:doctor", "Say what works here, and what adds the rest."),
+    "data": ("data:app", "Look at data, check it, keep it as a folder."),
+    "batches": ("batches:app", "What waits in a vendor's batches; calling it off."),
+    "outputs": ("outputs:app", "Bring in outputs of earlier experiments."),
+    "annotate": ("annotate:app", "Have people judge summaries; lose no answer."),
+    "meta": ("meta:app", "Judge the judges: runs against people."),
+    "bench": ("bench:app", "Build a benchmark of summaries, or run one."),
+    "audit": ("audit:app", "Try what a judge withstands."),
+}
+"""Name -> where its command or group is ("module:name" in this package), and what the overview says of it."""
+
+
+class Commands(MutableMapping[str, Any]):
+    """The commands by name; each is imported when it is asked for, so that the overview imports none."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            place, about = COMMANDS[name]
+            module, _, attribute = place.partition(":")
+            found = getattr(import_module(f"summeter.cli.{module}"), attribute)
+            holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+            holder.callback()(lambda: None)
+            if isinstance(found, typer.Typer):
+                holder.add_typer(found, name=name, help=about)
+            else:
+                holder.command(name, short_help=about)(found)
+            group: Any = typer.main.get_command(holder)
+            self._loaded[name] = group.commands[name]
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class LazyGroup(TyperGroup):
+    """The root command: its overview says what each command is for and imports none of them."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = Commands()
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the overview."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+
 app = typer.Typer(
-    name="summeter", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
-    help="Measure summaries, sentence by sentence and key fact by key fact.",
+    name="summeter", cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    rich_markup_mode=None, help="Measure summaries, sentence by sentence and key fact by key fact.",
     epilog="Exit codes: 0 ok, 1 internal error, 2 usage or bad input, 3 gate failed, 4 coverage too low, "
            "130 interrupted and resumable.",
 )  # fmt: skip
@@ -49,22 +118,6 @@ def _root(
     ] = False,
 ) -> None:
     del version
-
-
-app.command("demo", short_help="Score the bundled example; ends with a report.")(score.demo)
-app.command("score", short_help="Judge every summary in DATA.")(score.score)
-app.command("rescore", short_help="Rebuild a run's views; asks no model.")(reports.rescore)
-app.command("report", short_help="Draw one HTML page of runs and studies.")(reports.report)
-app.command("gate", short_help="Exit with 3 where a mean is under its bound.")(gate.gate)
-app.add_typer(data.app, name="data", help="Look at data, check it, keep it as a folder.")
-app.add_typer(batches.app, name="batches", help="What waits in a vendor's batches; calling it off.")
-app.add_typer(outputs.app, name="outputs", help="Bring in outputs of earlier experiments.")
-app.add_typer(annotate.app, name="annotate", help="Have people judge summaries; lose no answer.")
-app.add_typer(meta.app, name="meta", help="Judge the judges: runs against people.")
-app.add_typer(bench.app, name="bench", help="Build a benchmark of summaries, or run one.")
-app.add_typer(audit.app, name="audit", help="Try what a judge withstands.")
-app.command("list", short_help="List evaluators, models, presets, aspects.")(show.list_)
-app.command("doctor", short_help="Say what works here, and what adds the rest.")(show.doctor)
 
 
 def main(arguments: list[str] | None = None) -> None:
