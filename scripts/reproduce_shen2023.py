@@ -25,15 +25,13 @@ from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
-from summeter.meta import correlate
+from summeter.meta import correlate, reliability, stability
 from summeter.meta.consistency import self_consistency
 from summeter.meta.gold import gold_scores
 from summeter.meta.grids import Draws, system_means
 from summeter.meta.inputs import gold_input, judge_input
 from summeter.meta.prefer import Pairing, prefer
-from summeter.meta.reliability import Trust, reliability
 from summeter.meta.results import Study
-from summeter.meta.stability import stability
 from summeter.runs.run import RunFolder
 
 Key = tuple[str, str, str]
@@ -143,7 +141,7 @@ def _table_5(runs: Runs) -> dict[Key, float | None]:
 
 
 def _tables_6_23_24(runs: Runs) -> dict[Key, float | None]:
-    study = stability(runs.ratings, runs.data, draws=NO_DRAWS)
+    study = stability(runs.ratings, runs.data, resamples=0)
     made: dict[Key, float | None] = {}
     for judge, table in (("rts", "23"), ("mcq", "24")):
         for column, value in _by_coefficient(study, study="meta_correlation", judge=judge):
@@ -155,8 +153,7 @@ def _tables_6_23_24(runs: Runs) -> dict[Key, float | None]:
 
 
 def _tables_7_29(runs: Runs) -> dict[Key, float | None]:
-    trust = Trust(judges=("rts", "mcq"), dependence=False)
-    study = reliability(runs.ratings, runs.data, trust=trust, draws=NO_DRAWS)
+    study = reliability(runs.ratings, runs.data, judges=("rts", "mcq"), dependence=False, resamples=0)
     made: dict[Key, float | None] = {}
     for judge in JUDGES:
         for column, value in _by_coefficient(study, study="reliability_check", judge=judge):

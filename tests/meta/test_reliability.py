@@ -8,13 +8,12 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences
 from scipy import stats as scipy_stats
 
+from summeter.meta._reliability import one_run, reliability
 from summeter.meta.consistency import self_consistency
 from summeter.meta.grids import Draws
-from summeter.meta.reliability import Trust, reliability, together
 from summeter.meta.selection import Selection
 from summeter.records import Judgment, UsageError
 
-PLAIN = Draws(resamples=0)
 Table = dict[str, tuple[float | None, ...]]
 
 # A row a system, on three documents.
@@ -39,7 +38,7 @@ BOTH = said(RTS, "rts") + said(MCQ, "mcq")
 
 
 def test_reliability_by_hand() -> None:
-    found = reliability(BOTH, trust=Trust(judges=("rts", "mcq")), draws=PLAIN)
+    found = reliability(BOTH, judges=("rts", "mcq"), resamples=0)
     sound(found)
     # Spearman of the two: A 1, B -1, C .5; D is constant for one of them.
     for system, value in {"A": 1.0, "B": -1.0, "C": 0.5, "D": None}.items():
@@ -50,7 +49,7 @@ def test_reliability_by_hand() -> None:
 
 
 def test_check_against_people_by_hand() -> None:
-    found = reliability(BOTH, gold(TRUE), trust=Trust(judges=("rts", "mcq")), draws=PLAIN)
+    found = reliability(BOTH, gold(TRUE), judges=("rts", "mcq"), resamples=0)
     sound(found)
     # R = 1, -1, .5 on A, B, C. P of rts (Spearman): A 1, B .5, C -.5. Ranks 3 1 2 against 3 2 1: rho .5.
     row = found.one(study="reliability_check", judge="rts", statistic="spearman")
@@ -61,15 +60,14 @@ def test_check_against_people_by_hand() -> None:
 
 
 def test_verdict_at_a_tolerance() -> None:
-    trust = Trust(judges=("rts", "mcq"), coefficients=("spearman",), tolerance=0.5)
-    found = reliability(BOTH, trust=trust, draws=PLAIN)
+    found = reliability(BOTH, judges=("rts", "mcq"), coefficients=("spearman",), tolerance=0.5, resamples=0)
     # Below .5 is B; D has no reliability at all, so people are needed as well.
     need = {row.system: row.value for row in found.where(study="verdict")}
     assert need == {"A": 0.0, "B": 1.0, "C": 0.0, "D": 1.0}
     assert found.one(study="verdict", system="D").reason == "constant input"
     assert "people are needed for 2 of 4 systems (B, D)" in found.notes[0]
     with pytest.raises(UsageError, match="tolerance"):
-        Trust(tolerance=2.0)
+        reliability(BOTH, tolerance=2.0)
 
 
 def test_intervals_and_p_equal_scipy() -> None:
@@ -77,9 +75,8 @@ def test_intervals_and_p_equal_scipy() -> None:
     true = rng.integers(1, 6, (6, 25))
     one, two = (np.clip(true + rng.integers(-2, 3, true.shape), 1, 5) for _ in range(2))
     tables = [{f"S{i}": tuple(map(float, row)) for i, row in enumerate(side)} for side in (one, two, true)]
-    trust = Trust(dependence=False)
     both = said(tables[0], "one") + said(tables[1], "two")
-    found = reliability(both, gold(tables[2]), draws=Draws(150), trust=trust)
+    found = reliability(both, gold(tables[2]), resamples=150, dependence=False)
     sound(found)
     r = [scipy_stats.kendalltau(a, b).statistic for a, b in zip(one, two, strict=True)]
     p = [scipy_stats.kendalltau(a, b).statistic for a, b in zip(one, true, strict=True)]
@@ -92,17 +89,16 @@ def test_intervals_and_p_equal_scipy() -> None:
 
 def test_every_two_judges_or_the_two_named() -> None:
     three = BOTH + said(TRUE, "third")
-    names = {row.judge for row in reliability(three, draws=PLAIN).where(study="reliability")}
+    names = {row.judge for row in reliability(three, resamples=0).where(study="reliability")}
     assert names == {"rts + mcq", "rts + third", "mcq + third"}
     with pytest.raises(UsageError, match="two judges"):
-        reliability(said(RTS, "rts"), draws=PLAIN)
-    none = Trust(judges=("rts", "nobody"), dependence=False)
+        reliability(said(RTS, "rts"), resamples=0)
     with pytest.raises(UsageError, match="rts, mcq"):
-        reliability(BOTH, trust=none, draws=PLAIN)
+        reliability(BOTH, judges=("rts", "nobody"), dependence=False, resamples=0)
 
 
 def test_a_system_only_one_judged_is_left_out() -> None:
-    found = reliability(said(RTS, "rts") + said({"A": MCQ["A"]}, "mcq"), trust=Trust(dependence=False), draws=PLAIN)
+    found = reliability(said(RTS, "rts") + said({"A": MCQ["A"]}, "mcq"), dependence=False, resamples=0)
     assert {row.system for row in found} == {"A"}
 
 
@@ -111,7 +107,7 @@ def test_dependence_beside_people() -> None:
     one: Table = {"A": (1, 2, 3)}
     judge = said(one, "j", "coherence") + said(one, "j", "fluency")
     true = gold(one, "coherence") + gold({"A": (1, 2, 1)}, "fluency")
-    found = reliability(judge, true, draws=PLAIN)
+    found = reliability(judge, true, resamples=0)
     sound(found)
     row = found.one(study="dependence", judge="j")
     assert (row.aspect, row.value) == ("coherence+fluency", pytest.approx(1.0))
@@ -121,7 +117,7 @@ def test_dependence_beside_people() -> None:
 
 
 def test_judgments_are_one_run() -> None:
-    assert len(together(BOTH).questions()) == 2
+    assert len(one_run(BOTH).questions()) == 2
 
 
 def test_self_consistency_by_hand() -> None:
@@ -149,7 +145,7 @@ def _alpha(one: Table, two: Table) -> float:
 def test_repeats_of_labels_and_other_signatures() -> None:
     first, second = {("d", "A"): [1, 0, 1, 1]}, {("d", "A"): [1, 1, 1, None]}
     runs = [sentences(first, signature="j|seed:1"), sentences(second, signature="j|seed:2")]
-    found = self_consistency(runs, level="sentence", draws=PLAIN)
+    found = self_consistency(runs, level="sentence", draws=Draws(0))
     row = found.one(statistic="identical")
     assert (row.value, row.n, row.missing) == (pytest.approx(2 / 3), 3, 1)
     with pytest.raises(UsageError, match="no judge was asked twice"):
@@ -162,5 +158,5 @@ def test_repeats_of_labels_and_other_signatures() -> None:
 
 def test_failures_are_missing_not_scores() -> None:
     lost = [*said({"A": (1, 2, 3)}, "rts"), judgment("d9", "A", None, judge="rts", status="unparsed")]
-    row = self_consistency([lost, said({"A": (1, 2, 3)}, "rts")], draws=PLAIN).one(statistic="identical")
+    row = self_consistency([lost, said({"A": (1, 2, 3)}, "rts")], draws=Draws(0)).one(statistic="identical")
     assert (row.value, row.n, row.missing) == (1.0, 3, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,14 +12,12 @@ from meta.duels import sound
 from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
-from summeter.meta.grids import Draws, system_means
-from summeter.meta.results import Study
-from summeter.meta.selection import Selection
-from summeter.meta.stability import Steady, candidates, correlate_draws, over_systems, stability
+from summeter.meta import correlate
+from summeter.meta._stability import correlate_draws, over_systems, stability, system_correlations
+from summeter.meta.grids import system_means
+from summeter.meta.results import Study, resampling
 from summeter.records import Judgment, UsageError
-from summeter.stats import correlate
-
-PLAIN = Draws(resamples=0)
+from summeter.stats import correlate as correlate_values
 
 # On three documents each, a row a system: what people and the judge say.
 #   A  people 1 2 3 (mean 2)  judge 1 2 3   rho 1
@@ -39,7 +39,7 @@ def judge(table: dict[str, tuple[float | None, ...]] | None = None) -> list[Judg
 
 
 def study(**more: object) -> Study:
-    return stability(judge(), gold(), **{"draws": PLAIN, **more})  # type: ignore[arg-type]
+    return stability(judge(), gold(), **{"resamples": 0, **more})  # type: ignore[arg-type]
 
 
 def test_per_candidate_by_hand() -> None:
@@ -74,28 +74,28 @@ def test_spread_by_hand() -> None:
 
 
 def test_a_system_is_dropped_from_all_coefficients_or_its_own() -> None:
-    got = candidates(np.array([[1.0, 2, 3], [1.0, 2, 2]]), np.array([[1.0, 2, 4], [3.0, 4, 5]]), ["pearson"], PLAIN)
+    first, second = np.array([[1.0, 2, 3], [1.0, 2, 2]]), np.array([[1.0, 2, 4], [3.0, 4, 5]])
+    got = system_correlations(first, second, ["pearson"], resampling(0))
     # As if Kendall alone were undefined on the second system.
     undefined = got.found["pearson"][1]._replace(value=None)
     both = got._replace(found={**got.found, "kendall_b": [got.found["pearson"][0], undefined]})
     assert both.defined("pearson", together=True).tolist() == [True, False]
     assert both.defined("pearson", together=False).tolist() == [True, True]
-    steady = Steady(coefficients=("pearson",), together=False)
-    assert study(steady=steady).one(study="meta_correlation").details["k"] == 3
+    assert study(coefficients=("pearson",), together=False).one(study="meta_correlation").details["k"] == 3
 
 
 def test_fewer_than_three_systems_say_nothing() -> None:
-    found = stability(judge({"A": (1, 2, 3), "B": (3, 2, 1)}), gold({"A": (1, 2, 3), "B": (3, 4, 5)}), draws=PLAIN)
+    found = stability(judge({"A": (1, 2, 3), "B": (3, 2, 1)}), gold({"A": (1, 2, 3), "B": (3, 4, 5)}), resamples=0)
     sound(found)
     row = found.one(study="meta_correlation", statistic="pearson")
     assert (row.value, row.n, row.reason) == (None, 2, "2 systems; at least 3 are needed")
-    alone = stability(judge({"A": (2, 2, 2)}), gold({"A": (1, 2, 3)}), draws=PLAIN)
+    alone = stability(judge({"A": (2, 2, 2)}), gold({"A": (1, 2, 3)}), resamples=0)
     sound(alone)
     assert alone.one(study="candidate_spread", statistic="range_pearson").reason == "fewer than 2 systems"
 
 
 def test_missing_scores_are_dropped_in_pairs_and_counted() -> None:
-    found = stability(judge({**SAID, "A": (1, None, 3)}), gold(), draws=PLAIN)
+    found = stability(judge({**SAID, "A": (1, None, 3)}), gold(), resamples=0)
     row = found.one(study="per_candidate", system="A", statistic="pearson")
     assert (row.n, row.missing) == (2, 1)
 
@@ -107,7 +107,7 @@ def test_equals_scipy_with_p_and_intervals() -> None:
     names = [f"S{i}" for i in range(7)]
     found = stability(
         judge({name: tuple(map(float, row)) for name, row in zip(names, said, strict=True)}),
-        gold({name: tuple(map(float, row)) for name, row in zip(names, true, strict=True)}), draws=Draws(200),
+        gold({name: tuple(map(float, row)) for name, row in zip(names, true, strict=True)}), resamples=200,
     )  # fmt: skip
     sound(found)
     names_of = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall_b": "kendalltau"}
@@ -130,14 +130,14 @@ def test_draws_are_what_repeating_documents_gives() -> None:
     rng = np.random.default_rng(1)
     one, two = rng.integers(1, 6, (2, 3, 12)).astype(float)
     one[0, 3] = np.nan
-    draws = Draws(25, seed=4)
-    got = candidates(one, two, ["pearson", "spearman", "kendall_b"], draws)
-    for number, times in enumerate(draws.times(12)):
-        picked = np.repeat(np.arange(12), times)
+    got = system_correlations(one, two, ["pearson", "spearman", "kendall_b"], resampling(25, seed=4))
+    (weights,) = got.bootstrap.weights()
+    for number, times in enumerate(weights):
+        picked = np.repeat(np.arange(12), times.astype(int))
         for name in got.found:
             for system in range(3):
-                want = correlate(one[system, picked], two[system, picked], name).value
-                assert got.drawn[name][number, system] == pytest.approx(np.nan if want is None else want, nan_ok=True)
+                want = correlate_values(one[system, picked], two[system, picked], name).value
+                assert got.samples[name][number, system] == pytest.approx(np.nan if want is None else want, nan_ok=True)
 
 
 def test_correlations_of_draws_leave_out_systems_without_one() -> None:
@@ -149,13 +149,26 @@ def test_correlations_of_draws_leave_out_systems_without_one() -> None:
 
 
 def test_by_a_column_and_unknown_coefficients() -> None:
-    by = study(select=Selection(by="system"))
+    by = study(by="system")
     sound(by)
     with pytest.raises(UsageError, match="no coefficient 'tau'"):
-        Steady(coefficients=("tau",))
+        study(coefficients=("tau",))
     with pytest.raises(UsageError, match="resamples"):
-        Draws(resamples=-1)
+        study(resamples=-1)
     assert over_systems("pearson", np.zeros(2), np.zeros(2)).n == 2
+
+
+def test_an_interval_is_the_same_wherever_it_is_printed() -> None:
+    # Of three documents a draw repeats one three times in 1 of 9, and A's ties leave more draws without a correlation.
+    said, true = judge({**SAID, "A": (1, 2, 2)}), gold({**TRUE, "A": (1, 2, 3)})
+    found, by_system = stability(said, true), correlate(said, true, by="system")
+    for name in ("pearson", "spearman", "kendall_b"):
+        for system in "ABC":
+            one = found.one(study="per_candidate", statistic=name, system=system)
+            two = by_system.one(statistic=name, system=system)
+            assert (one.low, one.high, one.interval, one.status) == (two.low, two.high, two.interval, two.status)
+    assert one.interval is not None
+    assert re.search(r"bootstrap by document, \d{3} of 1000 resamples, seed 0$", one.interval)
 
 
 rows = st.lists(st.integers(1, 5), min_size=4, max_size=4)
@@ -166,7 +179,7 @@ rows = st.lists(st.integers(1, 5), min_size=4, max_size=4)
 def test_the_order_of_judgments_changes_nothing(tables: list[tuple[list[int], list[int]]]) -> None:
     said = judge({f"S{i}": tuple(map(float, one)) for i, (one, _) in enumerate(tables)})
     true = gold({f"S{i}": tuple(map(float, two)) for i, (_, two) in enumerate(tables)})
-    found, turned = stability(said, true, draws=PLAIN), stability(said[::-1], true[::-1], draws=PLAIN)
+    found, turned = stability(said, true, resamples=0), stability(said[::-1], true[::-1], resamples=0)
     sound(found)
     for row in found.where(study="meta_correlation"):
         other = turned.one(study="meta_correlation", statistic=row.statistic)

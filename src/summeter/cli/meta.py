@@ -168,13 +168,13 @@ def prefer(
 @study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
 def stability(given: Given, coefficient: Coefficients = None, separately: Separately = False) -> list[Study]:
     """Ask whether judges are as good on good systems as on bad ones: per-candidate and meta-correlation."""
-    from summeter.meta.grids import Draws
-    from summeter.meta.stability import USUAL, Steady
-    from summeter.meta.stability import stability as study
+    from summeter.meta import stability as study
 
-    steady = Steady(tuple(coefficient or USUAL), together=not separately)
-    draws = Draws(**given.bootstrap)
-    return given.each(lambda run, gold: study(run, gold, select=given.selection, steady=steady, draws=draws))
+    return given.each(
+        lambda run, gold: study(
+            run, gold, together=not separately, **_coefficients(coefficient), **given.bootstrap, **given.keywords
+        )
+    )
 
 
 @study_command(app, f"runs gold aspect judge {PEOPLE} {BOOTSTRAP}")
@@ -195,19 +195,27 @@ def reliability(
     level: Annotated[str, typer.Option(help="Repeats compared by sentence, key_fact or summary.")] = "summary",
 ) -> list[Study]:
     """Compare two judges system by system (of one run or several), and say where people are needed."""
-    from summeter.meta.consistency import self_consistency
-    from summeter.meta.grids import Draws
-    from summeter.meta.reliability import Trust
-    from summeter.meta.reliability import reliability as study
-    from summeter.meta.stability import USUAL
+    from summeter.meta import reliability as study
+    from summeter.meta import self_consistency
 
-    draws = Draws(**given.bootstrap)
     if repeats:
-        return [self_consistency(given.runs, select=given.selection, level=level, draws=draws)]
-    trust = Trust(two_names(judges), tuple(coefficient or USUAL), tolerance, not separately, dependence)
+        from summeter.meta.grids import Draws
+
+        return [self_consistency(given.runs, select=given.selection, level=level, draws=Draws(**given.bootstrap))]
     gold = given.data()
-    data = gold if given.keywords["judgment_set"] in gold.judgment_sets else None
-    return [study(given.runs, data, select=given.selection, trust=trust, draws=draws)]
+    return [
+        study(
+            given.runs,
+            gold if given.keywords["judgment_set"] in gold.judgment_sets else None,
+            judges=two_names(judges),
+            tolerance=tolerance,
+            together=not separately,
+            dependence=dependence,
+            **_coefficients(coefficient),
+            **given.bootstrap,
+            **given.keywords,
+        )
+    ]
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")

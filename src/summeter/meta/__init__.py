@@ -13,6 +13,8 @@ The way through this room, for whoever adds a study:
 from summeter.choices import AggregationRule, Average, Items, Level, Tie
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
+from summeter.meta._reliability import reliability
+from summeter.meta._stability import stability
 from summeter.meta.agree import agree
 from summeter.meta.bias import bias
 from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
@@ -35,10 +37,8 @@ from summeter.meta.overruled import overruled
 from summeter.meta.prefer import prefer
 from summeter.meta.protocol import protocol
 from summeter.meta.reasons import reasons
-from summeter.meta.reliability import reliability
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, SelectionArgs
-from summeter.meta.stability import stability
 from summeter.meta.tables import system_table
 
 __all__ = [

@@ -327,8 +327,3 @@ def interval_row(estimate: Interval, **fields: Any) -> Row:
         value=estimate.value, low=estimate.low, high=estimate.high, interval=estimate.text,
         status=status_of(estimate.value, estimate.status), **given,
     )  # fmt: skip
-
-
-def no_value(reason: str, **fields: Any) -> Row:
-    """The row of a value that there is not, and why."""
-    return Row(value=None, status="undefined", **{**fields, "reason": fields.get("reason") or reason})

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from summeter.meta.grids import Draws
-from summeter.meta.reliability import Trust, reliability
+from summeter.meta import reliability
 from summeter.meta.results import Row
 from summeter.report.study_blocks import Reliability, Reliable
 from summeter.report.words import count, gloss, number
@@ -47,12 +46,15 @@ def _both(runs: Sequence[RunFolder], names: tuple[str, str]) -> bool:
 
 
 def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float) -> list[Reliability]:
-    trust = Trust(judges=names, coefficients=(COEFFICIENT,), dependence=False)
     aspects = [
         aspect for run in runs for judge in run.manifest.judges if judge.name in names for aspect in judge.aspects
     ]
     found: dict[tuple[str, str], list[Row]] = {}
-    for row in reliability(list(runs), aspect=list(dict.fromkeys(aspects)), trust=trust, draws=Draws(0)).rows:
+    study = reliability(
+        list(runs), aspect=list(dict.fromkeys(aspects)), judges=names, coefficients=(COEFFICIENT,), dependence=False,
+        resamples=0,
+    )  # fmt: skip
+    for row in study:
         # One model, and one repeat: two models that differ say nothing of either.
         if row.study == "reliability" and " + " not in (row.model or "") and _alike(row.signature or ""):
             found.setdefault((row.aspect or "", row.signature or ""), []).append(row)

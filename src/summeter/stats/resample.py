@@ -267,6 +267,13 @@ class Bootstrap:
         left_out = f"{lost} of {self.resamples} resamples undefined, left out" if lost else None
         return shell._replace(low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
 
+    def alone(self, value: float | None, reason: str, *, n: int | None = None, missing: int = 0) -> Interval:
+        """Return a value for which there is no interval (or no value), and why."""
+        got = self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=reason)
+        if value is None or not self.resamples:
+            return got
+        return got._replace(resamples=0, lost=0, status=Status.NO_INTERVAL, reason=reason)
+
     def mean(self, values: Values, method: str = Method.PERCENTILE) -> Interval:
         """Return the mean of the rows' ``values`` (None or NaN = missing) with its interval.
 

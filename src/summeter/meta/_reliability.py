@@ -10,55 +10,33 @@ without any R_i. `dependence` says how far a judge's aspects go together, beside
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import Level
-from summeter.meta.columns import Columns, join
-from summeter.meta.gold import aspects, gold_scores
-from summeter.meta.grids import Draws, drawn_row, merged_details, named
-from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Scores, align
-from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection, selected
-from summeter.meta.stability import (
+from summeter.choices import Coefficient, Level
+from summeter.meta._correlate import rows_interval
+from summeter.meta._stability import (
     USUAL,
-    Candidates,
-    candidates,
-    check_coefficients,
+    SystemCorrelations,
     correlate_draws,
     over_systems,
     per_system_rows,
+    system_correlations,
 )
+from summeter.meta.columns import Columns, join
+from summeter.meta.gold import aspects, gold_scores
+from summeter.meta.grids import merged_details, named
+from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
+from summeter.meta.matrix import Scores, align
+from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.selection import Selection, SelectionArgs, check_known
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
-from summeter.stats import correlate, correlation_interval
+from summeter.stats import correlate
 from summeter.stats.base import Floats
-
-
-@dataclass(frozen=True)
-class Trust:
-    """How reliability is measured.
-
-    `judges` are the two to compare (names or signatures); by default every two that judged the same aspect.
-    `tolerance` is the r below which a system needs people, on the first coefficient; none for no verdict.
-    `together` drops a system on which any coefficient is undefined from all. `dependence` adds the correlations
-    between aspects.
-    """
-
-    judges: tuple[str, str] | None = None
-    coefficients: Sequence[str] = USUAL
-    tolerance: float | None = None
-    together: bool = True
-    dependence: bool = True
-
-    def __post_init__(self) -> None:
-        check_coefficients(self.coefficients)
-        if self.tolerance is not None and not -1 <= self.tolerance <= 1:
-            raise UsageError(f"a tolerance is a correlation, from -1 to 1, not {self.tolerance}")
+from summeter.stats.resample import Resampling
 
 
 class _Two(NamedTuple):
@@ -79,32 +57,50 @@ class _Two(NamedTuple):
 
 
 def reliability(
-    run: RunLike | Sequence[RunFolder], gold: Gold | None = None, *, aspect: str | Sequence[str] | None = None,
-    select: Selection | None = None, trust: Trust | None = None, draws: Draws | None = None,
-) -> Study:  # fmt: skip
+    run: RunLike | Sequence[RunFolder],
+    gold: Gold | None = None,
+    *,
+    judges: tuple[str, str] | None = None,
+    coefficients: Sequence[str] = USUAL,
+    tolerance: float | None = None,
+    together: bool = True,
+    dependence: bool = True,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **selection: Unpack[SelectionArgs],
+) -> Study:
     """How far two judges agree on each system, and with people's judgments, what that is worth.
 
-    `run` may be several runs' folders, one a judge. Raises UsageError where no aspect has two judges.
+    `run` may be several runs' folders, one a judge. `judges` are the two to compare (names or signatures); by default
+    every two that judged the same aspect. `tolerance` is the r below which a system needs people, on the first
+    coefficient; none for no verdict. `together` drops a system on which any coefficient is undefined from all.
+    `dependence` adds the correlations between aspects. Intervals as in `stability`; the other keywords are those of
+    `SelectionArgs`. Raises UsageError where no aspect has two judges.
     """
-    chosen, trust, draws = selected(select, aspect), trust or Trust(), draws or Draws()
-    machine = together(run)
-    theirs = None if gold is None else gold_input(gold, chosen.set_name)[0]
+    check_known(coefficients, list(Coefficient), "coefficient")
+    if tolerance is not None and not -1 <= tolerance <= 1:
+        raise UsageError(f"a tolerance is a correlation, from -1 to 1, not {tolerance}")
+    chosen, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    machine = one_run(run)
+    people = None if gold is None else gold_input(gold, chosen.set_name)[0]
     rows: list[Row] = []
     notes: list[str] = []
-    for two in _twos(machine, theirs, chosen, trust):
-        reliable = candidates(two.grids[0], two.grids[1], trust.coefficients, draws)
-        rows += per_system_rows("reliability", two.systems, two.fields(), reliable, draws)
-        rows += _verdict(two, reliable, trust, notes)
-        rows += _checks(two, reliable, trust, draws)
-    if trust.dependence:
-        rows += dependence(machine, theirs, chosen, trust.coefficients[0], draws)
+    for two in _twos(machine, people, chosen, judges):
+        reliable = system_correlations(two.grids[0], two.grids[1], coefficients, resample)
+        rows += per_system_rows("reliability", two.systems, two.fields(), reliable)
+        if tolerance is not None:
+            rows += _verdict(two, reliable, coefficients[0], tolerance, notes)
+        rows += _checks(two, reliable, coefficients, resample, together=together)
+    if dependence:
+        rows += aspect_correlations(machine, people, chosen, coefficients[0], resample)
     if not rows:
-        raise UsageError("reliability needs two judges of one aspect (or --judges to name them); "
+        raise UsageError("reliability needs two judges of one aspect (or judges=... to name them); "
                          f"the run has: {', '.join(dict.fromkeys(one[0] for one in machine.questions()))}")  # fmt: skip
     return Study("reliability", rows, notes)
 
 
-def together(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
+def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
     """One run, or several as one (the context is the first's)."""
     if not isinstance(run, Sequence) or not all(isinstance(one, RunFolder) for one in run) or not run:
         return judge_input(run)  # type: ignore[arg-type]
@@ -113,16 +109,18 @@ def together(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
     return JudgeInput(join([one.columns for one in found]), reduce, found[0].context)
 
 
-def _twos(machine: JudgeInput, theirs: Columns | None, chosen: Selection, trust: Trust) -> Iterator[_Two]:
+def _twos(
+    machine: JudgeInput, people: Columns | None, chosen: Selection, judges: tuple[str, str] | None
+) -> Iterator[_Two]:
     names = [one.partition(":") for one in chosen.aspects]
     asked = {own: gold or own for own, _, gold in names} or {one[2]: one[2] for one in machine.questions()}
     for own, gold_aspect in asked.items():
         made = [machine.scores(one, Level.SUMMARY) for one in machine.questions(own, chosen.judge)]
         usable = [one for one in made if len(one)]
         golds: list[Scores | None] = [None]
-        if theirs is not None:
-            golds = [*gold_scores(theirs, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
-        for first, second in _pairs(usable, trust.judges):
+        if people is not None:
+            golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
+        for first, second in _pairs(usable, judges):
             for gold in golds:
                 yield _two(first, second, gold)
 
@@ -150,48 +148,46 @@ def _two(first: Scores, second: Scores, gold: Scores | None) -> _Two:
     return _Two(first, second, gold, systems, tuple(found))
 
 
-def _verdict(two: _Two, reliable: Candidates, trust: Trust, notes: list[str]) -> list[Row]:
+def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: float, notes: list[str]) -> list[Row]:
     """For each system, 1 where people are needed, 0 where the judges agree at least as much as asked."""
-    if trust.tolerance is None:
-        return []
-    name = trust.coefficients[0]
     rows, needed = [], []
     for system, stat in zip(two.systems, reliable.found[name], strict=True):
-        need = stat.value is None or round(stat.value, 12) < trust.tolerance
+        need = stat.value is None or round(stat.value, 12) < tolerance
         needed += [system] if need else []
-        details = {"reliability": stat.value, "tolerance": trust.tolerance, "coefficient": name}
+        details = {"reliability": stat.value, "tolerance": tolerance, "coefficient": name}
         rows.append(Row(
             **two.fields(), study="verdict", statistic="needs_people", level=Level.SYSTEM.value, system=system,
             value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason, details=details,
         ))  # fmt: skip
-    told = ", ".join(needed) or "none"
     notes.append(
-        f"{two.first.judge} and {two.second.judge} on {two.first.aspect}: at {name} < {trust.tolerance:g} people are "
-        f"needed for {len(needed)} of {len(rows)} systems ({told})"
+        f"{two.first.judge} and {two.second.judge} on {two.first.aspect}: at {name} < {tolerance:g} people are "
+        f"needed for {len(needed)} of {len(rows)} systems ({', '.join(needed) or 'none'})"
     )
     return rows
 
 
-def _checks(two: _Two, reliable: Candidates, trust: Trust, draws: Draws) -> Iterator[Row]:
+def _checks(
+    two: _Two, reliable: SystemCorrelations, coefficients: Sequence[str], resample: Resampling, *, together: bool
+) -> Iterator[Row]:
     """rho(R, P) over systems, for each of the two judges' P."""
     if two.gold is None:
         return
     for place, judge in enumerate((two.first, two.second)):
-        with_people = candidates(two.grids[place], two.grids[2], trust.coefficients, draws)
-        for name in trust.coefficients:
-            kept = reliable.defined(name, together=trust.together) & with_people.defined(name, together=trust.together)
+        with_people = system_correlations(two.grids[place], two.grids[2], coefficients, resample)
+        for name in coefficients:
+            kept = reliable.defined(name, together=together) & with_people.defined(name, together=together)
             stat = over_systems(name, reliable.values(name)[kept], with_people.values(name)[kept])
-            drawn = correlate_draws(reliable.drawn[name][:, kept], with_people.drawn[name][:, kept], name)
+            samples = correlate_draws(reliable.samples[name][:, kept], with_people.samples[name][:, kept], name)
             dropped = [system for system, here in zip(two.systems, kept, strict=True) if not here]
             other = two.second if judge is two.first else two.first
             about = merged_details(named(judge, two.gold), k=stat.n, dropped=dropped, with_judge=other.signature)
             about |= {"study": "reliability_check", "level": Level.SYSTEM.value, "statistic": name, "n": stat.n,
                       "missing": len(dropped), "p": stat.p, "reason": stat.reason}  # fmt: skip
-            yield drawn_row(about, stat.value, draws.ends(drawn) if stat.value is not None else None, draws)
+            yield interval_row(reliable.bootstrap.of_samples(stat.value, samples), **about)
 
 
-def dependence(
-    machine: JudgeInput, theirs: Columns | None, chosen: Selection, coefficient: str, draws: Draws
+def aspect_correlations(
+    machine: JudgeInput, people: Columns | None, chosen: Selection, coefficient: str, resample: Resampling
 ) -> Iterator[Row]:
     """Correlations between the aspects of each judge over all summaries, with people's in `details`.
 
@@ -206,32 +202,28 @@ def dependence(
             if len(series):
                 own.setdefault(question[:2], []).append(series)
     human: dict[str, float] = {}
-    if theirs is not None:
-        golds = [gold_scores(theirs, one, Level.SUMMARY, chosen.rule, chosen.source) for one in aspects(theirs)]
+    if people is not None:
+        golds = [gold_scores(people, one, Level.SUMMARY, chosen.rule, chosen.source) for one in aspects(people)]
         wanted = {series.aspect for found in own.values() for series in found}
         merged = [found[0] for found in golds if found and found[0].aspect in wanted]
-        for row in _between(merged, coefficient, draws, {}):
+        for row in _between(merged, coefficient, resample, {}):
             if row.value is not None:
                 human[row.aspect or ""] = row.value
             yield row
     for found in own.values():
-        yield from _between(found, coefficient, draws, human)
+        yield from _between(found, coefficient, resample, human)
 
 
-def _between(found: Sequence[Scores], name: str, draws: Draws, human: dict[str, float]) -> Iterator[Row]:
+def _between(found: Sequence[Scores], name: str, resample: Resampling, human: dict[str, float]) -> Iterator[Row]:
     for one, two in combinations(found, 2):
         pairs = align(one, two)
         stat = correlate(pairs.x, pairs.y, name)
-        ends = None
-        if stat.value is not None and draws.resamples:
-            got = correlation_interval(
-                pairs.x, pairs.y, name, pairs.document.codes, draws.resamples, draws.level, draws.seed
-            )
-            ends = None if got.low is None or got.high is None else (got.low, got.high)
         aspect = f"{one.aspect}+{two.aspect}"
-        theirs = human.get(aspect, human.get(f"{two.aspect}+{one.aspect}"))
-        details = {} if theirs is None or stat.value is None else {"people": theirs, "above": stat.value - theirs}
+        by_people = human.get(aspect, human.get(f"{two.aspect}+{one.aspect}"))
+        details = {}
+        if by_people is not None and stat.value is not None:
+            details = {"people": by_people, "above": stat.value - by_people}
         about = {**merged_details(named(one), **details), "aspect": aspect, "study": "dependence", "statistic": name,
                  "level": Level.SUMMARY.value, "average": "pooled", "n": stat.n, "missing": stat.missing,
                  "p": stat.p, "reason": stat.reason}  # fmt: skip
-        yield drawn_row(about, stat.value, ends, draws)
+        yield interval_row(rows_interval(pairs, name, resample), **about)

@@ -1,0 +1,192 @@
+"""Is a judge as good on good systems as on bad ones? (Shen et al., 2023, section 4.2.)
+
+The correlation with people is computed for every system over its own summaries (study `per_candidate`), and then set
+against how good people find the systems: the meta-correlation M = rho(Q, P), where P_i is the judge's correlation on
+system i and Q_i the mean of people's scores of it (study `meta_correlation`). A negative M says that the judge is
+the less to be trusted the better the systems are. `candidate_spread` says how much the correlations differ at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from summeter.choices import Coefficient, Level
+from summeter.meta.grids import PairedMatrix, merged_details, paired_matrices, system_means
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.selection import Selection, SelectionArgs, check_known, meta_input
+from summeter.stats import Bootstrap, Statistic, Status, correlate
+from summeter.stats.base import Bools, Floats
+from summeter.stats.correlation import weighted_correlations
+from summeter.stats.resample import Resampling
+
+USUAL = ("pearson", "spearman", "kendall_b")
+FEWEST = 3
+_DIGITS = 12
+_SPREADS = ("range", "deviation")
+_TOO_FEW = "too few documents for an interval"
+
+
+class SystemCorrelations(NamedTuple):
+    """The correlation of two matrices on each system, by coefficient, and its samples (draws x systems)."""
+
+    found: dict[str, list[Statistic]]
+    samples: dict[str, Floats]
+    bootstrap: Bootstrap
+
+    def values(self, name: str) -> Floats:
+        """The correlations of one coefficient, NaN where undefined."""
+        return np.array([np.nan if one.value is None else one.value for one in self.found[name]])
+
+    def defined(self, name: str, *, together: bool) -> Bools:
+        """The systems that count for a coefficient."""
+        names = list(self.found) if together else [name]
+        return np.asarray(~np.any([np.isnan(self.values(one)) for one in names], axis=0))
+
+
+def stability(
+    run: RunLike,
+    gold: Gold,
+    *,
+    coefficients: Sequence[str] = USUAL,
+    together: bool = True,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **selection: Unpack[SelectionArgs],
+) -> Study:
+    """Correlations of every judge and aspect on each system, and the meta-correlation.
+
+    `coefficients` are computed each with itself in both steps. `together` drops a system on which any of them is
+    undefined from all of them (as Shen et al. do), so that all rest on the same systems; else each drops its own.
+    Intervals at `confidence` draw documents, the same ones for all systems, and compute everything anew
+    (`resamples`=0: none). The p-value of the meta-correlation is that of a correlation of k systems. The other
+    keywords are those of `SelectionArgs`. Raises UsageError where there is nothing to correlate.
+    """
+    check_known(coefficients, list(Coefficient), "coefficient")
+    chosen, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    rows: list[Row] = []
+    for one in paired_matrices(meta_input(run, gold, chosen), chosen):
+        got = system_correlations(one.judge, one.gold, coefficients, resample)
+        rows += per_system_rows("per_candidate", one.systems, one.fields(), got)
+        for name in coefficients:
+            rows += _spread(one, got, name)
+            rows.append(_meta(one, got, name, together=together))
+    return Study("stability", rows)
+
+
+def system_correlations(
+    one: Floats, two: Floats, coefficients: Sequence[str], resample: Resampling
+) -> SystemCorrelations:
+    """Correlate two matrices systems x documents on each system, with samples over drawn documents.
+
+    >>> got = system_correlations(
+    ...     np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))
+    >>> round(got.found["spearman"][0].value, 12), got.samples["spearman"].shape
+    (0.5, (10, 1))
+    """
+    bootstrap = resample(np.arange(one.shape[1]))
+    found: dict[str, list[Statistic]] = {}
+    samples: dict[str, Floats] = {}
+    for name in coefficients:
+        kind = Coefficient(name)
+        found[name] = [correlate(x, y, kind) for x, y in zip(one, two, strict=True)]
+
+        def on_each(weights: Floats, kind: Coefficient = kind) -> Floats:
+            values = np.full((len(weights), len(one)), np.nan)
+            for place, (x, y) in enumerate(zip(one, two, strict=True)):
+                here = ~(np.isnan(x) | np.isnan(y))
+                values[:, place] = weighted_correlations(x[here], y[here], weights[:, here], kind)
+            return values
+
+        (samples[name],) = bootstrap.samples(on_each)
+    return SystemCorrelations(found, samples, bootstrap)
+
+
+def per_system_rows(study: str, systems: Sequence[str], fields: dict[str, Any], got: SystemCorrelations) -> list[Row]:
+    """One row a system and coefficient."""
+    rows = []
+    for name, found in got.found.items():
+        for place, stat in enumerate(found):
+            if stat.value is None or stat.n > 2:
+                interval = got.bootstrap.of_samples(stat.value, got.samples[name][:, place])
+            else:
+                interval = got.bootstrap.alone(stat.value, _TOO_FEW)
+            about = {**fields, "study": study, "level": Level.SUMMARY.value, "average": "pooled", "statistic": name,
+                     "system": systems[place], "n": stat.n, "missing": stat.missing, "p": stat.p,
+                     "reason": stat.reason}  # fmt: skip
+            rows.append(interval_row(interval, **about))
+    return rows
+
+
+def _spread(one: PairedMatrix, got: SystemCorrelations, name: str) -> list[Row]:
+    """How far the systems' correlations lie apart: their range and their standard deviation (population)."""
+    values = got.values(name)
+    kept = ~np.isnan(values)
+    n = int(kept.sum())
+    about = {**one.fields(), "study": "candidate_spread", "level": Level.SYSTEM.value, "n": n,
+             "missing": len(values) - n, "reason": None if n >= 2 else "fewer than 2 systems"}  # fmt: skip
+    about = merged_details(about, coefficient=name)
+    if n < 2:
+        nothing = got.bootstrap.alone(None, "fewer than 2 systems")
+        return [interval_row(nothing, **{**about, "statistic": f"{what}_{name}"}) for what in _SPREADS]
+    lowest, highest = one.systems[int(np.nanargmin(values))], one.systems[int(np.nanargmax(values))]
+    about = merged_details(about, lowest=lowest, highest=highest)
+    samples = got.samples[name][:, kept]
+    found = {
+        "range": (float(np.ptp(values[kept])), np.ptp(samples, axis=1)),
+        "deviation": (float(values[kept].std()), samples.std(axis=1)),
+    }
+    return [
+        interval_row(got.bootstrap.of_samples(*found[what]), **{**about, "statistic": f"{what}_{name}"})
+        for what in _SPREADS
+    ]
+
+
+def _meta(one: PairedMatrix, got: SystemCorrelations, name: str, *, together: bool) -> Row:
+    """M = rho(Q, P) over the systems on which P is defined."""
+    quality = system_means(one.gold)
+    kept = got.defined(name, together=together) & ~np.isnan(quality)
+    dropped = [system for system, here in zip(one.systems, kept, strict=True) if not here]
+    found = over_systems(name, quality[kept], got.values(name)[kept])
+    (means,) = got.bootstrap.samples(lambda weights: _means(one.gold[kept], weights))
+    samples = correlate_draws(means, got.samples[name][:, kept], name)
+    about = merged_details(one.fields(), k=found.n, dropped=dropped)
+    about |= {"study": "meta_correlation", "level": Level.SYSTEM.value, "statistic": name, "n": found.n,
+              "missing": len(one.systems) - found.n, "p": found.p, "reason": found.reason}  # fmt: skip
+    return interval_row(got.bootstrap.of_samples(found.value, samples), **about)
+
+
+def over_systems(name: str, one: Floats, two: Floats) -> Statistic:
+    """A correlation over systems; with fewer than three it says nothing, and is undefined.
+
+    The values are correlations and means themselves: what is equal in exact arithmetic must tie, so they are rounded.
+    """
+    if len(one) < FEWEST:
+        reason = f"{len(one)} systems; at least {FEWEST} are needed"
+        return Statistic(name, None, len(one), 0, None, Status.UNDEFINED, reason)
+    return correlate(np.round(one, _DIGITS), np.round(two, _DIGITS), name)
+
+
+def _means(values: Floats, weights: Floats) -> Floats:
+    """The mean of each system in each draw (draws x systems)."""
+    there = ~np.isnan(values)
+    counts = weights @ there.T.astype(np.float64)
+    sums = weights @ np.where(there, values, 0.0).T
+    means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    return np.asarray(np.round(means, _DIGITS))
+
+
+def correlate_draws(one: Floats, two: Floats, name: str) -> Floats:
+    """Row by row, the correlation of two matrices draws x systems, over the systems that have both; NaN where none.
+
+    >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
+    [1.0]
+    """
+    left, right = np.round(one, _DIGITS), np.round(two, _DIGITS)
+    there = ~(np.isnan(left) | np.isnan(right))
+    values = weighted_correlations(left, right, there.astype(np.float64), Coefficient(name))
+    return np.asarray(np.where(there.sum(axis=1) >= FEWEST, values, np.nan))
