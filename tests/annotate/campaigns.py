@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from summeter.annotate.build import build
-from summeter.annotate.desk import Desk
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.people import Visitor
+from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.people import Visitor
+from summeter.annotate.campaign.service import CampaignService
 
 KINDS = ("fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise")
 TOPICS = ("bridge", "market", "school", "harbour", "museum", "orchard")
@@ -96,15 +96,15 @@ def plain(task: dict[str, Any], *, good: bool = True) -> dict[str, Any]:
     return {"choices": {one["name"]: "A" if good else "B" for one in body["aspects"]}, "reason": None}
 
 
-def right(desk: Desk, annotator: str, task: dict[str, Any]) -> dict[str, Any]:
+def right(service: CampaignService, annotator: str, task: dict[str, Any]) -> dict[str, Any]:
     """An answer that passes where the task is a check, and is `plain` where it is work."""
-    person = desk.state.people[annotator]
-    key = desk.key_of(person, task["id"])
-    found = desk.tasks.by_key[key or ""]
+    person = service.state.people[annotator]
+    key = service.folder.task_key(person, task["id"])
+    found = service.tasks.by_key[key or ""]
     if found.role == "work" or found.expected is None:
         return plain(task)
     expected, given = found.expected, plain(task, good=False)
-    letters = desk.letters(annotator, found)
+    letters = service.folder.letters(annotator, found)
     if found.kind == "key_fact_alignment" and expected["sentence"] is not None:
         machine = (task["assistance"] or {}).get("machine")
         agree = None if machine is None else ("agree" if machine["sentences"] == [expected["sentence"]] else "disagree")
@@ -122,14 +122,16 @@ def right(desk: Desk, annotator: str, task: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def do_batch(desk: Desk, name: str, *, passing: bool = True, seconds: float = 9.0) -> int:
+def do_batch(service: CampaignService, name: str, *, passing: bool = True, seconds: float = 9.0) -> int:
     """Take a batch and answer all of it; the number of tasks, 0 where there is none left."""
     visitor = who(name)
-    batch = desk.batch(visitor)["batch"]
+    batch = service.request("batch", visitor)["batch"]
     if batch is None:
         return 0
     for task in batch["tasks"]:
-        given = right(desk, name, task) if passing else plain(task)
-        desk.answers(visitor, {"answer_id": answer_id(), "task": task["id"], "answer": given, "seconds": seconds})
-    desk.finish(visitor)
+        given = right(service, name, task) if passing else plain(task)
+        service.request(
+            "answers", visitor, {"answer_id": answer_id(), "task": task["id"], "answer": given, "seconds": seconds}
+        )
+    service.request("finish", visitor)
     return len(batch["tasks"])

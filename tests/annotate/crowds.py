@@ -8,12 +8,10 @@ from typing import Any
 
 from annotate import campaigns as made
 
-from summeter.annotate.desk import Desk
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.simulate.drive import simulate
-from summeter.annotate.simulate.profile import Profile
-from summeter.annotate.simulate.script import crowd
-from summeter.annotate.simulate.truth import Truth
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Profile, Truth
 
 GOOD, LAZY = Profile(accuracy=1.0), Profile(laziness=1.0)
 
@@ -23,12 +21,12 @@ def done(folder: Path, profiles: Sequence[Profile], data: Any = None, **plan: An
     accounts = [f"p{number}" for number in range(len(profiles))]
     plan.setdefault("platform", {"name": "local", "accounts": accounts})
     place = made.make(folder, made.rows(6, 2, 3) if data is None else data, **plan)
-    with place.open() as desk:
-        simulate(desk, crowd(place, list(profiles), Truth()))
+    with CampaignService(place) as service:
+        simulate(service, crowd(place, list(profiles), Truth()))
     return place
 
 
-def say(desk: Desk, task: str, answers: dict[str, dict[str, Any]]) -> None:
+def say(service: CampaignService, task: str, answers: dict[str, dict[str, Any]]) -> None:
     """Write answers to a task into the log as if they had been given."""
 
     def decide(turn: Any) -> None:
@@ -36,14 +34,14 @@ def say(desk: Desk, task: str, answers: dict[str, dict[str, Any]]) -> None:
             if who not in turn.state.people:
                 arm = "unassisted" if who.startswith("un") else "assisted"
                 turn.emit("joined", who, data={"platform": "local", "id": who, "arm": arm})
-            check = desk.tasks.by_key[task].role == "check"
+            check = service.tasks.by_key[task].role == "check"
             turn.emit("assigned", who, task=task, batch=1, data={"check": check})
             stored = {"machine": None, "comment": None, **answer}
-            passed = desk.kind.passed(desk.tasks.by_key[task], stored) if check else None
+            passed = service.kind.passed(service.tasks.by_key[task], stored) if check else None
             data = {"answer": stored, "seconds": 9.0, "client_at": None, "passed": passed}
             turn.emit("answered", who, task=task, batch=1, data=data)
 
-    desk.log.do(decide)
+    service.log.do(decide)
 
 
 YES = {"label": "supported", "error_types": []}

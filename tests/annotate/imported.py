@@ -7,7 +7,8 @@ from typing import Any
 
 from annotate import campaigns as made
 
-from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
 from summeter.data.dataset import Dataset, load
 
 Votes = dict[str, dict[str, dict[str, int]]]
@@ -51,5 +52,5 @@ def _answer(place: CampaignFolder, votes: Votes) -> None:
                 data = {"answer": answer, "seconds": 30.0, "client_at": None, "passed": None}
                 turn.emit("answered", who, task=task.key, batch=1, data=data)
 
-    with place.open() as desk:
-        desk.log.do(decide)
+    with CampaignService(place) as service:
+        service.log.do(decide)

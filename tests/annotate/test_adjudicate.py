@@ -1,4 +1,4 @@
-"""Disputes and decisions: at the desk, from the terminal, from a file, over HTTP."""
+"""Disputes and decisions: at the service, from the terminal, from a file, over HTTP."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from annotate import crowds
 from annotate.test_cli import run
 from annotate.test_server import opened
 
-from summeter.annotate.adjudicate import Decision, adjudicate, answer_of, disputes, queue_lines, read_decisions
-from summeter.annotate.app.security import CSRF
-from summeter.annotate.desk import Desk
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.simulate.profile import Profile
+from summeter.annotate.after.adjudicate import Decision, adjudicate, answer_of, disputes, queue_lines, read_decisions
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.server.security import CSRF
+from summeter.annotate.tasks.simulation import Profile
 from summeter.records import InputError, UsageError
 
 
 def split(tmp_path: Path) -> CampaignFolder:
     """The first task 2 against 1, the second 1 against 1, the third agreed."""
     folder = made.make(tmp_path)
-    with folder.open() as desk:
-        keys = [one.key for one in desk.tasks.work[:3]]
-        crowds.say(desk, keys[0], {"anna": crowds.YES, "ben": crowds.NO, "cleo": crowds.YES})
-        crowds.say(desk, keys[1], {"anna": crowds.NO, "ben": crowds.YES})
-        crowds.say(desk, keys[2], {"anna": crowds.YES, "ben": crowds.YES})
+    with CampaignService(folder) as service:
+        keys = [one.key for one in service.tasks.work[:3]]
+        crowds.say(service, keys[0], {"anna": crowds.YES, "ben": crowds.NO, "cleo": crowds.YES})
+        crowds.say(service, keys[1], {"anna": crowds.NO, "ben": crowds.YES})
+        crowds.say(service, keys[2], {"anna": crowds.YES, "ben": crowds.YES})
     return folder
 
 
 def test_the_queue_begins_with_what_has_no_majority(tmp_path: Path) -> None:
-    with split(tmp_path).open(readonly=True) as desk:
-        keys = [one.key for one in desk.tasks.work]
-        found = disputes(desk)
+    with CampaignService(split(tmp_path), readonly=True) as service:
+        keys = [one.key for one in service.tasks.work]
+        found = disputes(service)
         assert [(one.task.key, one.even, one.why) for one in found] == [
             (keys[1], True, "1 not supported, 1 supported"), (keys[0], False, "2 supported, 1 not supported"),
         ]  # fmt: skip
@@ -49,35 +49,35 @@ def test_the_queue_begins_with_what_has_no_majority(tmp_path: Path) -> None:
 def test_every_kind_can_be_decided_with_an_annotators_answer(kind: str, tmp_path: Path) -> None:
     profiles = [Profile(accuracy=0.5)] * 3
     folder = crowds.done(tmp_path, profiles, kind=kind, attention={"rate": 0.2, "exclude": False, "judge_after": 999})
-    with folder.open() as desk:
-        found = disputes(desk)
+    with CampaignService(folder) as service:
+        found = disputes(service)
         assert found
         for one in found:
             who = one.answers[-1].annotator
-            adjudicate(desk, [Decision(one.task.key, answer_of(desk, one.task.key, who), None, "lead")])
-        assert disputes(desk) == []
-        assert len(disputes(desk, settled=True)) == len(found)
-        rebuilt = desk.fresh()
-        for event in desk.log.events():
+            adjudicate(service, [Decision(one.task.key, answer_of(service.state, one.task.key, who), None, "lead")])
+        assert disputes(service) == []
+        assert len(disputes(service, settled=True)) == len(found)
+        rebuilt = service.empty_state()
+        for event in service.log.events():
             rebuilt.apply(event)
-        assert rebuilt.digest() == desk.state.digest()
+        assert rebuilt.digest() == service.state.digest()
 
 
 def test_a_decision_that_does_not_fit_stores_nothing(tmp_path: Path) -> None:
-    with split(tmp_path).open() as desk:
-        key, before = desk.tasks.work[0].key, desk.log.last_seq
+    with CampaignService(split(tmp_path)) as service:
+        key, before = service.tasks.work[0].key, service.log.last_seq
         good = Decision(key, crowds.YES, None, "lead")
         for bad, why in (
             (Decision("fv/none", crowds.YES, None, "x"), "has no task"),
-            (Decision(desk.tasks.checks[0].key, crowds.YES, None, "x"), "has no task"),
+            (Decision(service.tasks.checks[0].key, crowds.YES, None, "x"), "has no task"),
             (Decision(key, {"label": "supported", "error_types": ["entity error"]}, None, "x"), "has no error"),
             (Decision(key, {"label": "perhaps"}, None, "x"), "answer.label"),
         ):
             with pytest.raises(UsageError, match=why):
-                adjudicate(desk, [good, bad])
+                adjudicate(service, [good, bad])
         with pytest.raises(UsageError, match="'eve' gave no answer"):
-            answer_of(desk, key, "eve")
-        assert desk.log.last_seq == before
+            answer_of(service.state, key, "eve")
+        assert service.log.last_seq == before
 
 
 def test_a_queue_written_filled_in_and_read(tmp_path: Path) -> None:
@@ -86,20 +86,20 @@ def test_a_queue_written_filled_in_and_read(tmp_path: Path) -> None:
     assert run("adjudicate", folder.folder, "--write", queue) == 0
     rows = [json.loads(one) for one in queue.read_text().splitlines()]
     assert all(row["as"] is None and row["answer"] is None for row in rows)
-    with folder.open() as desk:
-        assert read_decisions(desk, queue, "lead") == []
+    with CampaignService(folder) as service:
+        assert read_decisions(service, queue, "lead") == []
         rows[0]["as"] = "ben"
         rows[1] |= {"answer": crowds.NO, "reason": "the date", "by": "second"}
         queue.write_text("\n".join(map(json.dumps, rows)))
-        found = read_decisions(desk, queue, "lead")
+        found = read_decisions(service, queue, "lead")
         assert [(one.answer["label"], one.by) for one in found] == [("supported", "lead"), ("not_supported", "second")]
         rows[0]["answer"] = crowds.NO
         rows.append({"task": "fv/none", "as": "ben"})
         queue.write_text("\n".join(map(json.dumps, rows)))
         with pytest.raises(InputError) as error:
-            read_decisions(desk, queue, "lead")
+            read_decisions(service, queue, "lead")
         assert len(error.value.faults) == 2
-        assert len(queue_lines(disputes(desk))) == 2
+        assert len(queue_lines(disputes(service))) == 2
 
 
 def test_from_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +128,7 @@ def test_over_http_for_the_researcher_only(tmp_path: Path) -> None:
     folder = split(tmp_path)
     with opened(folder) as start:
 
-        async def body(desk: Desk, browser: Callable[[], Any]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Any]) -> None:
             eve, lead = browser(), browser()
             for path in ("/api/admin/disputes", "/api/admin/quality"):
                 assert (await eve.get(path)).status == 401
@@ -146,12 +146,12 @@ def test_over_http_for_the_researcher_only(tmp_path: Path) -> None:
                         {"task": key, "answer": "supported"}, {"task": key, "answer": {}, "as": "anna"}):  # fmt: skip
                 assert (await lead.post("/api/admin/adjudicate", json=bad, headers=head)).status == 422, bad
             reply = await lead.post("/api/admin/adjudicate", json=given, headers=head)
-            assert (await reply.json())["seq"] == desk.log.last_seq
-            assert desk.state.adjudicated[key].data["by"] == "admin"
+            assert (await reply.json())["seq"] == service.log.last_seq
+            assert service.state.adjudicated[key].data["by"] == "admin"
             assert (await (await lead.get("/api/admin/disputes")).json())["total"] == 1
             assert (await lead.get("/api/admin/disputes?from=-1")).status == 422
             looked = await (await lead.get("/api/admin/quality")).json()
-            assert looked["last_seq"] == desk.log.last_seq
+            assert looked["last_seq"] == service.log.last_seq
             assert {one["annotator"] for one in looked["annotators"]} == {"anna", "ben", "cleo"}
 
         start(body)

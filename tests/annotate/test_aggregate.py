@@ -10,9 +10,10 @@ from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_cli import run
 
-from summeter.annotate.adjudicate import Decision, adjudicate
-from summeter.annotate.aggregate import merge, merged_of
-from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.after.adjudicate import Decision, adjudicate
+from summeter.annotate.after.aggregate import merge, merged_of
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
 from summeter.data.dataset import load
 from summeter.records import Judgment, Span, Target
 
@@ -63,27 +64,27 @@ def test_pairs_with_two_rivals_stay_apart() -> None:
 
 def test_adjudicated_labels_take_the_place_of_votes(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with folder.open() as desk:
-        tied, clear = desk.tasks.work[0].key, desk.tasks.work[1].key
-        crowds.say(desk, tied, {"anna": crowds.YES, "ben": crowds.NO})
-        crowds.say(desk, clear, {"anna": crowds.YES, "ben": crowds.YES})
-        assert [one.status for one in merged_of(desk)] == ["skipped", "ok"]
-        adjudicate(desk, [Decision(tied, crowds.NO, "the date is wrong", "lead")])
-        found = {(one.target.system, one.target.index, one.target.document_id): one for one in merged_of(desk)}
+    with CampaignService(folder) as service:
+        tied, clear = service.tasks.work[0].key, service.tasks.work[1].key
+        crowds.say(service, tied, {"anna": crowds.YES, "ben": crowds.NO})
+        crowds.say(service, clear, {"anna": crowds.YES, "ben": crowds.YES})
+        assert [one.status for one in merged_of(service)] == ["skipped", "ok"]
+        adjudicate(service, [Decision(tied, crowds.NO, "the date is wrong", "lead")])
+        found = {(one.target.system, one.target.index, one.target.document_id): one for one in merged_of(service)}
         assert all(one.status == "ok" for one in found.values())
-        task = desk.tasks.work[0]
+        task = service.tasks.work[0]
         assert found[task.system, task.index, task.document_id].label == 0
 
 
 def test_conciseness_follows_from_the_merged_alignment(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(1, 1, 2), kind="key_fact_alignment", attention={"rate": 0})
-    with folder.open() as desk:
-        one, two = desk.tasks.work
+    with CampaignService(folder) as service:
+        one, two = service.tasks.work
         first, none = {"sentences": [0], "none": False}, {"sentences": [], "none": True}
-        crowds.say(desk, one.key, {"a": first, "b": first, "c": none})
-        assert [found.aspect for found in merged_of(desk)] == ["completeness"]
-        crowds.say(desk, two.key, {"a": none, "b": {"sentences": [1], "none": False}, "c": none})
-        found = {(one.aspect, one.target.index): one.label for one in merged_of(desk)}
+        crowds.say(service, one.key, {"a": first, "b": first, "c": none})
+        assert [found.aspect for found in merged_of(service)] == ["completeness"]
+        crowds.say(service, two.key, {"a": none, "b": {"sentences": [1], "none": False}, "c": none})
+        found = {(one.aspect, one.target.index): one.label for one in merged_of(service)}
     present = {key: value for key, value in found.items() if key[0] == "completeness"}
     assert sorted(present.values()) == [0, 1]
     # Sentence 0 carries the first key fact; sentence 1, chosen by one of three, carries none.

@@ -13,18 +13,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from summeter.annotate.desk import Desk
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.refusal import Refusal
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.requests import Refusal
+from summeter.annotate.campaign.service import CampaignService
 
 PEOPLE = ("anna", "ben", "cleo", "dora")
 OVERLAP = 2
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Any:
+def service(tmp_path: Path) -> Any:
     folder = made.make(tmp_path, answers_per_item=OVERLAP, batch={"size": 3, "lease_minutes": 10})
-    with folder.open(clock=made.Clock()) as opened:
+    with CampaignService(folder, clock=made.Clock()) as opened:
         yield opened
 
 
@@ -39,17 +39,17 @@ class Campaign(RuleBasedStateMachine):
             attention={"rate": 0.2, "judge_after": 3},
         )  # fmt: skip
         self.clock = made.Clock()
-        self.desk: Desk = self.folder.open(clock=self.clock)
+        self.service: CampaignService = CampaignService(self.folder, clock=self.clock)
         self.batches: dict[str, list[dict[str, Any]]] = {name: [] for name in PEOPLE}
         self.acknowledged: dict[str, tuple[str, dict[str, Any], int]] = {}
 
     def teardown(self) -> None:
-        self.desk.close()
+        self.service.close()
         shutil.rmtree(self.place)
 
     @rule(name=st.sampled_from(PEOPLE))
     def take(self, name: str) -> None:
-        batch = self.desk.batch(made.who(name))["batch"]
+        batch = self.service.request("batch", made.who(name))["batch"]
         if batch is not None:
             self.batches[name] += batch["tasks"]
 
@@ -61,15 +61,14 @@ class Campaign(RuleBasedStateMachine):
             return
         task = tasks[which % len(tasks)]
         body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task, good=good), "seconds": 5}
-        reply = self._allowing({"closed"}, self.desk.answers, made.who(name), body)
+        reply = self._allowing({"closed"}, "answers", made.who(name), body)
         if reply is not None:
             self.acknowledged[body["answer_id"]] = (name, body, reply["seq"])
 
-    @staticmethod
-    def _allowing(codes: set[str], call: Any, *arguments: Any) -> Any:
+    def _allowing(self, codes: set[str], name: str, *arguments: Any) -> Any:
         """What a call gives; None where it is refused for one of these reasons."""
         try:
-            return call(*arguments)
+            return self.service.request(name, *arguments)
         except Refusal as refusal:
             if refusal.code not in codes:
                 raise
@@ -80,40 +79,40 @@ class Campaign(RuleBasedStateMachine):
     def again(self, data: st.DataObject) -> None:
         """A retry gets the same reply and adds nothing."""
         name, body, seq = self.acknowledged[data.draw(st.sampled_from(sorted(self.acknowledged)))]
-        self.desk.refresh()
-        reply = self.desk.answers(made.who(name), body)
+        self.service.log.refresh()
+        reply = self.service.request("answers", made.who(name), body)
         assert reply["seq"] == seq
 
     @rule(name=st.sampled_from(PEOPLE))
     def stop(self, name: str) -> None:
-        self._allowing({"wrong_stage"}, self.desk.return_, made.who(name))
+        self._allowing({"wrong_stage"}, "return", made.who(name))
 
     @rule(name=st.sampled_from(PEOPLE))
     def finish(self, name: str) -> None:
-        self._allowing({"wrong_stage", "unfinished"}, self.desk.finish, made.who(name))
+        self._allowing({"wrong_stage", "unfinished"}, "finish", made.who(name))
 
     @rule(minutes=st.integers(1, 15))
     def wait(self, minutes: int) -> None:
         self.clock.now += minutes * 60
-        self.desk.tidy()
+        self.service.end_leases()
 
     @rule(name=st.sampled_from(PEOPLE))
     def turn_exclusion(self, name: str) -> None:
-        person = self.desk.state.people.get(name)
+        person = self.service.state.people.get(name)
         if person is not None:
-            (self.desk.reinstate if person.excluded else self.desk.exclude)(name, "a test", by="test")
+            (self.service.reinstate if person.excluded else self.service.exclude)(name, "a test", by="test")
 
     @rule()
     def crash(self) -> None:
         """Another process opens the log as it is on disk."""
-        fresh = self.folder.open(clock=self.clock)
-        assert fresh.state.digest() == self.desk.state.digest()
-        self.desk.close()
-        self.desk = fresh
+        fresh = CampaignService(self.folder, clock=self.clock)
+        assert fresh.state.digest() == self.service.state.digest()
+        self.service.close()
+        self.service = fresh
 
     @invariant()
     def never_more_than_k(self) -> None:
-        for slots in self.desk.state.items.values():
+        for slots in self.service.state.items.values():
             assert len(slots.held) + len(slots.counted) <= OVERLAP
             assert not slots.held & slots.counted
             assert not slots.counted & set(slots.surplus)
@@ -121,7 +120,7 @@ class Campaign(RuleBasedStateMachine):
     @invariant()
     def never_fewer_possible(self) -> None:
         """A slot stays open only while no answer of a person in good standing waits for it, and it is offered."""
-        state = self.desk.state
+        state = self.service.state
         for key, slots in state.items.items():
             waiting = [one for one in slots.surplus if not state.people[one].excluded]
             assert slots.open == 0 or not waiting
@@ -129,13 +128,13 @@ class Campaign(RuleBasedStateMachine):
 
     @invariant()
     def a_person_fills_one_slot(self) -> None:
-        for key, slots in self.desk.state.items.items():
+        for key, slots in self.service.state.items.items():
             for name in [*slots.counted, *slots.surplus]:
-                assert key in self.desk.state.people[name].answers
+                assert key in self.service.state.people[name].answers
 
     @invariant()
     def nothing_acknowledged_is_lost(self) -> None:
-        tokens = {token for person in self.desk.state.people.values() for token in person.tokens}
+        tokens = {token for person in self.service.state.people.values() for token in person.tokens}
         assert set(self.acknowledged) <= tokens
 
 
@@ -143,58 +142,62 @@ Campaign.TestCase.settings = settings(max_examples=25, stateful_step_count=40)
 TestCampaign = Campaign.TestCase
 
 
-def test_two_people_fill_two_slots_and_the_third_finds_nothing(desk: Desk) -> None:
+def test_two_people_fill_two_slots_and_the_third_finds_nothing(service: CampaignService) -> None:
     for name in ("anna", "ben"):
-        while made.do_batch(desk, name):
+        while made.do_batch(service, name):
             pass
     # 3 documents x 2 systems x 2 sentences = 12 tasks, each with exactly two answers.
-    assert [len(one.counted) for one in desk.state.items.values()] == [2] * 12
-    assert desk.batch(made.who("cleo"))["done"]["outcome"] == "no_more_items"
-    assert desk.session(made.who("anna"))["done"]["outcome"] == "completed"
+    assert [len(one.counted) for one in service.state.items.values()] == [2] * 12
+    assert service.request("batch", made.who("cleo"))["done"]["outcome"] == "no_more_items"
+    assert service.request("session", made.who("anna"))["done"]["outcome"] == "completed"
 
 
-def test_an_expired_lease_returns_and_a_late_answer_is_kept_as_surplus(desk: Desk, tmp_path: Path) -> None:
-    clock = desk.log._clock
+def test_an_expired_lease_returns_and_a_late_answer_is_kept_as_surplus(
+    service: CampaignService, tmp_path: Path
+) -> None:
+    clock = service.log._clock
     assert isinstance(clock, made.Clock)
-    late = desk.batch(made.who("anna"))["batch"]["tasks"]
+    late = service.request("batch", made.who("anna"))["batch"]["tasks"]
     clock.now += 601  # the lease is of ten minutes
-    keys = {desk.key_of(desk.state.people["anna"], one["id"]) for one in late}
+    keys = {service.folder.task_key(service.state.people["anna"], one["id"]) for one in late}
     for name in ("ben", "cleo"):
-        while made.do_batch(desk, name):
+        while made.do_batch(service, name):
             pass
     for task in late:
-        given = made.right(desk, "anna", task)
+        given = made.right(service, "anna", task)
         body = {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 5}
-        assert desk.answers(made.who("anna"), body)["ok"]
-    work = [desk.state.items[key] for key in keys if key in desk.state.items]
+        assert service.request("answers", made.who("anna"), body)["ok"]
+    work = [service.state.items[key] for key in keys if key in service.state.items]
     assert work
     assert all(slots.counted == {"ben", "cleo"} and slots.surplus == ["anna"] for slots in work)
-    desk.exclude("ben", "slept", by="test")
+    service.exclude("ben", "slept", by="test")
     assert all(slots.counted == {"anna", "cleo"} and slots.surplus == ["ben"] for slots in work)
-    desk.reinstate("ben", "was ill", by="test")
+    service.reinstate("ben", "was ill", by="test")
     assert all(slots.counted == {"anna", "cleo"} for slots in work)
 
 
-def test_a_batch_is_sticky_until_its_lease_ends(desk: Desk) -> None:
-    clock = desk.log._clock
+def test_a_batch_is_sticky_until_its_lease_ends(service: CampaignService) -> None:
+    clock = service.log._clock
     assert isinstance(clock, made.Clock)
-    first = desk.batch(made.who("anna"))["batch"]
+    first = service.request("batch", made.who("anna"))["batch"]
     clock.now += 599
-    again = desk.batch(made.who("anna"))["batch"]
+    again = service.request("batch", made.who("anna"))["batch"]
     assert [one["id"] for one in again["tasks"]] == [one["id"] for one in first["tasks"]]
-    desk.opened(made.who("anna"), {"task": first["tasks"][0]["id"]})  # a sign of life: ten minutes from now
+    service.request(
+        "opened", made.who("anna"), {"task": first["tasks"][0]["id"]}
+    )  # a sign of life: ten minutes from now
     clock.now += 599
-    assert desk.batch(made.who("anna"))["batch"]["number"] == 1
+    assert service.request("batch", made.who("anna"))["batch"]["number"] == 1
     clock.now += 2
-    assert desk.batch(made.who("anna"))["batch"]["number"] == 2
+    assert service.request("batch", made.who("anna"))["batch"]["number"] == 2
 
 
 def test_attention_checks_come_at_the_set_rate(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(20, 2, 5), answers_per_item=1, attention={"rate": 0.2}, batch={"size": 10})
-    with folder.open() as desk:
-        while made.do_batch(desk, "anna"):
+    with CampaignService(folder) as service:
+        while made.do_batch(service, "anna"):
             pass
-        person = desk.state.people["anna"]
+        person = service.state.people["anna"]
     # 200 tasks of work in batches of 10: 10 * .2 / .8 = 2.5 checks a batch, two and three in turn, so 50 of 250.
     shown = sum(len(one.tasks) for one in person.batches.values())
     assert shown - 200 == person.checks_seen == 50
@@ -207,11 +210,11 @@ def test_attention_checks_come_at_the_set_rate(tmp_path: Path) -> None:
 
 def test_checks_of_small_batches_keep_the_rate_too(tmp_path: Path) -> None:
     plan = {"answers_per_item": 3, "attention": {"rate": 0.1, "judge_after": 99}, "batch": {"size": 1}}
-    with made.make(tmp_path, made.rows(9, 2, 4), **plan).open() as desk:
+    with CampaignService(made.make(tmp_path, made.rows(9, 2, 4), **plan)) as service:
         for name in PEOPLE[:3]:
             shown = 0
             for work in range(1, 73):
-                shown += made.do_batch(desk, name) - 1
+                shown += made.do_batch(service, name) - 1
                 assert abs(shown - work / 9) < 1  # one check to nine tasks of the work
             assert shown == 8
 
@@ -220,28 +223,28 @@ def test_failing_the_checks_ends_it_and_reopens_the_answers(tmp_path: Path) -> N
     folder = made.make(
         tmp_path, made.rows(10, 2, 4), answers_per_item=1, attention={"rate": 0.3, "judge_after": 2, "pass_share": 0.7}
     )
-    with folder.open() as desk:
-        made.do_batch(desk, "anna", passing=False)
-        person = desk.state.people["anna"]
+    with CampaignService(folder) as service:
+        made.do_batch(service, "anna", passing=False)
+        person = service.state.people["anna"]
         assert person.ended == "failed_checks"
         assert person.excluded
-        assert all(slots.open == 1 for slots in desk.state.items.values())
-        assert desk.state.exclusions[0].data["rule"] == "attention.pass_share"
-        done = desk.session(made.who("anna"))["done"]
+        assert all(slots.open == 1 for slots in service.state.items.values())
+        assert service.state.exclusions[0].data["rule"] == "attention.pass_share"
+        done = service.request("session", made.who("anna"))["done"]
         assert (done["outcome"], done["code"]) == ("failed_checks", folder.campaign.codes.failed_checks)
-        assert desk.batch(made.who("anna"))["batch"] is None
-        desk.reinstate("anna", "the checks were wrong", by="test")
-        assert sum(len(slots.counted) for slots in desk.state.items.values()) == 10
+        assert service.request("batch", made.who("anna"))["batch"] is None
+        service.reinstate("anna", "the checks were wrong", by="test")
+        assert sum(len(slots.counted) for slots in service.state.items.values()) == 10
 
 
 def test_key_facts_of_a_summary_stay_with_one_person(tmp_path: Path) -> None:
     folder = made.make(
         tmp_path, kind="key_fact_alignment", answers_per_item=1, batch={"size": 3}, attention={"rate": 0}
     )
-    with folder.open() as desk:
-        made.do_batch(desk, "anna")
-        made.do_batch(desk, "ben")
-        made.do_batch(desk, "anna")
-        groups = {desk.tasks.by_key[key].group for key in desk.state.people["anna"].answers}
-        assert len(desk.state.people["anna"].answers) == 6
+    with CampaignService(folder) as service:
+        made.do_batch(service, "anna")
+        made.do_batch(service, "ben")
+        made.do_batch(service, "anna")
+        groups = {service.tasks.by_key[key].group for key in service.state.people["anna"].answers}
+        assert len(service.state.people["anna"].answers) == 6
         assert len(groups) <= 4  # 3 key-fact tasks a batch, 2 key facts a summary: what was begun goes first

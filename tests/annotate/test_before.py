@@ -80,7 +80,12 @@ def test_exports(campaign: Path, tmp_path: Path) -> None:
     assert (tmp_path / "s.csv").read_bytes() == (EXPECTED / "submissions.csv").read_bytes()
     assert (tmp_path / "e.jsonl").read_bytes() == (EXPECTED / "events.jsonl").read_bytes()
     for name in ("human.raw", "human.adjudicated", "human.merged"):
-        assert lines(campaign / "judgments" / f"{name}.jsonl") == lines(EXPECTED / f"{name}.jsonl")
+        judgments = lines(campaign / "judgments" / f"{name}.jsonl")
+        for judgment in judgments:  # that version kept only the first of several error types
+            if "+" in judgment.get("error_type", ""):
+                assert judgment["error_type"] == "entity error+relation error"
+                judgment["error_type"] = "entity error"
+        assert judgments == lines(EXPECTED / f"{name}.jsonl")
 
 
 def test_an_export_of_the_log_goes_into_an_empty_folder(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:

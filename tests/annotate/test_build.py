@@ -13,13 +13,15 @@ import yaml
 from annotate import campaigns as made
 from report import fake_runs
 
-from summeter.annotate.assist import Similarity, Verdicts, decided, shown_verdict, top
-from summeter.annotate.build import build, made_tasks
-from summeter.annotate.campaign import read_campaign
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.people import Names, Visitor
+from summeter.annotate.campaign.assistance import Similarity, Verdicts, decided, top
+from summeter.annotate.campaign.build import build, tasks_of
+from summeter.annotate.campaign.folder import CampaignFolder, read_campaign
+from summeter.annotate.campaign.people import Names, Visitor
+from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import PLATFORMS, platform_named
-from summeter.annotate.platforms.base import write_csv
+from summeter.annotate.platforms.base import csv_text
+from summeter.annotate.tasks import kind_named
+from summeter.annotate.tasks.task import Task
 from summeter.records import InputError, Judgment, Span, Target, UsageError
 
 
@@ -205,11 +207,11 @@ def test_the_reason_beside_a_check_speaks_of_what_is_shown(
         text = str(task.body.get("sentence") or task.body["key_fact"])
         said.append(Judgment(target=target, aspect=aspect, judge="m", signature="m|v:1", value=float(number % 2),
                              label=number % 2, reason=f"<{text}> was looked at"))  # fmt: skip
-    monkeypatch.setattr("summeter.annotate.build.read_verdicts", lambda *_: Verdicts(said))
+    monkeypatch.setattr("summeter.annotate.campaign.build.read_verdicts", lambda *_: Verdicts(said))
     plan = {"name": "m", "kind": kind, "data": "data.jsonl", "attention": {"rate": 0.5},
             "assistance": {"machine": {"run": "run"}}}  # fmt: skip
     (tmp_path / "helped.yaml").write_text(yaml.safe_dump(plan), encoding="utf-8")
-    tasks, _ = made_tasks(read_campaign(tmp_path / "helped.yaml"), tmp_path / "helped.yaml")
+    tasks, _ = tasks_of(read_campaign(tmp_path / "helped.yaml"), tmp_path / "helped.yaml")
     checks = [one for one in tasks if one.role == "check"]
     assert checks
     for one in checks:
@@ -236,21 +238,23 @@ def test_verdicts_that_decide() -> None:
     assert decided(Judgment(**common, label=1)) is True
     assert decided(Judgment(**common, value=0.4)) is False
     assert decided(Judgment(**common, value=4.0)) is None
+    body = {"key_fact": "It rained.", "summary": {"text": "Sunny. Rain.", "sentences": [[0, 5], [6, 11]]}}
+    task = Task(key="ka/d/s/0", kind="key_fact_alignment", document_id="d", body=body)
     with_span = Judgment(**common, label=1, evidence=(Span(of="summary", start=6, end=9),))
-    assert shown_verdict("key_fact_alignment", with_span, [(0, 5), (6, 11)]) == {"sentences": [1], "reason": None}
+    assert kind_named("key_fact_alignment").shown_verdict(with_span, task) == {"sentences": [1], "reason": None}
 
 
 def test_explicit_training_items_are_shown_and_judged(tmp_path: Path) -> None:
     body = {"summary": {"text": "It rained.", "sentences": [[0, 10]]}, "index": 0, "sentence": "It rained.",
             "error_types": [{"name": "entity error", "meaning": ""}]}  # fmt: skip
     item = {"document": "It rained. We stayed.", "body": body, "expected": {"label": "supported"}, "feedback": "Yes."}
-    with made.make(tmp_path, training={"items": [item]}).open() as desk:
+    with CampaignService(made.make(tmp_path, training={"items": [item]})) as service:
         anna = made.who("anna")
-        training = desk.session(anna)["training"]
+        training = service.request("session", anna)["training"]
         assert training["documents"]["d1"]["sentences"] == [[0, 10], [11, 21]]
         task = training["tasks"][0]
         given = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
-        reply = desk.training(anna, given)
+        reply = service.request("training", anna, given)
         assert (reply["passed"], reply["feedback"], reply["stage"]) == (True, "Yes.", "work")
 
 
@@ -267,37 +271,37 @@ def test_names_are_stable_signed_and_not_the_platforms_ids() -> None:
 
 
 def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
-    from summeter.annotate.export import import_csv, study_of, write_csv_of
+    from summeter.annotate.after.export import import_submissions, study_settings, write_submissions
 
     turk = made.make(tmp_path / "t", platform={"name": "mturk", "prerequisites": {"locales": ["US"]}})
-    with turk.open() as desk:
-        desk.batch(Visitor("mturk", "W1", "H1", "A1"))
-        desk.return_(Visitor("mturk", "W1", "H1", "A1"))
-        assert write_csv_of(desk, tmp_path / "out.csv") == 1
+    with CampaignService(turk) as service:
+        service.request("batch", Visitor("mturk", "W1", "H1", "A1"))
+        service.request("return", Visitor("mturk", "W1", "H1", "A1"))
+        assert write_submissions(service, tmp_path / "out.csv") == 1
         assert (tmp_path / "out.csv").read_text().splitlines()[1].startswith("A1,H1,W1,")
         rows = "AssignmentId,WorkerId,AssignmentStatus\nA1,W1,Approved\nA2,W2,Rejected\n"
         (tmp_path / "in.csv").write_text(rows, encoding="utf-8")
         for _ in range(2):
-            assert import_csv(desk, tmp_path / "in.csv") == (1, 1)
-        noted = [one for one in desk.log.events() if one.kind == "platform"]
+            assert import_submissions(service, tmp_path / "in.csv") == (1, 1)
+        noted = [one for one in service.log.events() if one.kind == "platform"]
         assert [one.data["status"] for one in noted] == ["approved"]
-        study = study_of(desk.campaign)
+        study = study_settings(service.campaign)
         assert study["qualification_requirements"][0] == {
             "QualificationTypeId": "000000000000000000L0", "Comparator": "GreaterThan", "IntegerValues": [95]
         }  # fmt: skip
         assert study["qualification_requirements"][2]["LocaleValues"] == [{"Country": "US"}]
         (tmp_path / "bad.csv").write_text("a,b\n", encoding="utf-8")
         with pytest.raises(InputError, match=r"bad.csv:1: WorkerId: no such column"):
-            import_csv(desk, tmp_path / "bad.csv")
+            import_submissions(service, tmp_path / "bad.csv")
     prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
-    with prolific.open() as desk:
-        desk.batch(Visitor("prolific", "P1", "S", "X"))
-        write_csv_of(desk, tmp_path / "out.csv")
+    with CampaignService(prolific) as service:
+        service.request("batch", Visitor("prolific", "P1", "S", "X"))
+        write_submissions(service, tmp_path / "out.csv")
         (tmp_path / "in.csv").write_text("Participant id,Status\nP1,RETURNED\n", encoding="utf-8")
-        assert import_csv(desk, tmp_path / "in.csv") == (1, 0)
-        assert next(iter(desk.state.people.values())).said == {"": "returned"}
+        assert import_submissions(service, tmp_path / "in.csv") == (1, 0)
+        assert next(iter(service.state.people.values())).platform_status == {"": "returned"}
 
 
 def test_no_cell_is_a_formula() -> None:
-    assert write_csv(("a",), iter([("=HYPERLINK(1)",), ("fine",)])) == "a\r\n'=HYPERLINK(1)\r\nfine\r\n"
+    assert csv_text(("a",), iter([("=HYPERLINK(1)",), ("fine",)])) == "a\r\n'=HYPERLINK(1)\r\nfine\r\n"
     assert all(platform_named(name).columns() for name in PLATFORMS)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from annotate import campaigns as made
 
+from summeter.annotate.campaign.service import CampaignService
 from summeter.cli.main import main
 
 
@@ -22,8 +23,8 @@ def run(*arguments: object) -> int:
 
 def test_from_yaml_to_judgments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path, answers_per_item=1)
-    with folder.open() as desk:
-        while made.do_batch(desk, "anna"):
+    with CampaignService(folder) as service:
+        while made.do_batch(service, "anna"):
             pass
     other = tmp_path / "second"
     assert run("new", tmp_path / "plan.yaml", "-o", other) == 0
@@ -73,7 +74,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_another_campaigns_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one, two = made.make(tmp_path / "a"), made.make(tmp_path / "b", made.rows(2))
-    one.open().close()
+    CampaignService(one).close()
     (two.folder / "events.sqlite").write_bytes((one.folder / "events.sqlite").read_bytes())
     for command in (
         ["status", two.folder],

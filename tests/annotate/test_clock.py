@@ -8,9 +8,9 @@ from typing import Any
 from annotate import campaigns as made
 from annotate.test_desk import refused
 
-from summeter.annotate.desk import Desk
-from summeter.annotate.people import Visitor
-from summeter.annotate.quality import standings
+from summeter.annotate.after.quality import standings
+from summeter.annotate.campaign.people import Visitor
+from summeter.annotate.campaign.service import CampaignService
 
 
 def body(task: dict[str, Any], seconds: float, name: str | None = None) -> dict[str, Any]:
@@ -19,68 +19,70 @@ def body(task: dict[str, Any], seconds: float, name: str | None = None) -> dict[
     }  # fmt: skip
 
 
-def begun(desk: Desk) -> list[dict[str, Any]]:
-    tasks: list[dict[str, Any]] = desk.batch(made.who("anna"))["batch"]["tasks"]
+def begun(service: CampaignService) -> list[dict[str, Any]]:
+    tasks: list[dict[str, Any]] = service.request("batch", made.who("anna"))["batch"]["tasks"]
     return tasks
 
 
 def test_seconds_that_have_not_passed_are_too_few(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
-    with made.make(tmp_path, minimum_seconds=10).open(clock=clock) as desk:
-        first, second, third, *_ = begun(desk)
+    with CampaignService(made.make(tmp_path, minimum_seconds=10), clock=clock) as service:
+        first, second, third, *_ = begun(service)
         clock.now += 7.9  # with 2 s of grace not yet the 10 s of one answer
-        assert refused("too_fast", desk.answers, anna, body(first, 30)).field == "seconds"
+        assert refused("too_fast", service, "answers", anna, body(first, 30)).field == "seconds"
         clock.now += 0.1
-        desk.answers(anna, body(first, 30))
-        desk.answers(anna, body(first, 11))  # the same task again needs no second ten seconds
-        refused("too_fast", desk.answers, anna, body(second, 30))
+        service.request("answers", anna, body(first, 30))
+        service.request("answers", anna, body(first, 11))  # the same task again needs no second ten seconds
+        refused("too_fast", service, "answers", anna, body(second, 30))
         clock.now += 10  # 18 s and 2 of grace for two answers
-        desk.answers(anna, body(second, 30))
-        refused("too_fast", desk.answers, anna, body(third, 30))
+        service.request("answers", anna, body(second, 30))
+        refused("too_fast", service, "answers", anna, body(third, 30))
 
 
 def test_answers_that_waited_for_the_network_are_taken_together(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
-    with made.make(tmp_path, minimum_seconds=10).open(clock=clock) as desk:
-        tasks = begun(desk)
+    with CampaignService(made.make(tmp_path, minimum_seconds=10), clock=clock) as service:
+        tasks = begun(service)
         clock.now += 15.0 * len(tasks)
         for task in tasks:
-            desk.answers(anna, body(task, 15.0))
-        person = desk.state.people["anna"]
+            service.request("answers", anna, body(task, 15.0))
+        person = service.state.people["anna"]
         assert not any(one.contradicted for one in person.answers.values())
-        found = standings(desk)[0]
+        found = standings(service)[0]
         assert (found.seconds_median, found.seconds_waited, found.contradicted) == (15.0, 15.0 * len(tasks), 0)
 
 
 def test_claims_beyond_the_time_there_was_are_kept_and_flagged(tmp_path: Path) -> None:
     clock, anna = made.Clock(), made.who("anna")
-    with made.make(tmp_path).open(clock=clock) as desk:
-        first, second, third, *_ = begun(desk)
+    with CampaignService(made.make(tmp_path), clock=clock) as service:
+        first, second, third, *_ = begun(service)
         clock.now += 20
-        desk.opened(anna, {"task": first["id"]})
+        service.request("opened", anna, {"task": first["id"]})
         clock.now += 10
-        desk.answers(anna, body(first, 25))  # 25 of 30 s: begun before the server heard of it, and possible
+        service.request(
+            "answers", anna, body(first, 25)
+        )  # 25 of 30 s: begun before the server heard of it, and possible
         clock.now += 1
-        desk.answers(anna, body(second, 9))  # 34 of 31 s
+        service.request("answers", anna, body(second, 9))  # 34 of 31 s
         clock.now += 100
-        desk.answers(anna, body(third, 40))  # 74 of 131 s
-        answers = list(desk.state.people["anna"].answers.values())
+        service.request("answers", anna, body(third, 40))  # 74 of 131 s
+        answers = list(service.state.people["anna"].answers.values())
         assert [one.contradicted for one in answers] == [False, True, False]
         assert [one.waited for one in answers] == [10.0, 31.0, 131.0]
         assert [one.seconds for one in answers] == [25, 9, 40]
-        assert standings(desk)[0].contradicted == 1
-        assert standings(desk)[0].to_json()["seconds_waited"] == 31.0
+        assert standings(service)[0].contradicted == 1
+        assert standings(service)[0].to_json()["seconds_waited"] == 31.0
 
 
 def test_only_the_secret_makes_a_made_up_annotator(tmp_path: Path) -> None:
     folder = made.make(tmp_path, platform={"name": "prolific"})
-    with folder.open(clock=made.Clock()) as desk:
-        true = Visitor("prolific", "p1", desk.names.made("prolific", "p1"))
+    with CampaignService(folder, clock=made.Clock()) as service:
+        true = Visitor("prolific", "p1", service.names.made("prolific", "p1"))
         for visitor in (true, Visitor("prolific", "p2", true.study), Visitor("prolific", "p3", "simulated")):
-            task = desk.batch(visitor)["batch"]["tasks"][0]
-            desk.answers(visitor, body(task, 500))
-        people = list(desk.state.people.values())
+            task = service.request("batch", visitor)["batch"]["tasks"][0]
+            service.request("answers", visitor, body(task, 500))
+        people = list(service.state.people.values())
         assert [one.made for one in people] == [True, False, False]
         flags = [[one.contradicted for one in person.answers.values()] for person in people]
         assert flags == [[False], [True], [True]]
-        assert [one.seconds_waited for one in standings(desk)] == [None, 0.0, 0.0]
+        assert [one.seconds_waited for one in standings(service)] == [None, 0.0, 0.0]

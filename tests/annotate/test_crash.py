@@ -24,9 +24,10 @@ import pytest
 from annotate import campaigns as made
 from annotate import postgres
 
-from summeter.annotate.app.security import CSRF
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.store.files import export_events, import_events
+from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.server.security import CSRF
 
 PEOPLE = tuple(f"p{index}" for index in range(20))
 OVERLAP, KILLS = 3, 5
@@ -156,23 +157,23 @@ def test_nothing_acknowledged_is_lost(kind: str, tmp_path: Path, request: pytest
             os.kill(server.process.pid, signal.SIGKILL)
         server.process.communicate()
     assert (code, server.kills) == (0, KILLS), said
-    with folder.open(url) as desk:
-        events = list(desk.log.events())
+    with CampaignService(folder, url) as service:
+        events = list(service.log.events())
         answered = [one for one in events if one.kind == "answered"]
         stored = Counter((one.token, one.seq) for one in answered)
         assert all(stored[token, seq] == 1 for token, seq in crowd.acknowledged.items())
         assert len({one.token for one in answered}) == len(answered) == len(crowd.acknowledged)
         assert [one.seq for one in events] == list(range(1, len(events) + 1))
-        assert all(len(one.counted) == OVERLAP and not one.held for one in desk.state.items.values())
+        assert all(len(one.counted) == OVERLAP and not one.held for one in service.state.items.values())
         assigned = Counter((one.annotator, one.task) for one in events if one.kind == "assigned")
         assert set(assigned.values()) == {1}
-        rebuilt = desk.fresh()
+        rebuilt = service.empty_state()
         for one in events:
             rebuilt.apply(one)
-        assert rebuilt.digest() == desk.state.digest()
-        export_events(desk, tmp_path / "one.jsonl")
+        assert rebuilt.digest() == service.state.digest()
+        export_events(service, tmp_path / "one.jsonl")
     other = made.make(tmp_path / "b", made.rows(12, 1, 4), **plan)
-    with other.open() as second:
+    with CampaignService(other) as second:
         import_events(second, tmp_path / "one.jsonl")
         export_events(second, tmp_path / "two.jsonl")
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
@@ -180,26 +181,26 @@ def test_nothing_acknowledged_is_lost(kind: str, tmp_path: Path, request: pytest
 
 def test_export_and_import_between_databases(database: str, tmp_path: Path) -> None:
     folder = made.make(tmp_path / "a")
-    with folder.open(postgres.fresh(database, "first")) as desk:
-        while made.do_batch(desk, "anna"):
+    with CampaignService(folder, postgres.fresh(database, "first")) as service:
+        while made.do_batch(service, "anna"):
             pass
-        desk.log.append("adjudicated", task=desk.tasks.work[0].key, data={"answer": {"comment": "\x00 \ud800 é"}})
-        export_events(desk, tmp_path / "one.jsonl")
-        digest = desk.state.digest()
+        service.log.append("adjudicated", task=service.tasks.work[0].key, data={"answer": {"comment": "\x00 \ud800 é"}})
+        export_events(service, tmp_path / "one.jsonl")
+        digest = service.state.digest()
     for name, place in (("sqlite", None), ("postgresql", postgres.fresh(database, "second"))):
-        with made.make(tmp_path / name).open(place) as desk:
-            import_events(desk, tmp_path / "one.jsonl")
-            assert desk.state.digest() == digest
-            export_events(desk, tmp_path / f"{name}.jsonl")
+        with CampaignService(made.make(tmp_path / name), place) as service:
+            import_events(service, tmp_path / "one.jsonl")
+            assert service.state.digest() == digest
+            export_events(service, tmp_path / f"{name}.jsonl")
         assert (tmp_path / f"{name}.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
 
 def test_two_processes_share_one_postgresql_log(database: str, tmp_path: Path) -> None:
     folder, url = made.make(tmp_path, answers_per_item=1), postgres.fresh(database, "shared")
-    with folder.open(url) as one, folder.open(url) as two:
+    with CampaignService(folder, url) as one, CampaignService(folder, url) as two:
         while made.do_batch(one, "anna") + made.do_batch(two, "ben"):
             pass
-        one.refresh()
-        two.refresh()
+        one.log.refresh()
+        two.log.refresh()
         assert one.state.digest() == two.state.digest()
         assert all(len(slots.counted) == 1 for slots in one.state.items.values())

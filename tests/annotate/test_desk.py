@@ -1,4 +1,4 @@
-"""The desk: stages, idempotency, every kind of task from the data to a judgment set."""
+"""The service: stages, idempotency, every kind of task from the data to a judgment set."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 from annotate import campaigns as made
 
 import summeter as sm
-from summeter.annotate.judgments import judgments_of
-from summeter.annotate.pay import pay_of
-from summeter.annotate.people import PREVIEW, Visitor
-from summeter.annotate.refusal import Refusal
-from summeter.annotate.store.files import export_events, import_events
-from summeter.annotate.store.log import StoreError
+from summeter.annotate.after.aggregate import dataset_of, judgments_of
+from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.campaign.log import StoreError
+from summeter.annotate.campaign.pay import pay_of
+from summeter.annotate.campaign.people import PREVIEW, Visitor
+from summeter.annotate.campaign.requests import Refusal
+from summeter.annotate.campaign.service import CampaignService
 from summeter.data.dataset import load, save
 from summeter.records import InputError
 
@@ -26,9 +27,9 @@ STEPS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def refused(code: str, call: Any, *arguments: Any) -> Refusal:
+def refused(code: str, service: CampaignService, name: str, *arguments: Any) -> Refusal:
     with pytest.raises(Refusal) as caught:
-        call(*arguments)
+        service.request(name, *arguments)
     assert caught.value.code == code
     return caught.value
 
@@ -36,16 +37,16 @@ def refused(code: str, call: Any, *arguments: Any) -> Refusal:
 @pytest.mark.parametrize("kind", made.KINDS)
 def test_each_kind_becomes_a_judgment_set_that_meta_reads(kind: str, tmp_path: Path) -> None:
     folder = made.make(tmp_path, kind=kind, answers_per_item=2, attention={"rate": 0.3, "judge_after": 1})
-    with folder.open() as desk:
+    with CampaignService(folder) as service:
         for name in ("anna", "ben"):
-            while made.do_batch(desk, name):
+            while made.do_batch(service, name):
                 pass
-            assert desk.state.people[name].checks_seen > 0
-            assert desk.state.people[name].checks_passed == desk.state.people[name].checks_seen
-        assert all(len(one.counted) == 2 for one in desk.state.items.values())
-        data = folder.dataset(desk)
+            assert service.state.people[name].checks_seen > 0
+            assert service.state.people[name].checks_passed == service.state.people[name].checks_seen
+        assert all(len(one.counted) == 2 for one in service.state.items.values())
+        data = dataset_of(service)
         save(data, tmp_path / "out")
-        assert load(tmp_path / "out").judgments("human.raw") == tuple(judgments_of(desk))
+        assert load(tmp_path / "out").judgments("human.raw") == tuple(judgments_of(service))
     judges = {one.judge for one in data.judgments("human.raw")}
     assert judges == {"anna", "ben"}
     aspect = data.judgments("human.raw")[0].aspect
@@ -56,95 +57,103 @@ def test_each_kind_becomes_a_judgment_set_that_meta_reads(kind: str, tmp_path: P
 @pytest.mark.parametrize("kind", made.KINDS)
 def test_checks_look_like_work_and_trust_does_not_pass_them(kind: str, tmp_path: Path) -> None:
     folder = made.make(tmp_path, kind=kind, attention={"rate": 0.5, "judge_after": 1000})
-    with folder.open() as desk:
-        batch = desk.batch(made.who("anna"))["batch"]
-        person = desk.state.people["anna"]
-        roles = {desk.tasks.by_key[desk.key_of(person, one["id"]) or ""].role for one in batch["tasks"]}
+    with CampaignService(folder) as service:
+        batch = service.request("batch", made.who("anna"))["batch"]
+        person = service.state.people["anna"]
+        roles = {service.tasks.by_key[service.folder.task_key(person, one["id"]) or ""].role for one in batch["tasks"]}
         assert roles == {"work", "check"}
         assert len({tuple(sorted(one)) for one in batch["tasks"]}) == 1
         assert len({tuple(sorted(one["body"])) for one in batch["tasks"]}) == 1
         text = json.dumps(batch)
         assert not any(word in text for word in ("expected", "feedback", '"role"', '"check"', '"system"'))
-        for task in desk.tasks.checks:
-            seen = {"kind": kind, "body": desk.kind.shown(task.body, task.systems), "assistance": task.assistance}
+        for task in service.tasks.checks:
+            seen = {"kind": kind, "body": service.kind.shown(task.body, task.systems), "assistance": task.assistance}
             for good in (True, False):
-                answer = desk.kind.read(desk.kind.unlettered(made.plain(seen, good=good), task.systems), task)
-                assert not good or kind in {"key_fact_alignment", "pairwise"} or not desk.kind.passed(task, answer)
+                answer = service.kind.read(service.kind.unlettered(made.plain(seen, good=good), task.systems), task)
+                assert not good or kind in {"key_fact_alignment", "pairwise"} or not service.kind.passed(task, answer)
 
 
 def test_the_steps_come_in_order_and_each_may_be_retried(tmp_path: Path) -> None:
-    with made.make(tmp_path, **STEPS).open() as desk:
+    with CampaignService(made.make(tmp_path, **STEPS)) as service:
         anna = made.who("anna")
-        assert desk.session(anna)["stages"] == ["consent", "instructions", "qualification", "training", "work"]
-        refused("wrong_stage", desk.batch, anna)
-        refused("wrong_stage", desk.instructions, anna)
-        assert desk.log.last_seq == 0
+        assert service.request("session", anna)["stages"] == [
+            "consent",
+            "instructions",
+            "qualification",
+            "training",
+            "work",
+        ]
+        refused("wrong_stage", service, "batch", anna)
+        refused("wrong_stage", service, "instructions", anna)
+        assert service.log.last_seq == 0
         for _ in range(2):
-            assert desk.consent(anna, {"agreed": True})["stage"] == "instructions"
-            assert desk.state.people["anna"].agreed
+            assert service.request("consent", anna, {"agreed": True})["stage"] == "instructions"
+            assert service.state.people["anna"].agreed
         for _ in range(2):
-            assert desk.instructions(anna)["stage"] == "qualification"
+            assert service.request("instructions", anna)["stage"] == "qualification"
         wrong = {"answers": {"q0": 1, "q1": 0}, "answer_id": made.answer_id()}
         for _ in range(2):  # the retry uses up no attempt
-            assert desk.qualification(anna, wrong)["attempts_left"] == 1
-        assert desk.qualification(anna, {"answers": {"q0": 1, "q1": 1}})["stage"] == "training"
-        for task in desk.session(anna)["training"]["tasks"]:
+            assert service.request("qualification", anna, wrong)["attempts_left"] == 1
+        assert service.request("qualification", anna, {"answers": {"q0": 1, "q1": 1}})["stage"] == "training"
+        for task in service.request("session", anna)["training"]["tasks"]:
             body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
-            first = desk.training(anna, body)
+            first = service.request("training", anna, body)
             assert first["passed"] is False
             assert "another text" in first["feedback"]
-            assert desk.training(anna, body)["feedback"] == first["feedback"]
-        assert desk.session(anna)["stage"] == "work"
+            assert service.request("training", anna, body)["feedback"] == first["feedback"]
+        assert service.request("session", anna)["stage"] == "work"
 
 
 def test_who_does_not_agree_or_qualify_is_screened_out(tmp_path: Path) -> None:
-    with made.make(tmp_path, **STEPS).open() as desk:
-        assert desk.consent(made.who("anna"), {"agreed": False})["stage"] == "done"
-        desk.consent(made.who("ben"), {"agreed": True})
-        desk.instructions(made.who("ben"))
+    with CampaignService(made.make(tmp_path, **STEPS)) as service:
+        assert service.request("consent", made.who("anna"), {"agreed": False})["stage"] == "done"
+        service.request("consent", made.who("ben"), {"agreed": True})
+        service.request("instructions", made.who("ben"))
         for _ in range(2):
-            desk.qualification(made.who("ben"), {"answers": {"q0": 0, "q1": 1}})
+            service.request("qualification", made.who("ben"), {"answers": {"q0": 0, "q1": 1}})
         for name in ("anna", "ben"):
-            assert desk.session(made.who(name))["done"]["outcome"] == "screened_out"
-            assert desk.batch(made.who(name))["batch"] is None
+            assert service.request("session", made.who(name))["done"]["outcome"] == "screened_out"
+            assert service.request("batch", made.who(name))["batch"] is None
 
 
 def test_a_preview_sees_a_sample_and_writes_nothing(tmp_path: Path) -> None:
-    with made.make(tmp_path, **STEPS).open() as desk:
+    with CampaignService(made.make(tmp_path, **STEPS)) as service:
         nobody = Visitor("local", PREVIEW)
-        seen = desk.session(nobody)
+        seen = service.request("session", nobody)
         assert seen["preview"]
         assert seen["sample"]["task"]["body"]
         body = {"answer_id": made.answer_id(), "task": seen["sample"]["task"]["id"], "answer": {}, "seconds": 1}
-        refused("preview", desk.consent, nobody, {"agreed": True})
-        refused("preview", desk.instructions, nobody)
-        refused("preview", desk.training, nobody, body)
-        refused("preview", desk.batch, nobody)
-        refused("preview", desk.answers, nobody, body)
-        assert desk.log.last_seq == 0
+        refused("preview", service, "consent", nobody, {"agreed": True})
+        refused("preview", service, "instructions", nobody)
+        refused("preview", service, "training", nobody, body)
+        refused("preview", service, "batch", nobody)
+        refused("preview", service, "answers", nobody, body)
+        assert service.log.last_seq == 0
 
 
 def test_an_answer_is_stored_once_whatever_the_network_does(tmp_path: Path) -> None:
     clock = made.Clock()
-    with made.make(tmp_path, minimum_seconds=3).open(clock=clock) as desk:
+    with CampaignService(made.make(tmp_path, minimum_seconds=3), clock=clock) as service:
         anna, ben = made.who("anna"), made.who("ben")
-        first, second, *_ = desk.batch(anna)["batch"]["tasks"]
+        first, second, *_ = service.request("batch", anna)["batch"]["tasks"]
         clock.now += 60
         body = {"answer_id": "answer-one", "task": first["id"], "answer": made.plain(first), "seconds": 5, "at": 17}
-        reply = desk.answers(anna, body)
-        assert desk.answers(anna, {**body, "seconds": 9}) == reply
-        refused("answer_id_reused", desk.answers, anna, {**body, "answer": made.plain(first, good=False)})
-        refused("answer_id_reused", desk.answers, anna, {**body, "task": second["id"], "answer": made.plain(second)})
-        refused("too_fast", desk.answers, anna, {**body, "answer_id": "answer-two", "seconds": 2.9})
-        desk.batch(ben)
-        refused("not_yours", desk.answers, ben, {**body, "answer_id": "answer-ben"})
-        assert refused("invalid", desk.answers, anna, {**body, "answer_id": "x"}).field == "answer_id"
+        reply = service.request("answers", anna, body)
+        assert service.request("answers", anna, {**body, "seconds": 9}) == reply
+        refused("answer_id_reused", service, "answers", anna, {**body, "answer": made.plain(first, good=False)})
+        refused(
+            "answer_id_reused", service, "answers", anna, {**body, "task": second["id"], "answer": made.plain(second)}
+        )
+        refused("too_fast", service, "answers", anna, {**body, "answer_id": "answer-two", "seconds": 2.9})
+        service.request("batch", ben)
+        refused("not_yours", service, "answers", ben, {**body, "answer_id": "answer-ben"})
+        assert refused("invalid", service, "answers", anna, {**body, "answer_id": "x"}).field == "answer_id"
         changed = {**body, "answer_id": "answer-new", "answer": made.plain(first, good=False)}
-        assert desk.answers(anna, changed)["seq"] > reply["seq"]
-        shown = desk.session(anna)["batch"]["tasks"][0]["answer"]
+        assert service.request("answers", anna, changed)["seq"] > reply["seq"]
+        shown = service.request("session", anna)["batch"]["tasks"][0]["answer"]
         assert shown["label"] == "not_supported"
-        assert [one.kind for one in desk.log.events()].count("answered") == 2
-        refused("unfinished", desk.finish, anna)
+        assert [one.kind for one in service.log.events()].count("answered") == 2
+        refused("unfinished", service, "finish", anna)
 
 
 def test_bad_answers_are_refused_by_field(tmp_path: Path) -> None:
@@ -162,12 +171,12 @@ def test_bad_answers_are_refused_by_field(tmp_path: Path) -> None:
         ("span_highlighting", {"spans": [], "none": False}, "answer.none"),
         ("pairwise", {"choices": {"overall": "C"}}, "answer.choices.overall"),
     ]  # fmt: skip
-    desks = {kind: made.make(tmp_path / kind, kind=kind).open() for kind in made.KINDS}
+    services = {kind: CampaignService(made.make(tmp_path / kind, kind=kind)) for kind in made.KINDS}
     for kind, answer, field in cases:
-        task = desks[kind].batch(made.who("anna"))["batch"]["tasks"][0]
+        task = services[kind].request("batch", made.who("anna"))["batch"]["tasks"][0]
         body = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 1}
-        assert refused("invalid", desks[kind].answers, made.who("anna"), body).field == field
-    for one in desks.values():
+        assert refused("invalid", services[kind], "answers", made.who("anna"), body).field == field
+    for one in services.values():
         one.close()
 
 
@@ -175,32 +184,36 @@ def test_the_arm_without_help_sees_none(tmp_path: Path) -> None:
     names = [f"p{index}" for index in range(12)]
     platform = {"name": "local", "accounts": names}
     folder = made.make(tmp_path, assistance={"hide_for": 0.5}, answers_per_item=12, platform=platform)
-    with folder.open() as desk:
+    with CampaignService(folder) as service:
         shown = {}
         for name in names:
-            tasks = desk.batch(made.who(name))["batch"]["tasks"]
-            arm = desk.state.people[name].arm
+            tasks = service.request("batch", made.who(name))["batch"]["tasks"]
+            arm = service.state.people[name].arm
             shown[arm] = {one["assistance"] is None for one in tasks}
-            joined = next(one for one in desk.log.events() if one.annotator == name)
+            joined = next(one for one in service.log.events() if one.annotator == name)
             assert joined.data["arm"] == arm
     assert shown == {"assisted": {False}, "unassisted": {True}}
 
 
 def test_letters_are_shuffled_a_person_and_turned_back(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(8, 4, 1), kind="rating", attention={"rate": 0})
-    with folder.open() as desk:
-        orders = {desk.letters(name, task) for name in ("anna", "ben") for task in desk.tasks.work}
+    with CampaignService(folder) as service:
+        orders = {service.folder.letters(name, task) for name in ("anna", "ben") for task in service.tasks.work}
         assert len(orders) > 4
-        task = desk.batch(made.who("anna"))["batch"]["tasks"][0]
+        task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         given = made.plain(task)
         given["ratings"]["B"] = dict.fromkeys(given["ratings"]["B"], 1)
         given["best"] = "C"
-        desk.answers(
-            made.who("anna"), {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 1}
+        service.request(
+            "answers",
+            made.who("anna"),
+            {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 1},
         )
-        assert desk.session(made.who("anna"))["batch"]["tasks"][0]["answer"]["ratings"] == given["ratings"]
-        stored = next(iter(desk.state.people["anna"].answers.values()))
-        letters = desk.letters("anna", desk.tasks.by_key[stored.task])
+        assert (
+            service.request("session", made.who("anna"))["batch"]["tasks"][0]["answer"]["ratings"] == given["ratings"]
+        )
+        stored = next(iter(service.state.people["anna"].answers.values()))
+        letters = service.folder.letters("anna", service.tasks.by_key[stored.task])
         assert stored.answer["best"] == letters[2]
         assert set(stored.answer["ratings"][letters[1]].values()) == {1}
 
@@ -208,14 +221,14 @@ def test_letters_are_shuffled_a_person_and_turned_back(tmp_path: Path) -> None:
 def test_pay_and_bonus(tmp_path: Path) -> None:
     pay = {"per_batch": 2.0, "bonus": {"amount": 0.5, "checks_at_least": 0.9}}
     folder = made.make(tmp_path, made.rows(10, 2, 4), pay=pay, batch={"size": 4}, attention={"judge_after": 99})
-    with folder.open() as desk:
-        made.do_batch(desk, "anna")
-        made.do_batch(desk, "anna", passing=False)
-        task = desk.batch(made.who("anna"))["batch"]["tasks"][0]
+    with CampaignService(folder) as service:
+        made.do_batch(service, "anna")
+        made.do_batch(service, "anna", passing=False)
+        task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
         body = {"answer_id": made.answer_id(), "task": task["id"], "answer": made.plain(task), "seconds": 1}
-        desk.answers(made.who("anna"), body)
-        desk.return_(made.who("anna"))
-        earned = pay_of(desk.campaign, desk.state.people["anna"])
+        service.request("answers", made.who("anna"), body)
+        service.request("return", made.who("anna"))
+        earned = pay_of(service.campaign, service.state.people["anna"])
     # Batches of 4 and one check: 4 * .2 / .8 = 1. Two whole ones (2 + 2) and one task of five (2 * 1/5).
     assert earned.base == pytest.approx(4.4)
     # The bonus is for the first batch alone: the second fails its check, the third is not whole.
@@ -225,63 +238,63 @@ def test_pay_and_bonus(tmp_path: Path) -> None:
 def test_the_bonus_is_told_at_the_end_only(tmp_path: Path) -> None:
     pay = {"per_batch": 2.0, "bonus": {"amount": 0.5}}
     folder = made.make(tmp_path, made.rows(10, 2, 4), pay=pay, batch={"size": 4, "per_annotator": 2})
-    with folder.open() as desk:
-        made.do_batch(desk, "anna")
-        assert desk.session(made.who("anna"))["pay"] == {"currency": "USD", "earned": 2.0, "bonus": None}
-        made.do_batch(desk, "anna")
-        assert desk.session(made.who("anna"))["pay"] == {"currency": "USD", "earned": 4.0, "bonus": 1.0}
+    with CampaignService(folder) as service:
+        made.do_batch(service, "anna")
+        assert service.request("session", made.who("anna"))["pay"] == {"currency": "USD", "earned": 2.0, "bonus": None}
+        made.do_batch(service, "anna")
+        assert service.request("session", made.who("anna"))["pay"] == {"currency": "USD", "earned": 4.0, "bonus": 1.0}
 
 
 def test_export_import_export_is_the_same_to_the_byte(tmp_path: Path) -> None:
     folder = made.make(tmp_path / "a", **STEPS)
     other = made.make(tmp_path / "b", **STEPS)
-    with folder.open() as desk, other.open() as second:
-        desk.consent(made.who("anna"), {"agreed": True})
-        desk.log.append(
-            "adjudicated", task=desk.tasks.work[0].key, data={"answer": {"comment": "\x00\ud800é</script>"}}
+    with CampaignService(folder) as service, CampaignService(other) as second:
+        service.request("consent", made.who("anna"), {"agreed": True})
+        service.log.append(
+            "adjudicated", task=service.tasks.work[0].key, data={"answer": {"comment": "\x00\ud800é</script>"}}
         )
-        count = export_events(desk, tmp_path / "one.jsonl")
+        count = export_events(service, tmp_path / "one.jsonl")
         assert import_events(second, tmp_path / "one.jsonl") == count == 3
-        assert second.state.digest() == desk.state.digest()
+        assert second.state.digest() == service.state.digest()
         assert import_events(second, tmp_path / "one.jsonl") == 0
         export_events(second, tmp_path / "two.jsonl")
         assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
-        second.consent(made.who("ben"), {"agreed": True})
-        desk.consent(made.who("cleo"), {"agreed": True})
-        export_events(desk, tmp_path / "three.jsonl")
+        second.request("consent", made.who("ben"), {"agreed": True})
+        service.request("consent", made.who("cleo"), {"agreed": True})
+        export_events(service, tmp_path / "three.jsonl")
         with pytest.raises(InputError, match="another than the log's"):
             import_events(second, tmp_path / "three.jsonl")
         (tmp_path / "torn.jsonl").write_text((tmp_path / "one.jsonl").read_text()[:-20])
         with pytest.raises(InputError, match=r"torn.jsonl:4: is not JSON"):
-            import_events(other.open(), tmp_path / "torn.jsonl")
+            import_events(CampaignService(other), tmp_path / "torn.jsonl")
 
 
 def test_two_processes_on_one_log_see_each_other(tmp_path: Path) -> None:
     folder = made.make(tmp_path, answers_per_item=1, batch={"size": 8})
-    with folder.open() as one, folder.open() as two:
+    with CampaignService(folder) as one, CampaignService(folder) as two:
         made.do_batch(one, "anna")
         made.do_batch(two, "ben")
-        one.refresh()
+        one.log.refresh()
         assert one.state.digest() == two.state.digest()
         assert all(len(slots.counted) <= 1 for slots in one.state.items.values())
         assert sum(len(slots.counted) for slots in one.state.items.values()) == 12
 
 
 def test_what_could_not_be_stored_is_not_in_the_state_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with made.make(tmp_path).open() as desk:
-        made.do_batch(desk, "anna")
-        before = desk.state.digest()
+    with CampaignService(made.make(tmp_path)) as service:
+        made.do_batch(service, "anna")
+        before = service.state.digest()
 
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
-            patch.setattr(desk.log, "_insert", full)
+            patch.setattr(service.log, "_insert", full)
             with pytest.raises(StoreError, match="nothing was stored"):
-                desk.batch(made.who("ben"))
-        desk.refresh()
-        assert desk.state.digest() == before
-        assert "ben" not in desk.state.people
-        assert desk.batch(made.who("ben"))["batch"] is not None
+                service.request("batch", made.who("ben"))
+        service.log.refresh()
+        assert service.state.digest() == before
+        assert "ben" not in service.state.people
+        assert service.request("batch", made.who("ben"))["batch"] is not None
     with pytest.raises(StoreError, match="closed"):
-        desk.refresh()
+        service.log.refresh()

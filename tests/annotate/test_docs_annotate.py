@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from summeter.annotate.campaign import Campaign
+from summeter.annotate.campaign.config import Campaign
 from summeter.cli.main import app
 from summeter.data.dataset import load
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from annotate import campaigns as made
 
-from summeter.annotate.notices import notices
+from summeter.annotate.campaign.build import warnings_of
 
 TWO = {"name": "local", "accounts": ["anna", "ben"]}
 
@@ -33,6 +33,6 @@ TWO = {"name": "local", "accounts": ["anna", "ben"]}
     ],
 )  # fmt: skip
 def test_notices(plan: dict[str, Any], said: list[str], tmp_path: Path) -> None:
-    found = notices(made.make(tmp_path, **plan))
+    found = warnings_of(made.make(tmp_path, **plan))
     assert len(found) == len(said)
     assert all(part in one for part, one in zip(said, found, strict=True))

@@ -13,9 +13,9 @@ from annotate.test_aggregate import command
 from annotate.test_cli import run
 from meta.makers import judgment
 
-from summeter.annotate.build import build
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.plan import Asked, plan_calibration, plan_comparison
+from summeter.annotate.after.plan import plan_calibration, plan_comparison
+from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.data.dataset import load
 from summeter.meta import Level, judge_input
 from summeter.meta.inputs import JudgeInput
@@ -37,14 +37,14 @@ def judge(name: str, lead: float, noise: float = 0.4, size: int = N) -> JudgeInp
 
 
 def test_more_labels_give_less_width_and_it_is_said_in_words() -> None:
-    found = plan_comparison([judge("one", 0.3), judge("three", 0.3)], ("A", "B"), Asked(sizes=(20, 40, 80)))
+    found = plan_comparison([judge("one", 0.3), judge("three", 0.3)], ("A", "B"), sizes=(20, 40, 80))
     widths = [row.value or 0 for row in found.study]
     assert widths == sorted(widths, reverse=True)
     # Four times the labels: half the width of people's part; the machine's part, over all documents, stays.
     assert 0.45 < widths[2] / widths[0] < 0.8
     assert all((row.value or 0) <= row.details["labels_alone"] * 1.1 for row in found.study)
     assert "20 labels give about ±" in found.study.notes[1]
-    far = plan_comparison([judge("one", 0.3)], ("A", "B"), Asked(sizes=(20, 500)))
+    far = plan_comparison([judge("one", 0.3)], ("A", "B"), sizes=(20, 500))
     assert far.study.notes[-1] == "500 labels: there are not that many items to draw from"
     assert "people stood in for by three" in found.study.notes[1]
 
@@ -52,7 +52,7 @@ def test_more_labels_give_less_width_and_it_is_said_in_words() -> None:
 def test_the_width_is_that_of_the_formula_where_the_judge_says_nothing() -> None:
     # A correlation of 0 is assumed: people alone, so +- t(.95, 39) s / sqrt 40 with s the spread of the differences.
     machine = judge("one", 0.3)
-    found = plan_comparison([machine], ("A", "B"), Asked(sizes=(40,), expect=0.0, draws=300))
+    found = plan_comparison([machine], ("A", "B"), sizes=(40,), expect=0.0, draws=300)
     grid = machine.scores(machine.questions()[0], Level.SUMMARY).grid().values
     spread = float((grid[0] - grid[1]).std(ddof=1))
     assert found.study[0].value == pytest.approx(2.0227 * spread / math.sqrt(40), rel=0.06)
@@ -60,7 +60,7 @@ def test_the_width_is_that_of_the_formula_where_the_judge_says_nothing() -> None
 
 def test_a_sure_judge_needs_fewer_labels() -> None:
     sure, unsure = (
-        plan_comparison([judge("one", 0.3)], ("A", "B"), Asked(sizes=(40,), expect=expect)) for expect in (0.95, 0.1)
+        plan_comparison([judge("one", 0.3)], ("A", "B"), sizes=(40,), expect=expect) for expect in (0.95, 0.1)
     )
     assert (sure.study[0].value or 0) < 0.7 * (unsure.study[0].value or 0)
 
@@ -78,8 +78,8 @@ def test_it_settles_a_wide_gap_and_says_so_of_a_narrow_one() -> None:
 def test_every_document_is_as_likely_to_be_chosen() -> None:
     counts: dict[str, int] = {}
     for seed in range(120):
-        asked = Asked(labels=30, sizes=(30,), draws=1, seed=seed)
-        for document, _ in plan_comparison([judge("one", 0.3)], ("A", "B"), asked).items[::2]:
+        proposal = plan_comparison([judge("one", 0.3)], ("A", "B"), labels=30, sizes=(30,), draws=1, seed=seed)
+        for document, _ in proposal.items[::2]:
             counts[document] = counts.get(document, 0) + 1
     # 120 samples of a quarter: 30 each; binomial standard deviation 4.7, five of them 24.
     assert len(counts) == N
@@ -92,14 +92,14 @@ def test_labels_there_are_already_take_the_place_of_assumptions(tmp_path: Path) 
          "human": {"ratings": {"coherence": {"anna": float(BASE[place, column])}}} if place < 30 else {}}
         for place in range(N) for column, system in enumerate("AB")
     ]  # fmt: skip
-    found = plan_comparison([judge("one", 0.3)], ("A", "B"), Asked(gold=load(rows), sizes=(40,), labels=20))
+    found = plan_comparison([judge("one", 0.3)], ("A", "B"), gold=load(rows), sizes=(40,), labels=20)
     assert "30 labels there are" in " ".join(found.study.notes)
     assert not {document for document, _ in found.items} & {f"d{place:03d}" for place in range(30)}
     assert len(found.items) == 40
 
 
 def test_calibration_plans_summaries() -> None:
-    found = plan_calibration([judge("one", 0.3), judge("three", 0.3)], "three", Asked(labels=50))
+    found = plan_calibration([judge("one", 0.3), judge("three", 0.3)], "three", labels=50)
     assert len(found.items) == 50
     assert found.study[0].judge == "three"
     assert found.study.notes[0].startswith("three gives coherence a mean of")
@@ -113,13 +113,13 @@ def test_faults_are_named() -> None:
         (lambda: plan_comparison([one], ("A", "Z")), "no system 'Z' in the judgments; there are: A, B"),
         (lambda: plan_comparison([one], ("A", "A")), "two systems"),
         (
-            lambda: plan_comparison([one], ("A", "B"), Asked(aspect="wit")),
+            lambda: plan_comparison([one], ("A", "B"), aspect="wit"),
             "no run judged 'wit'; they judged: coherence",
         ),
         (lambda: plan_calibration([one], "two"), "no judge 'two' in the runs; they have: one"),
-        (lambda: plan_comparison([one], ("A", "B"), Asked(labels=500)), "120 items to draw from"),
-        (lambda: Asked(labels=1), "at least 2 labels"),
-        (lambda: Asked(expect=2), "between 0 and 1"),
+        (lambda: plan_comparison([one], ("A", "B"), labels=500), "120 items to draw from"),
+        (lambda: plan_comparison([one], ("A", "B"), labels=1), "at least 2 labels"),
+        (lambda: plan_comparison([one], ("A", "B"), expect=2), "between 0 and 1"),
         (lambda: plan_comparison([judge("one", 0.3, size=3)], ("A", "B")), "at least 4"),
     ):
         with pytest.raises(UsageError, match=why):

@@ -12,14 +12,15 @@ from annotate import crowds
 from annotate.imported import rated
 from annotate.test_cli import run
 
-from summeter.annotate.adjudicate import Decision, adjudicate
-from summeter.annotate.endorsement import cases, pull, share
-from summeter.annotate.exclusion import Rules, exclude, proposals, reinstate_rule
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.quality import Quality, agreement, quality, standings
-from summeter.annotate.simulate.drive import simulate
-from summeter.annotate.simulate.script import crowd
-from summeter.annotate.simulate.truth import Truth
+from summeter.annotate.after.adjudicate import Decision, adjudicate
+from summeter.annotate.after.aggregate import dataset_of
+from summeter.annotate.after.automation_bias import automation_bias, cases, endorsement_rate
+from summeter.annotate.after.exclusion import Rules, exclude, proposals, reinstate_rule
+from summeter.annotate.after.quality import Quality, agreement, quality, standings
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Truth
 from summeter.meta import Draws, agree
 from summeter.records import UsageError
 
@@ -33,9 +34,9 @@ def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> N
         number = int(row["doc_id"][3:])
         row |= {"domain": "news" if number < 3 else "chat", "document": row["document"] + " It ended." * number}
     folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.8)] * 3, rows, attention={"rate": 0})
-    with folder.open(readonly=True) as desk:
-        found = agreement(desk, Draws(50))
-        plain = agree(folder.dataset(desk), draws=Draws(50))
+    with CampaignService(folder, readonly=True) as service:
+        found = agreement(service, Draws(50))
+        plain = agree(dataset_of(service), draws=Draws(50))
     alphas = found.where(statistic="alpha_nominal", domain=None)
     whole = next(row for row in alphas if "group" not in row.details)
     same = plain.one(statistic="alpha_nominal")
@@ -50,8 +51,8 @@ def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> N
 @pytest.mark.parametrize("kind", made.KINDS)
 def test_every_kind_has_agreement_and_standings(kind: str, tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 3, kind=kind)
-    with folder.open(readonly=True) as desk:
-        found = quality(desk, PLAIN)
+    with CampaignService(folder, readonly=True) as service:
+        found = quality(service, PLAIN)
     assert found.headline()
     assert all(row.value == pytest.approx(1.0) for row in found.headline() if row.value is not None)
     assert all(one.agreement in (None, pytest.approx(1.0)) for one in found.annotators)
@@ -60,8 +61,8 @@ def test_every_kind_has_agreement_and_standings(kind: str, tmp_path: Path) -> No
 
 def test_a_campaign_that_has_just_begun(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with folder.open() as desk:
-        found = quality(desk)
+    with CampaignService(folder) as service:
+        found = quality(service)
     assert (found.headline(), found.annotators, found.assistance) == ([], (), ())
     assert found.notes == ("no agreement yet: nobody has answered yet",)
 
@@ -76,44 +77,44 @@ def helped(tmp_path: Path) -> CampaignFolder:
 
 
 def test_endorsement_by_hand(tmp_path: Path) -> None:
-    with helped(tmp_path).open() as desk:
-        one, two, three = (task.key for task in desk.tasks.work[:3])
-        check = desk.tasks.checks[0].key
+    with CampaignService(helped(tmp_path)) as service:
+        one, two, three = (task.key for task in service.tasks.work[:3])
+        check = service.tasks.checks[0].key
         # One: two of three say no, so the machine is wrong for all but... each is judged by the *others*.
         #   anna (yes): others no, no -> wrong, she follows. ben (no): others yes, no -> even, no case. un1 the same.
-        crowds.say(desk, one, {"anna": crowds.YES, "ben": crowds.NO, "un1": crowds.NO})
+        crowds.say(service, one, {"anna": crowds.YES, "ben": crowds.NO, "un1": crowds.NO})
         # Two: all say yes: the machine is right. Three: all say no: three cases, nobody follows.
-        crowds.say(desk, two, {"anna": crowds.YES, "ben": crowds.YES, "un1": crowds.YES})
-        crowds.say(desk, three, {"anna": crowds.NO, "ben": crowds.NO, "un1": crowds.NO})
+        crowds.say(service, two, {"anna": crowds.YES, "ben": crowds.YES, "un1": crowds.YES})
+        crowds.say(service, three, {"anna": crowds.NO, "ben": crowds.NO, "un1": crowds.NO})
         # The check is never supported: anna follows the machine, un1 does not.
-        crowds.say(desk, check, {"anna": crowds.YES, "un1": crowds.NO})
-        found = cases(desk)
-        own = {who: share(case for case in found if case.annotator == who) for who in ("anna", "ben", "un1")}
+        crowds.say(service, check, {"anna": crowds.YES, "un1": crowds.NO})
+        found = cases(service)
+        own = {who: endorsement_rate(case for case in found if case.annotator == who) for who in ("anna", "ben", "un1")}
         assert own == {"anna": (2 / 3, 3), "ben": (0.0, 1), "un1": (0.0, 2)}
-        rows = {(row.statistic, row.details["tasks"], row.details.get("arm")): row for row in pull(found)}
+        rows = {(row.statistic, row.details["tasks"], row.details.get("arm")): row for row in automation_bias(found)}
         assert rows["endorsement", "all", "assisted"].value == pytest.approx(2 / 4)
         assert rows["endorsement", "checks", "assisted"].value == 1.0
         assert rows["pull", "all", None].value == pytest.approx(2 / 4 - 0)
         assert rows["pull", "all", None].n == 6
-        standing = {one.annotator: one for one in standings(desk)}
+        standing = {one.annotator: one for one in standings(service)}
         assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (pytest.approx(2 / 3), 3)
 
 
 def test_an_adjudicated_answer_says_who_was_wrong(tmp_path: Path) -> None:
-    with helped(tmp_path).open() as desk:
-        key = desk.tasks.work[0].key
-        crowds.say(desk, key, {"anna": crowds.YES, "ben": crowds.YES})
-        assert cases(desk) == []
-        adjudicate(desk, [Decision(key, crowds.NO, None, "lead")])
-        assert [one.same for one in cases(desk)] == [True, True]
+    with CampaignService(helped(tmp_path)) as service:
+        key = service.tasks.work[0].key
+        crowds.say(service, key, {"anna": crowds.YES, "ben": crowds.YES})
+        assert cases(service) == []
+        adjudicate(service, [Decision(key, crowds.NO, None, "lead")])
+        assert [one.same for one in cases(service)] == [True, True]
 
 
 def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> None:
     folder = helped(tmp_path)
-    with folder.open() as desk:
+    with CampaignService(folder) as service:
         profiles = [crowds.Profile(accuracy=1, trust=1.0), *[crowds.Profile(accuracy=1)] * 3]
-        simulate(desk, crowd(folder, profiles, Truth()))
-        found = {one.annotator: one for one in standings(desk)}
+        simulate(service, crowd(folder, profiles, Truth()))
+        found = {one.annotator: one for one in standings(service)}
     assert found["anna"].endorsement == 1.0
     assert {found[one].endorsement for one in ("ben", "cleo", "dora")} <= {0.0, None}
 
@@ -121,22 +122,22 @@ def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> Non
 def test_rules_exclude_and_can_be_taken_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     profiles = [crowds.GOOD, crowds.GOOD, crowds.GOOD, crowds.LAZY]
     folder = crowds.done(tmp_path, profiles, attention={"rate": 0.2, "exclude": False, "judge_after": 999})
-    with folder.open() as desk:
-        before = {key: set(slots.counted) for key, slots in desk.state.items.items()}
-        found = proposals(standings(desk), Rules(checks_below=0.7, min_checks=2))
+    with CampaignService(folder) as service:
+        before = {key: set(slots.counted) for key, slots in service.state.items.items()}
+        found = proposals(standings(service), Rules(checks_below=0.7, min_checks=2))
         assert [(one.annotator, one.rule) for one in found] == [("p3", "checks")]
         assert "passed 0 of" in found[0].reason
-        assert [one.annotator for one in proposals(standings(desk), Rules(seconds_below=8, min_answers=5))] == ["p3"]
+        assert [one.annotator for one in proposals(standings(service), Rules(seconds_below=8, min_answers=5))] == ["p3"]
         with pytest.raises(UsageError, match="no rule is given"):
-            proposals(standings(desk), Rules())
-        (event,) = exclude(desk, found, by="lead")
+            proposals(standings(service), Rules())
+        (event,) = exclude(service, found, by="lead")
         assert (event.kind, event.data["rule"], event.data["by"]) == ("excluded", "checks", "lead")
-        assert not any("p3" in slots.counted for slots in desk.state.items.values())
-        assert proposals(standings(desk), Rules(checks_below=0.7, min_checks=2)) == []
+        assert not any("p3" in slots.counted for slots in service.state.items.values())
+        assert proposals(standings(service), Rules(checks_below=0.7, min_checks=2)) == []
         with pytest.raises(UsageError, match="rules that hold: checks"):
-            reinstate_rule(desk, "seconds", "a mistake", by="lead")
-        reinstate_rule(desk, "checks", "a mistake", by="lead")
-        assert {key: set(slots.counted) for key, slots in desk.state.items.items()} == before
+            reinstate_rule(service, "seconds", "a mistake", by="lead")
+        reinstate_rule(service, "checks", "a mistake", by="lead")
+        assert {key: set(slots.counted) for key, slots in service.state.items.items()} == before
     assert run("exclude", folder.folder, "--checks-below", 0.7, "--min-checks", 2, "--dry-run") == 0
     assert "1 would be excluded" in capsys.readouterr().out
     assert run("exclude", folder.folder, "--checks-below", 0.7, "--min-checks", 2) == 0
@@ -159,8 +160,8 @@ def campus_and_crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     found = []
     for name in ("dialsummeval", "dialsummeval_amt"):
         folder = rated(tmp_path_factory.mktemp(name), shared / "data" / f"{name}.jsonl.gz")
-        with folder.open(readonly=True) as desk:
-            found.append(quality(desk, Draws(50)))
+        with CampaignService(folder, readonly=True) as service:
+            found.append(quality(service, Draws(50)))
     return found[0], found[1]
 
 

@@ -15,10 +15,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from annotate import campaigns as made
 from report import xss
 
-from summeter.annotate.app.security import CSRF
-from summeter.annotate.app.server import LARGEST, make_app
-from summeter.annotate.desk import Desk
-from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.server.app import LARGEST, make_app
+from summeter.annotate.server.security import CSRF
 
 Client = TestClient[Any, Any]
 
@@ -26,13 +26,13 @@ Client = TestClient[Any, Any]
 @contextmanager
 def opened(
     folder: CampaignFolder,
-) -> Iterator[Callable[[Callable[[Desk, Callable[[], Client]], Awaitable[None]]], None]]:
-    """Runs a coroutine with a desk and a maker of clients, each a browser of its own."""
-    with folder.open() as desk:
+) -> Iterator[Callable[[Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]], None]]:
+    """Runs a coroutine with a service and a maker of clients, each a browser of its own."""
+    with CampaignService(folder) as service:
 
-        def run(body: Callable[[Desk, Callable[[], Client]], Awaitable[None]]) -> None:
+        def run(body: Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]) -> None:
             async def inside() -> None:
-                server = TestServer(make_app(desk))
+                server = TestServer(make_app(service))
                 await server.start_server()
                 clients: list[Client] = []
 
@@ -41,7 +41,7 @@ def opened(
                     return clients[-1]
 
                 try:
-                    await body(desk, browser)
+                    await body(service, browser)
                 finally:
                     for one in clients:
                         await one.close()
@@ -63,7 +63,7 @@ def test_a_link_gives_a_cookie_and_nothing_is_written(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             reply = await client.get("/" + folder.links()["anna"], allow_redirects=False)
             cookie = reply.headers["Set-Cookie"]
@@ -71,7 +71,7 @@ def test_a_link_gives_a_cookie_and_nothing_is_written(tmp_path: Path) -> None:
             assert "SameSite=Lax" in cookie
             session = await (await client.get("/api/session")).json()
             assert (session["annotator"], session["stage"], session["batch"]) == ("anna", "work", None)
-            assert desk.log.last_seq == 0
+            assert service.log.last_seq == 0
             for query in ("?token=anna.0000", "?token=eve." + "0" * 32, "?token=%00", "?PROLIFIC_PID=x", "?token="):
                 assert (await browser().get("/" + query)).status == 401
             assert (await browser().get("/work")).status == 401
@@ -98,7 +98,7 @@ def test_cookies_fit_where_the_page_stands(
 ) -> None:
     with opened(made.make(tmp_path, platform={"name": platform})) as run:
 
-        async def body(_: Desk, browser: Callable[[], Client]) -> None:
+        async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
             more = {"X-Forwarded-Proto": proxy} if proxy else {}
             reply = await browser().get("/" + query, headers=more, allow_redirects=False)
             parts = set(reply.headers["Set-Cookie"].split("; ")[1:])
@@ -111,7 +111,7 @@ def test_a_proxy_may_change_the_host(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
-        async def body(_: Desk, browser: Callable[[], Client]) -> None:
+        async def body(_: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             head = await enter(client, folder, "anna") | {"Origin": "https://study.example"}
             for site, status in (("same-origin", 200), ("same-site", 403), ("cross-site", 403), ("", 403)):
@@ -126,7 +126,7 @@ def test_every_write_needs_the_token_of_its_own_session(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             anna, ben = browser(), browser()
             head = await enter(anna, folder, "anna")
             other = await enter(ben, folder, "ben")
@@ -138,7 +138,7 @@ def test_every_write_needs_the_token_of_its_own_session(tmp_path: Path) -> None:
                     assert (reply.status, (await reply.json())["error"]["code"]) == (403, "csrf")
                 assert (await browser().post(f"/api/{path}", json={}, headers=head)).status == 401
                 assert (await anna.get(f"/api/{path}")).status == 405
-            assert desk.log.last_seq == 0
+            assert service.log.last_seq == 0
             assert (await anna.post("/api/batch", json={}, headers=head)).status == 200
 
         run(body)
@@ -148,7 +148,7 @@ def test_the_whole_way_and_what_is_refused(tmp_path: Path) -> None:
     folder = made.make(tmp_path, answers_per_item=1, batch={"size": 4})
     with opened(folder) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             anna, ben = browser(), browser()
             head, bens = await enter(anna, folder, "anna"), await enter(ben, folder, "ben")
             batch = (await (await anna.post("/api/batch", json={}, headers=head)).json())["batch"]
@@ -175,7 +175,7 @@ def test_no_path_leads_out_and_every_response_is_armoured(tmp_path: Path) -> Non
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             for path in ("/", "/nothing", "/api/nothing", "/api/session", "/static/", "/static/none.js", "/admin",
                          "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2f..%2fdesk.py",
@@ -203,7 +203,7 @@ def test_hostile_texts_travel_as_json_only(tmp_path: Path) -> None:
     folder = made.make(tmp_path, data, consent=xss.CORPUS[0], instructions="\n\n".join(xss.CORPUS), title=xss.CORPUS[0])
     with opened(folder) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             head = await enter(client, folder, "anna")
             page = await (await client.get("/work")).text()
@@ -234,7 +234,7 @@ def test_what_is_expected_is_in_no_response(kind: str, tmp_path: Path) -> None:
     )  # fmt: skip
     with opened(folder) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             head = await enter(client, folder, "anna")
             seen = [await (await client.get("/api/session")).text(), await (await client.get("/work")).text()]
@@ -253,7 +253,7 @@ def test_what_is_expected_is_in_no_response(kind: str, tmp_path: Path) -> None:
             seen.append(await (await client.get("/api/session")).text())
             for text in seen:
                 assert not any(word in text for word in ('"expected"', '"role"', '"passed"', '"check"', '"feedback"'))
-                assert not any(task.key in text for task in desk.tasks.by_key.values())
+                assert not any(task.key in text for task in service.tasks.by_key.values())
 
         run(body)
 
@@ -262,7 +262,7 @@ def test_the_researcher_needs_the_token(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with opened(folder) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             anna, admin = browser(), browser()
             head = await enter(anna, folder, "anna")
             await anna.post("/api/batch", json={}, headers=head)
@@ -280,7 +280,7 @@ def test_the_researcher_needs_the_token(tmp_path: Path) -> None:
             assert (await admin.post("/api/admin/exclude", json=order)).status == 403
             assert (await anna.post("/api/admin/exclude", json=order, headers=csrf)).status == 401
             assert (await admin.post("/api/admin/exclude", json=order, headers=csrf)).status == 200
-            assert desk.state.people["anna"].excluded
+            assert service.state.people["anna"].excluded
             assert (await admin.post("/api/admin/exclude", json=order, headers=csrf)).status == 422
             assert (await admin.post("/api/admin/reinstate", json=order, headers=csrf)).status == 200
 
@@ -291,7 +291,7 @@ def test_crowds_come_by_their_platforms_links(tmp_path: Path) -> None:
     turk = made.make(tmp_path / "t", platform={"name": "mturk"})
     with opened(turk) as run:
 
-        async def body(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             await client.get("/?workerId=W1&assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE&hitId=H1")
             session = await (await client.get("/api/session")).json()
@@ -299,7 +299,7 @@ def test_crowds_come_by_their_platforms_links(tmp_path: Path) -> None:
             assert session["sample"] is not None
             blocked = await client.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
             assert (blocked.status, (await blocked.json())["error"]["code"]) == (403, "preview")
-            assert desk.log.last_seq == 0
+            assert service.log.last_seq == 0
             worker = browser()
             entered = await worker.get("/?workerId=W1&assignmentId=A1&hitId=H1&turkSubmitTo=https://evil.example")
             assert "frame-ancestors https://www.mturk.com" in entered.headers["Content-Security-Policy"]
@@ -307,8 +307,13 @@ def test_crowds_come_by_their_platforms_links(tmp_path: Path) -> None:
             await worker.post("/api/batch", json={}, headers={CSRF: session["csrf"]})
             name = session["annotator"]
             assert "W1" not in name
-            assert desk.state.people[name].visitor == {"platform": "mturk", "id": "W1", "study": "H1", "session": "A1"}
-            await asyncio.to_thread(desk.log.append, "ended", name, data={"outcome": "completed"})
+            assert service.state.people[name].visitor == {
+                "platform": "mturk",
+                "id": "W1",
+                "study": "H1",
+                "session": "A1",
+            }
+            await asyncio.to_thread(service.log.append, "ended", name, data={"outcome": "completed"})
             await worker.post("/api/return", json={}, headers={CSRF: session["csrf"]})
             done = (await (await worker.get("/api/session")).json())["done"]
             assert done["form"]["action"] == "https://www.mturk.com/mturk/externalSubmit"
@@ -318,7 +323,7 @@ def test_crowds_come_by_their_platforms_links(tmp_path: Path) -> None:
     prolific = made.make(tmp_path / "p", platform={"name": "prolific"})
     with opened(prolific) as run:
 
-        async def other(desk: Desk, browser: Callable[[], Client]) -> None:
+        async def other(service: CampaignService, browser: Callable[[], Client]) -> None:
             client = browser()
             await client.get("/?PROLIFIC_PID=5f&STUDY_ID=s&SESSION_ID=x")
             session = await (await client.get("/api/session")).json()

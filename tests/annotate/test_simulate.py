@@ -1,4 +1,4 @@
-"""Made-up annotators: as accurate, biased, lazy and trusting as they are told to be, at the desk and over HTTP."""
+"""Made-up annotators: as accurate, biased, lazy and trusting as they are told to be, at the service and over HTTP."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from aiohttp.test_utils import TestServer
 from annotate import campaigns as made
 from annotate import crowds
 
-from summeter.annotate.app.server import make_app
-from summeter.annotate.simulate.drive import simulate
-from summeter.annotate.simulate.network import Network
-from summeter.annotate.simulate.network import simulate as over_http
-from summeter.annotate.simulate.profile import Page, Profile, respond
-from summeter.annotate.simulate.script import crowd
-from summeter.annotate.simulate.truth import Truth
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.server.app import make_app
+from summeter.annotate.simulate.network import Network, simulate_over_http
+from summeter.annotate.simulate.script import Page, crowd, respond, simulate
 from summeter.annotate.tasks import kind_named
-from summeter.annotate.tasks.base import Task
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Task
 from summeter.records import Judgment, SummeterError, Target, UsageError
 
 STAGES: dict[str, Any] = {
@@ -31,23 +29,23 @@ STAGES: dict[str, Any] = {
 @pytest.mark.parametrize("kind", made.KINDS)
 def test_every_kind_is_done_to_the_end(kind: str, tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 4, kind=kind, **STAGES)
-    with folder.open(readonly=True) as desk:
-        assert all(len(one.counted) == 3 and not one.held for one in desk.state.items.values())
-        assert all(one.checks_passed == one.checks_seen for one in desk.state.people.values())
-        assert {one.ended for one in desk.state.people.values()} <= {"completed", "no_more_items"}
+    with CampaignService(folder, readonly=True) as service:
+        assert all(len(one.counted) == 3 and not one.held for one in service.state.items.values())
+        assert all(one.checks_passed == one.checks_seen for one in service.state.people.values())
+        assert {one.ended for one in service.state.people.values()} <= {"completed", "no_more_items"}
         truth = Truth()
-        for task in desk.tasks.work:
-            right = {**truth.answer(task), "comment": None, "machine": None}
-            for answer in desk.state.counted_answers(task.key):
-                assert answer.answer == desk.kind.read(right, task)
+        for task in service.tasks.work:
+            right = {**service.kind.right_answer(task, truth), "comment": None, "machine": None}
+            for answer in service.state.counted_answers(task.key):
+                assert answer.answer == service.kind.read(right, task)
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:
-    task = work("fact_verification")
+    kind, task = kind_named("fact_verification"), work("fact_verification")
     page = Page(task, None, ())
     from random import Random
 
-    one, two = (respond(Profile(accuracy=0.6), page, Truth().answer(task), Random(3)) for _ in range(2))
+    one, two = (respond(kind, Profile(accuracy=0.6), page, Truth(), Random(3)) for _ in range(2))
     assert one == two
 
 
@@ -61,9 +59,11 @@ def work(kind: str, machine: dict[str, Any] | None = None) -> Task:
 def share_yes(profile: Profile, *, right: bool, machine: dict[str, Any] | None = None) -> float:
     from random import Random
 
-    task, rng = work("key_fact_validation", machine), Random(0)
-    given = {"significant": right, "correct": right, "relevant": right, "why": None}
-    said = [respond(profile, Page(task, machine, ()), given, rng).answer["significant"] for _ in range(2000)]
+    kind, task, rng = kind_named("key_fact_validation"), work("key_fact_validation", machine), Random(0)
+    target = Target(document_id="d", system="A", unit="key_fact", index=0)
+    gold = Judgment(target=target, aspect="key_fact_validity", judge="people", signature="g", label=int(right))
+    page, truth = Page(task, machine, ()), Truth([gold])
+    said = [respond(kind, profile, page, truth, rng).answer["significant"] for _ in range(2000)]
     return sum(said) / len(said)
 
 
@@ -85,12 +85,12 @@ def test_the_machine_is_answered_as_the_answer_says() -> None:
     from random import Random
 
     machine = {"verdict": "supported", "error_types": [], "reason": None}
-    task = work("fact_verification", machine)
+    kind, task = kind_named("fact_verification"), work("fact_verification", machine)
     for profile in (Profile(accuracy=0.5), Profile(trust=1), Profile(laziness=1)):
         for seed in range(20):
             page = Page(task, machine, ())
-            answer = respond(profile, page, Truth().answer(task), Random(seed)).answer
-            assert kind_named("fact_verification").read(answer, task) == answer
+            answer = respond(kind, profile, page, Truth(), Random(seed)).answer
+            assert kind.read(answer, task) == answer
 
 
 def test_gold_is_what_is_right() -> None:
@@ -100,7 +100,9 @@ def test_gold_is_what_is_right() -> None:
             target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness", judge="people",
             signature="human.sentence_labels|v:1", label=label, error_type=None if label else "entity error",
         )  # fmt: skip
-        assert (Truth([gold]).answer(task)["label"] == "supported") == bool(label)
+        assert (kind_named("fact_verification").right_answer(task, Truth([gold]))["label"] == "supported") == bool(
+            label
+        )
 
 
 def test_too_few_accounts_are_named(tmp_path: Path) -> None:
@@ -111,9 +113,9 @@ def test_too_few_accounts_are_named(tmp_path: Path) -> None:
 
 def test_crowd_platforms_get_made_up_ids(tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 2, platform={"name": "prolific"}, answers_per_item=2)
-    with folder.open(readonly=True) as desk:
-        assert all(one.made for one in desk.state.people.values())
-        assert all(len(one.counted) == 2 for one in desk.state.items.values())
+    with CampaignService(folder, readonly=True) as service:
+        assert all(one.made for one in service.state.people.values())
+        assert all(len(one.counted) == 2 for one in service.state.items.values())
 
 
 @pytest.mark.parametrize("platform", ["local", "prolific", "mturk"])
@@ -124,31 +126,33 @@ def test_over_a_network_that_loses_requests_and_replies(platform: str, tmp_path:
     network = Network(drop=0.2, pause=0.0)
 
     async def work_there() -> None:
-        with folder.open() as desk:
-            server = TestServer(make_app(desk))
+        with CampaignService(folder) as service:
+            server = TestServer(make_app(service))
             await server.start_server()
-            await over_http(str(server.make_url("/")), scripts, network)
+            await simulate_over_http(str(server.make_url("/")), scripts, network)
             await server.close()
 
     asyncio.run(work_there())
-    with folder.open(readonly=True) as desk:
-        answered = {(one.annotator, one.token): one.seq for one in desk.log.events() if one.kind == "answered"}
+    with CampaignService(folder, readonly=True) as service:
+        answered = {(one.annotator, one.token): one.seq for one in service.log.events() if one.kind == "answered"}
         assert answered == network.acknowledged
         assert network.lost > 0
-        assert all(len(one.counted) == 2 for one in desk.state.items.values())
+        assert all(len(one.counted) == 2 for one in service.state.items.values())
 
 
 def test_a_server_that_is_not_there_is_given_up(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with pytest.raises(SummeterError, match="is the campaign served there"):
         asyncio.run(
-            over_http("http://127.0.0.1:9", crowd(folder, [crowds.GOOD], Truth()), Network(patience=0.0, pause=0.0))
+            simulate_over_http(
+                "http://127.0.0.1:9", crowd(folder, [crowds.GOOD], Truth()), Network(patience=0.0, pause=0.0)
+            )
         )
 
 
 def test_at_the_desk_is_the_same_for_the_same_seed_of_people(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
-    with folder.open() as desk:
+    with CampaignService(folder) as service:
         scripts = crowd(folder, [Profile()] * 4, Truth(), seed=1)
-        count = simulate(desk, scripts, seed=1)
-        assert count == sum(len(one.answers) for one in desk.state.people.values())
+        count = simulate(service, scripts, seed=1)
+        assert count == sum(len(one.answers) for one in service.state.people.values())

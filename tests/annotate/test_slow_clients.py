@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from annotate import campaigns as made
 
-from summeter.annotate.app.patience import Guards, Patience
-from summeter.annotate.app.server import make_app
-from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.server.app import make_app
+from summeter.annotate.server.patience import Guards, Patience
 
 SHORT = Patience(head=0.3, body=0.3, reply=0.3)
 HEAD = b"GET /api/session HTTP/1.1\r\nHost: here\r\n"
@@ -23,9 +24,9 @@ def served(folder: CampaignFolder, body: Callable[[Callable[[], Awaitable[Stream
     from aiohttp import web
 
     async def inside() -> None:
-        with folder.open() as desk:
+        with CampaignService(folder) as service:
             guards = Guards(SHORT)
-            runner = web.AppRunner(make_app(desk, guards), access_log=None)
+            runner = web.AppRunner(make_app(service, guards), access_log=None)
             await runner.setup()
             assert runner.server is not None
             server = await asyncio.get_running_loop().create_server(guards.factory(runner.server), "127.0.0.1", 0)

@@ -8,25 +8,32 @@ from pathlib import Path
 import pytest
 from annotate import campaigns as made
 
-from summeter.annotate.desk import Desk
-from summeter.annotate.export import import_csv, write_bonuses_of, write_csv_of
-from summeter.annotate.people import Visitor
-from summeter.annotate.store.files import export_events, import_events
+from summeter.annotate.after.export import (
+    export_events,
+    import_events,
+    import_submissions,
+    write_bonuses,
+    write_submissions,
+)
+from summeter.annotate.campaign.people import Visitor
+from summeter.annotate.campaign.service import CampaignService
 from summeter.records import UsageError
 
 PAY = {"per_batch": 2.0, "bonus": {"amount": 0.5, "checks_at_least": 0.5}}
 
 
-def work(desk: Desk, visitor: Visitor, *, most: int | None = None, passing: bool = True) -> None:
+def work(service: CampaignService, visitor: Visitor, *, most: int | None = None, passing: bool = True) -> None:
     """Come, take a batch and answer `most` of it (all of it finishes it)."""
-    desk.session(visitor)
-    name = desk.names.annotator(visitor)
-    tasks = desk.batch(visitor)["batch"]["tasks"]
+    service.request("session", visitor)
+    name = service.names.annotator(visitor)
+    tasks = service.request("batch", visitor)["batch"]["tasks"]
     for task in [one for one in tasks if one["answer"] is None][:most]:
-        given = made.right(desk, name, task) if passing else made.plain(task)
-        desk.answers(visitor, {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 9})
+        given = made.right(service, name, task) if passing else made.plain(task)
+        service.request(
+            "answers", visitor, {"answer_id": made.answer_id(), "task": task["id"], "answer": given, "seconds": 9}
+        )
     if most is None:
-        desk.finish(visitor)
+        service.request("finish", visitor)
 
 
 def rows_of(file: Path) -> list[dict[str, str]]:
@@ -36,23 +43,23 @@ def rows_of(file: Path) -> list[dict[str, str]]:
 
 def test_a_second_assignment_of_one_worker_has_a_row_of_its_own(tmp_path: Path) -> None:
     folder = made.make(tmp_path, platform={"name": "mturk"}, batch={"size": 4}, attention={"rate": 0.2}, pay=PAY)
-    with folder.open() as desk:
+    with CampaignService(folder) as service:
         first, second = (Visitor("mturk", "W1", hit, one) for hit, one in (("H1", "A1"), ("H2", "A2")))
-        work(desk, first)
-        work(desk, first, most=2)  # given up there, and gone on with under the next assignment
-        work(desk, second)
-        desk.session(Visitor("mturk", "W1", "H3", "A3"))  # accepted, nothing done
-        write_csv_of(desk, tmp_path / "out.csv")
+        work(service, first)
+        work(service, first, most=2)  # given up there, and gone on with under the next assignment
+        work(service, second)
+        service.request("session", Visitor("mturk", "W1", "H3", "A3"))  # accepted, nothing done
+        write_submissions(service, tmp_path / "out.csv")
         rows = rows_of(tmp_path / "out.csv")
         assert [(row["AssignmentId"], row["HITId"], row["WorkerId"]) for row in rows] == [
             ("A1", "H1", "W1"), ("A2", "H2", "W1"), ("A3", "H3", "W1")
         ]  # fmt: skip
         assert [row["Batches"] for row in rows] == ["1", "1", "0"]
-        total = len(next(iter(desk.state.people.values())).answers)
+        total = len(next(iter(service.state.people.values())).answers)
         assert sum(int(row["Answered"]) for row in rows) == total
         assert [row["Bonus"] for row in rows] == ["0.50", "0.50", "0.00"]
         assert [row["Approve"] for row in rows] == ["", "", ""]  # nothing has ended yet
-        assert write_bonuses_of(desk, tmp_path / "bonus.csv") == 2
+        assert write_bonuses(service, tmp_path / "bonus.csv") == 2
         paid = rows_of(tmp_path / "bonus.csv")
         assert [(one["WorkerId"], one["AssignmentId"], one["BonusAmount"]) for one in paid] == [
             ("W1", "A1", "0.50"), ("W1", "A2", "0.50")
@@ -62,14 +69,14 @@ def test_a_second_assignment_of_one_worker_has_a_row_of_its_own(tmp_path: Path) 
             "AssignmentId,WorkerId,AssignmentStatus\nA1,W1,Approved\nA2,W1,Rejected\nA9,W1,Approved\n", encoding="utf-8"
         )
         for _ in range(2):  # noted once
-            assert import_csv(desk, tmp_path / "in.csv") == (2, 1)
-        assert next(iter(desk.state.people.values())).said == {"A1": "approved", "A2": "rejected"}
-        assert sum(one.kind == "platform" for one in desk.log.events()) == 2
-        export_events(desk, tmp_path / "events.jsonl")
+            assert import_submissions(service, tmp_path / "in.csv") == (2, 1)
+        assert next(iter(service.state.people.values())).platform_status == {"A1": "approved", "A2": "rejected"}
+        assert sum(one.kind == "platform" for one in service.log.events()) == 2
+        export_events(service, tmp_path / "events.jsonl")
         (tmp_path / "moved").mkdir()
-        with Desk(folder, tmp_path / "moved" / "events.sqlite") as other:
+        with CampaignService(folder, tmp_path / "moved" / "events.sqlite") as other:
             import_events(other, tmp_path / "events.jsonl")
-            assert other.state.digest() == desk.state.digest()
+            assert other.state.digest() == service.state.digest()
 
 
 def test_what_is_approved_and_what_is_rejected(tmp_path: Path) -> None:
@@ -77,20 +84,23 @@ def test_what_is_approved_and_what_is_rejected(tmp_path: Path) -> None:
     folder = made.make(
         tmp_path, platform={"name": "prolific"}, batch={"size": 4, "per_annotator": 1}, attention=attention, pay=PAY
     )
-    with folder.open() as desk:
-        work(desk, Visitor("prolific", "P1", "S", "X1"))
-        work(desk, Visitor("prolific", "P2", "S", "X2"), passing=False)
-        desk.session(Visitor("prolific", "P1", "S", "X3"))  # sees the code again, did nothing for it
-        write_csv_of(desk, tmp_path / "out.csv")
+    with CampaignService(folder) as service:
+        work(service, Visitor("prolific", "P1", "S", "X1"))
+        work(service, Visitor("prolific", "P2", "S", "X2"), passing=False)
+        service.request("session", Visitor("prolific", "P1", "S", "X3"))  # sees the code again, did nothing for it
+        write_submissions(service, tmp_path / "out.csv")
         rows = {row["Submission id"]: row for row in rows_of(tmp_path / "out.csv")}
         assert [rows[one]["Outcome"] for one in ("X1", "X3", "X2")] == ["completed", "completed", "failed_checks"]
         assert [rows[one]["Approve"] for one in ("X1", "X3", "X2")] == ["X", "", ""]
         assert [rows[one]["Reject"] for one in ("X1", "X3")] == ["", ""]
         assert "attention checks were not passed" in rows["X2"]["Reject"]
-        assert write_bonuses_of(desk, tmp_path / "bonus.txt") == 1
+        assert write_bonuses(service, tmp_path / "bonus.txt") == 1
         assert (tmp_path / "bonus.txt").read_text() == "P1,0.50\n"
 
 
 def test_local_accounts_have_no_platform_that_pays(tmp_path: Path) -> None:
-    with made.make(tmp_path).open() as desk, pytest.raises(UsageError, match="the platform local pays no bonuses"):
-        write_bonuses_of(desk, tmp_path / "b.csv")
+    with (
+        CampaignService(made.make(tmp_path)) as service,
+        pytest.raises(UsageError, match="the platform local pays no bonuses"),
+    ):
+        write_bonuses(service, tmp_path / "b.csv")

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 from report import fake_runs as fake
 
-from summeter.annotate.build import build
-from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.records import Document, Judgment, KeyFacts, Summary
 from summeter.runs.manifest import JudgeEntry
 

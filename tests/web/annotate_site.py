@@ -14,20 +14,20 @@ from aiohttp import web
 from web.slow import dawdle
 from web.steps import PATIENCE
 
-from summeter.annotate.app.server import make_app
-from summeter.annotate.desk import Desk
-from summeter.annotate.folder import CampaignFolder
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.server.app import make_app
 
 
 class Site(NamedTuple):
     """A served campaign."""
 
-    desk: Desk
+    service: CampaignService
     url: str
 
     def link(self, account: str = "anna") -> str:
         """The link of a local account."""
-        return f"{self.url}/{self.desk.folder.links()[account]}"
+        return f"{self.url}/{self.service.folder.links()[account]}"
 
     @property
     def preview(self) -> str:
@@ -37,23 +37,23 @@ class Site(NamedTuple):
     @property
     def admin(self) -> str:
         """The researcher's link."""
-        return f"{self.url}/admin?token={self.desk.folder.keys.admin}"
+        return f"{self.url}/admin?token={self.service.folder.keys.admin}"
 
     def answers(self, account: str = "anna") -> list[dict[str, Any]]:
         """What a person's stored answers say, in the order in which the tasks were first answered."""
-        person = self.desk.state.people.get(account)
+        person = self.service.state.people.get(account)
         return [] if person is None else [one.answer for one in person.answers.values()]
 
     def events(self, kind: str) -> list[Any]:
         """The log's events of one kind."""
-        return [one for one in self.desk.log.events() if one.kind == kind]
+        return [one for one in self.service.log.events() if one.kind == kind]
 
 
 @contextmanager
 def serving(folder: CampaignFolder, clock: Callable[[], float] = time.time) -> Iterator[Site]:
     """The campaign, served until the block ends."""
-    with folder.open(clock=clock) as desk, Served(desk) as port:
-        yield Site(desk, f"http://127.0.0.1:{port}")
+    with CampaignService(folder, clock=clock) as service, Served(service) as port:
+        yield Site(service, f"http://127.0.0.1:{port}")
 
 
 @contextmanager
@@ -68,8 +68,8 @@ def reserved() -> Iterator[int]:
 class Served:
     """The server's thread; entering gives its port. A wanted port is one that is `reserved`."""
 
-    def __init__(self, desk: Desk, port: int = 0) -> None:
-        self._desk = desk
+    def __init__(self, service: CampaignService, port: int = 0) -> None:
+        self._desk = service
         self._wanted = port
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

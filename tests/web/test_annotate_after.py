@@ -15,9 +15,9 @@ __all__ = ["axe"]
 
 
 def split(place: Any) -> list[str]:
-    keys = [one.key for one in place.desk.tasks.work[:2]]
+    keys = [one.key for one in place.service.tasks.work[:2]]
     for key in keys:
-        crowds.say(place.desk, key, {"anna": crowds.YES, "ben": {**crowds.NO, "comment": xss.CORPUS[0]}})
+        crowds.say(place.service, key, {"anna": crowds.YES, "ben": {**crowds.NO, "comment": xss.CORPUS[0]}})
     return keys
 
 

@@ -111,15 +111,15 @@ def test_a_server_that_is_away_for_a_while(site: Any, visit: Any) -> None:
 def test_a_restarted_server_goes_on(site: Any, visit: Any) -> None:
     place = site("pairwise")
     with reserved() as port:
-        with Served(place.desk, port):
-            page = visit(f"http://127.0.0.1:{port}/{place.desk.folder.links()['anna']}")
+        with Served(place.service, port):
+            page = visit(f"http://127.0.0.1:{port}/{place.service.folder.links()['anna']}")
             page.forgiven = NETWORK
             answer(page)
             sent(place, 1, page)
             waiting(page, 0)
         answer(page)
         waiting(page, 1)
-        with Served(place.desk, port):
+        with Served(place.service, port):
             sent(place, 2, page)
             waiting(page, 0)
 
@@ -158,7 +158,7 @@ def test_two_tabs_of_one_person(site: Any, visit: Any) -> None:
     answer(one, "a")
     expect(two.locator("#notice-elsewhere")).to_be_visible()
     answer(two, "b")
-    systems = place.desk.letters("anna", place.desk.tasks.work[0])
+    systems = place.service.folder.letters("anna", place.service.tasks.work[0])
     until(two, lambda: [one["choices"]["coverage"] for one in place.answers()] == [systems[1]])
     waiting(two, 0)
     reach(two, "2 of 3")

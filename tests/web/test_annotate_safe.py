@@ -189,7 +189,7 @@ def test_hostile_texts_do_nothing(site: Any, visit: Any, kind: str) -> None:
     page.get_by_role("button", name="Send my answers").click()
     task(page)
     inert()
-    for _ in range(len(place.desk.tasks.training)):
+    for _ in range(len(place.service.tasks.training)):
         complete(page)
         page.locator("button.send").click()
         page.locator(".feedback #go").click()
@@ -244,7 +244,7 @@ def test_the_browser_never_learns_what_is_expected(site: Any, visit: Any, kind: 
         assert f'"{name}"' not in told, name
     assert re.search(r'"choices": \[[^]]*\]}', asked)
     everything = asked + told + page.content()
-    keys = {one.key for one in place.desk.tasks.by_key.values()}
+    keys = {one.key for one in place.service.tasks.by_key.values()}
     assert not any(key in everything for key in keys)
 
 

@@ -82,7 +82,7 @@ def test_all_stages_by_keyboard(  # noqa: PLR0915 - one walk
     page.get_by_role("button", name="Finish this batch").press("Enter")
     reach(page, "Thank you")
     shot(page, "10-done")
-    expect(page.locator("output.code")).to_have_text(place.desk.campaign.codes.completed)
+    expect(page.locator("output.code")).to_have_text(place.service.campaign.codes.completed)
     fits(page)
 
 
@@ -111,7 +111,7 @@ def test_the_code_is_copied(site: Any, visit: Any) -> None:
     page.get_by_role("button", name="I do not agree").click()
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == place.desk.campaign.codes.screened_out
+    assert page.evaluate("navigator.clipboard.readText()") == place.service.campaign.codes.screened_out
 
 
 def test_a_preview_shows_the_work_and_writes_nothing(site: Any, visit: Any, shot: Any) -> None:
@@ -128,7 +128,7 @@ def test_a_preview_shows_the_work_and_writes_nothing(site: Any, visit: Any, shot
     press(page, *"3" * page.locator("fieldset").count(), "Enter")
     expect(page.locator(".wanting-text")).to_contain_text("nothing is sent or saved")
     assert posts == []
-    assert place.desk.log.last_seq == 0
+    assert place.service.log.last_seq == 0
     assert page.evaluate("localStorage.length") == 0
 
 
@@ -187,7 +187,7 @@ def test_going_back_and_changing_an_answer(site: Any, visit: Any) -> None:
     expect(page.get_by_role("radio", name="Summary A")).to_be_checked()
     press(page, "b", "Enter")
     reach(page, "2 of 3")
-    systems = place.desk.letters("anna", place.desk.tasks.work[0])
+    systems = place.service.folder.letters("anna", place.service.tasks.work[0])
     until(page, lambda: place.answers()[0]["choices"]["coverage"] == systems[1])
     assert len(place.answers()) == 1
     press(page, "[")

@@ -193,7 +193,7 @@ def test_rating_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: Any)
     fits(page)
     send(page)
     answer = sent(place, 1, page)[0]
-    systems = place.desk.letters("anna", place.desk.tasks.work[0])
+    systems = place.service.folder.letters("anna", place.service.tasks.work[0])
     wanted = {one: (at + 1) % 5 + 1 for at, one in enumerate(systems)}
     assert answer["ratings"] == {one: {"coherence": n, "coverage": n} for one, n in wanted.items()}
     assert answer["best"] == systems[1]
@@ -208,7 +208,7 @@ def test_rating_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None
     press(page, "3")
     send(page, key="Enter")
     answer = sent(place, 1, page)[0]
-    systems = place.desk.letters("anna", place.desk.tasks.work[0])
+    systems = place.service.folder.letters("anna", place.service.tasks.work[0])
     assert list(answer["ratings"][systems[0]].values()) == [1, 2]
     assert answer["best"] == systems[2]
 
@@ -223,7 +223,7 @@ def test_pairwise_by_mouse(site: Any, visit: Any, look: dict[str, Any], shot: An
     fits(page)
     send(page)
     answer = sent(place, 1, page)[0]
-    systems = place.desk.letters("anna", place.desk.tasks.work[0])
+    systems = place.service.folder.letters("anna", place.service.tasks.work[0])
     assert answer["choices"] == {"coverage": systems[0], "fluency": "tie"}
     assert answer["reason"] == "Says more."
 
@@ -236,12 +236,12 @@ def test_pairwise_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> No
     press(page, "b", "a")
     send(page, key="Enter")
     answer = sent(place, 1, page)[0]
-    systems = place.desk.letters("anna", place.desk.tasks.work[0])
+    systems = place.service.folder.letters("anna", place.service.tasks.work[0])
     assert answer["choices"] == {"coverage": systems[1], "fluency": systems[0]}
 
 
 def passage(place: Any, span: dict[str, Any]) -> str:
-    text = place.desk.tasks.work[0].body["summary"]["text"]
+    text = place.service.tasks.work[0].body["summary"]["text"]
     return str(text[span["start"] : span["end"]])
 
 

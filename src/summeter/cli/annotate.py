@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
+import json
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli import annotate_after, annotate_made
-from summeter.cli.annotate_options import Campaign, Database
 from summeter.cli.common import AsJson, print_json
 
 if TYPE_CHECKING:
-    from summeter.annotate.folder import CampaignFolder
+    from summeter.annotate.after.adjudicate import Dispute
+    from summeter.annotate.after.quality import Quality
+    from summeter.annotate.campaign.folder import CampaignFolder
+    from summeter.annotate.campaign.service import CampaignService
+    from summeter.annotate.simulate.script import Script
+    from summeter.meta.results import Row
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+SHOWN = 10
+"""Disputes printed."""
+
+Campaign = Annotated[
+    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", exists=True, file_okay=False)
+]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        envvar="SUMMETER_ANNOTATE_DATABASE",
+        help="postgresql://USER@HOST/NAME in place of the folder's SQLite file.",
+    ),
+]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides; stands in the log.")]
+Why = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; stands in the log.")]
+GoldData = Annotated[
+    str | None, typer.Option("--gold", metavar="DATA", help="The data with the labels there are already.")
+]
+
+
+class Question(StrEnum):
+    """What people are to settle."""
+
+    COMPARE = "compare"
+    CALIBRATE = "calibrate"
 
 
 @app.callback()
@@ -30,18 +62,17 @@ def new(
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="CAMPAIGN", help="The folder to make.")],
 ) -> None:
     """Check CAMPAIGN.yaml and its data, and make the campaign's folder: whole, or not at all."""
-    from summeter.annotate.build import build
-    from summeter.annotate.folder import CampaignFolder
-    from summeter.annotate.notices import notices
+    from summeter.annotate.campaign.build import build, warnings_of
+    from summeter.annotate.campaign.folder import CampaignFolder
 
-    made = CampaignFolder(build(file, folder))
-    tasks, one = made.tasks, made.campaign
+    new_folder = CampaignFolder(build(file, folder))
+    tasks, campaign = new_folder.tasks, new_folder.campaign
     typer.echo(
-        f"{one.name}: {len(tasks.work)} tasks of {one.kind}, {one.answers_per_item} answers each; "
+        f"{campaign.name}: {len(tasks.work)} tasks of {campaign.kind}, {campaign.answers_per_item} answers each; "
         f"{len(tasks.checks)} attention checks, {len(tasks.training)} for training"
     )
-    for notice in notices(made):
-        typer.echo(f"note: {notice}", err=True)
+    for warning in warnings_of(new_folder):
+        typer.echo(f"note: {warning}", err=True)
     typer.echo(f"written to {folder}; next: summeter annotate serve {folder}")
 
 
@@ -55,17 +86,14 @@ def serve(
     """Serve CAMPAIGN's pages until interrupted. What was acknowledged is committed."""
     import asyncio
 
-    from summeter.annotate.app.server import serve as run
-    from summeter.annotate.folder import CampaignFolder
-
-    folder = CampaignFolder(campaign)
+    from summeter.annotate.server.app import serve as run
 
     def ready(address: str) -> None:
-        for line in _addresses(folder, address):
+        for line in _addresses(service.folder, address):
             typer.echo(line)
 
-    with folder.open(database) as desk:
-        asyncio.run(run(desk, host, port, ready))
+    with _open(campaign, database) as service:
+        asyncio.run(run(service, host, port, ready))
     typer.echo("stopped; every acknowledged answer is stored", err=True)
 
 
@@ -73,39 +101,36 @@ def serve(
 def status(
     campaign: Campaign,
     quick: Annotated[bool, typer.Option("--quick", help="Progress only: no agreement, no table of people.")] = False,
-    database: Database = None, as_json: AsJson = False,
-) -> None:  # fmt: skip
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
     """Say how far CAMPAIGN is, and how its people do. May be asked while it is served."""
     import time
 
-    from rich.console import Console
+    from summeter.annotate.after import status as figures
+    from summeter.annotate.after.adjudicate import disputes
+    from summeter.annotate.after.quality import quality
 
-    from summeter.annotate import status as figures
-    from summeter.annotate.adjudicate import disputes
-    from summeter.annotate.folder import CampaignFolder
-    from summeter.annotate.quality import quality
-    from summeter.cli.annotate_show import show_quality
-
-    with CampaignFolder(campaign).open(database, readonly=True) as desk:
-        found = figures.status(desk, desk.state, int(time.time() * 1000), desk.log.last_seq)
-        people = figures.people(desk, desk.state)
-        found["disputes"] = len(disputes(desk))
-        looked = None if quick else quality(desk, brief=not as_json)
-    if looked is None:
-        if as_json:
-            print_json(people, status=found)
-        else:
-            typer.echo("\n".join(_overview(found)))
-        return
-    if as_json:
-        standing = {one.annotator: one.to_json() for one in looked.annotators}
-        print_json([{**standing[str(one["annotator"])], **one} for one in people], status=found,
-                   agreement=looked.agreement.to_dicts(), assistance=[row.model_dump() for row in looked.assistance],
-                   notes=list(looked.notes))  # fmt: skip
-        return
-    typer.echo("\n".join(_overview(found)))
-    if people:
-        show_quality(looked, people, Console())
+    with _open(campaign, database, readonly=True) as service:
+        counts = figures.status(service, service.state, int(time.time() * 1000), service.log.last_seq)
+        people = figures.people(service, service.state)
+        counts["disputes"] = len(disputes(service))
+        measured = None if quick else quality(service, brief=not as_json)
+    if not as_json:
+        typer.echo("\n".join(_overview(counts)))
+        if measured is not None and people:
+            _show_quality(measured, people)
+    elif measured is None:
+        print_json(people, status=counts)
+    else:
+        standings = {annotator.annotator: annotator.to_json() for annotator in measured.annotators}
+        print_json(
+            [{**standings[str(person["annotator"])], **person} for person in people],
+            status=counts,
+            agreement=measured.agreement.to_dicts(),
+            assistance=[row.model_dump() for row in measured.assistance],
+            notes=list(measured.notes),
+        )
 
 
 @app.command()
@@ -134,32 +159,34 @@ def export(
     database: Database = None,
 ) -> None:
     """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
-    import json
-
-    from summeter.annotate.aggregate import incomplete
-    from summeter.annotate.export import study_of, write_bonuses_of, write_csv_of, write_judgments
-    from summeter.annotate.folder import CampaignFolder
-    from summeter.annotate.store.files import export_events
+    from summeter.annotate.after.aggregate import dataset_of, incomplete
+    from summeter.annotate.after.export import (
+        export_events,
+        study_settings,
+        write_bonuses,
+        write_judgments,
+        write_submissions,
+    )
     from summeter.data.atomic import write_text
     from summeter.data.dataset import save
 
-    folder = CampaignFolder(campaign)
-    with folder.open(database, readonly=True) as desk:
-        for path, count in write_judgments(desk, complete_only=complete_only).items():
+    with _open(campaign, database, readonly=True) as service:
+        for path, count in write_judgments(service, complete_only=complete_only).items():
             typer.echo(f"{count} judgments written to {path}")
-        for line in _unfinished(incomplete(desk), desk.campaign.answers_per_item, complete_only=complete_only):
+        wanted = service.campaign.answers_per_item
+        for line in _unfinished(incomplete(service), wanted, complete_only=complete_only):
             typer.echo(line, err=True)
         if events is not None:
-            typer.echo(f"{export_events(desk, events)} events written to {events}")
+            typer.echo(f"{export_events(service, events)} events written to {events}")
         if csv is not None:
-            typer.echo(f"{write_csv_of(desk, csv)} submissions written to {csv}")
+            typer.echo(f"{write_submissions(service, csv)} submissions written to {csv}")
         if bonuses is not None:
-            typer.echo(f"{write_bonuses_of(desk, bonuses)} bonuses written to {bonuses}")
+            typer.echo(f"{write_bonuses(service, bonuses)} bonuses written to {bonuses}")
         if study is not None:
-            write_text(study, json.dumps(study_of(folder.campaign), indent=2, ensure_ascii=False) + "\n")
+            write_text(study, json.dumps(study_settings(service.campaign), indent=2, ensure_ascii=False) + "\n")
             typer.echo(f"study settings written to {study}")
         if data is not None:
-            save(folder.dataset(desk, complete_only=complete_only), data)
+            save(dataset_of(service, complete_only=complete_only), data)
             typer.echo(f"dataset written to {data}")
 
 
@@ -172,21 +199,257 @@ def import_(
     database: Database = None,
 ) -> None:
     """Add to CAMPAIGN what an export of its own holds, or what its platform's CSV says of people."""
-    from summeter.annotate.export import import_csv
-    from summeter.annotate.folder import CampaignFolder
-    from summeter.annotate.store.files import import_events
+    from summeter.annotate.after.export import import_events, import_submissions
 
-    with CampaignFolder(campaign).open(database) as desk:
+    with _open(campaign, database) as service:
         if file.suffix.lower() == ".csv":
-            noted, unknown = import_csv(desk, file)
+            noted, unknown = import_submissions(service, file)
             typer.echo(f"{noted} submissions noted, {unknown} rows about submissions that never came here")
         else:
-            typer.echo(f"{import_events(desk, file)} events added")
+            typer.echo(f"{import_events(service, file)} events added")
 
 
-for _command in (annotate_after.adjudicate, annotate_after.exclude, annotate_after.reinstate, annotate_made.plan,
-                 annotate_made.simulate):  # fmt: skip
-    app.command()(_command)
+@app.command()
+def plan(
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN... SYSTEM_A SYSTEM_B | RUN... JUDGE", help="Runs; then what is asked about."),
+    ],
+    question: Annotated[
+        Question, typer.Option(help="Which of two systems is better, or how far a judge lies from people.")
+    ],
+    aspect: Annotated[str | None, typer.Option(help="The aspect; needed where the runs have several.")] = None,
+    judge: Annotated[str | None, typer.Option(help="compare: whose scores help people; default: the first's.")] = None,
+    gold: GoldData = None,
+    labels: Annotated[
+        int | None, typer.Option(help="How many to propose; default: the least that should settle it.")
+    ] = None,
+    sizes: Annotated[list[int] | None, typer.Option("--at", help="A number of labels to look at. Repeatable.")] = None,
+    expect: Annotated[
+        float, typer.Option(help="The correlation with people assumed where nothing is known of it.", min=0, max=1)
+    ] = 0.5,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="ITEMS.jsonl", help="Write the items to have judged.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Of the simulation, for each number of labels.")] = 100,
+    seed: Annotated[int, typer.Option(help="Of the simulation and of the sample.")] = 0,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Say how wide an interval will be after k labels, and propose the items that people should judge."""
+    from summeter.annotate.after.plan import plan_calibration, plan_comparison
+    from summeter.data.atomic import write_lines
+    from summeter.data.dataset import load
+    from summeter.meta import judge_input
+    from summeter.records import UsageError
+    from summeter.runs.run import RunFolder
+
+    names = 2 if question is Question.COMPARE else 1
+    if len(words) <= names:
+        raise UsageError(
+            "compare: give one run or more, then two systems"
+            if names == 2
+            else "calibrate: give one run or more, then the judge"
+        )
+    runs = [judge_input(RunFolder(run)) for run in words[:-names]]
+    options: dict[str, Any] = {
+        "aspect": aspect,
+        "gold": None if gold is None else load(gold),
+        "expect": expect,
+        "labels": labels,
+        "sizes": tuple(sizes or ()),
+        "draws": draws,
+        "seed": seed,
+    }
+    if question is Question.COMPARE:
+        proposal = plan_comparison(runs, (words[-2], words[-1]), judge=judge, **options)
+    else:
+        proposal = plan_calibration(runs, words[-1], **options)
+    if output is not None:
+        write_lines(output, proposal.lines())
+    if as_json:
+        print_json(
+            proposal.study.to_dicts(),
+            study="plan",
+            notes=list(proposal.study.notes),
+            labels=proposal.labels,
+            settled_at=proposal.settled_at,
+            items=[list(item) for item in proposal.items],
+        )
+        return
+    for note in proposal.study.notes:
+        typer.echo(note)
+    where = "name a file with -o to have them" if output is None else f"written to {output}; in a campaign: "
+    more = "" if output is None else f"select: {{items: {output.name}}}"
+    typer.echo(f"{proposal.labels} labels, {len(proposal.items)} summaries to judge, {where}{more}")
+
+
+@app.command()
+def simulate(
+    campaign: Campaign,
+    annotators: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
+    accuracy: Annotated[float, typer.Option(min=0, max=1, help="The chance that an answer is right.")] = 0.9,
+    bias: Annotated[float, typer.Option(min=-1, max=1, help="Share of labels turned positive (or negative).")] = 0.0,
+    seconds: Annotated[float, typer.Option(min=0.1, help="The usual time for a task.")] = 20.0,
+    laziness: Annotated[float, typer.Option(min=0, max=1, help="The chance to answer without reading.")] = 0.0,
+    trust: Annotated[float, typer.Option(min=0, max=1, help="The chance to follow the machine's verdict.")] = 0.0,
+    lazy: Annotated[int, typer.Option(min=0, help="So many of them never read at all.")] = 0,
+    gold: Annotated[
+        str | None, typer.Option("--gold", metavar="DATA", help="What is right; default: a truth made from the seed.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Work over HTTP, at the server of CAMPAIGN.")] = None,
+    drop: Annotated[
+        float, typer.Option(min=0, max=0.9, help="With --url: the chance that a request, or its reply, is lost.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    add: Annotated[bool, typer.Option("--add", help="Although people have answered already.")] = False,
+    database: Database = None,
+) -> None:  # fmt: skip
+    """Have made-up annotators do CAMPAIGN, to see how it goes before people do. Their answers are stored like any."""
+    from summeter.annotate.campaign.folder import CampaignFolder
+    from summeter.annotate.simulate.script import crowd
+    from summeter.annotate.tasks.simulation import Profile
+    from summeter.records import UsageError
+
+    if lazy > annotators:
+        raise UsageError(f"{lazy} of {annotators} annotators cannot be lazy")
+    folder = CampaignFolder(campaign)
+    known = len(folder.campaign.platform.accounts)
+    if folder.campaign.platform.name == "local" and known < annotators:
+        raise UsageError(
+            f"the campaign has {known} accounts for {annotators} annotators; "
+            "name more under platform.accounts, or simulate fewer with --annotators"
+        )
+    usual = Profile(accuracy=accuracy, bias=bias, laziness=laziness, trust=trust, seconds=seconds)
+    idle = usual.model_copy(update={"laziness": 1.0})
+    scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, _truth(gold, seed), seed=seed)
+    if url is not None:
+        typer.echo(_over_http(url, scripts, drop, seed))
+        return
+    with _open(campaign, database) as service:
+        _not_among_people(service, add=add)
+        typer.echo(_in_process(service, scripts, seed))
+    typer.echo(f"next: summeter annotate status {campaign}")
+
+
+@app.command("adjudicate")
+def adjudicate_(
+    campaign: Campaign,
+    task: Annotated[str | None, typer.Option("--set", metavar="TASK", help="The task to decide, by its key.")] = None,
+    taken: Annotated[
+        str | None, typer.Option("--as", metavar="ANNOTATOR", help="Decide as this annotator answered.")
+    ] = None,
+    answer: Annotated[
+        str | None, typer.Option("--answer", metavar="JSON", help="Decide with this answer, as stored in the log.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Decisions as JSON Lines: task, as or answer, reason.",
+                     exists=True, dir_okay=False),
+    ] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FILE", help="The queue as JSON Lines, to fill in for --from.")
+    ] = None,
+    reason: Why = None, by: By = "adjudicator",
+    everything: Annotated[bool, typer.Option("--all", help="List what is decided already too.")] = False,
+    database: Database = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """List the tasks of CAMPAIGN on which annotators differ, with their answers side by side; or decide some."""
+    from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes, queue_lines, read_decisions
+    from summeter.data.atomic import write_lines
+
+    if task is not None or file is not None:
+        with _open(campaign, database) as service:
+            decisions = [] if file is None else read_decisions(service, file, by)
+            if task is not None:
+                decisions.append(Decision(task, _decided(service, task, taken, answer), reason, by))
+            events = adjudicate(service, decisions)
+        typer.echo(f"{len(events)} decisions written to the log; `summeter annotate export` writes the labels")
+        return
+    if taken is not None or answer is not None:
+        raise typer.BadParameter("say which task is decided: --set TASK")
+    with _open(campaign, database, readonly=True) as service:
+        queue = disputes(service, settled=everything)
+    if write is not None:
+        typer.echo(f"{write_lines(write, queue_lines(queue))} tasks written to {write}; fill in `as` or `answer`")
+    elif as_json:
+        print_json([dispute.to_json() for dispute in queue])
+    else:
+        _show_queue(queue, campaign)
+
+
+@app.command()
+def exclude(
+    campaign: Campaign,
+    annotators: Annotated[list[str] | None, typer.Argument(metavar="[ANNOTATOR]...", help="By name.")] = None,
+    checks_below: Annotated[float | None, typer.Option(help="Passed a smaller share of attention checks.")] = None,
+    seconds_below: Annotated[float | None, typer.Option(help="A median time per task under this.")] = None,
+    agreement_below: Annotated[float | None, typer.Option(help="Agreement with the others under this.")] = None,
+    endorsement_above: Annotated[
+        float | None, typer.Option(help="Follows the machine where it is wrong in more than this share.")
+    ] = None,
+    min_answers: Annotated[int, typer.Option(min=1, help="Judge nobody by fewer answers.")] = 10,
+    min_checks: Annotated[int, typer.Option(min=1, help="Judge nobody by fewer checks.")] = 4,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say who would be excluded.")] = False,
+    reason: Why = None, by: By = "researcher", database: Database = None,
+) -> None:  # fmt: skip
+    """Exclude annotators from CAMPAIGN, by name or by rule: their answers stop counting. Can be taken back."""
+    from summeter.annotate.after.exclusion import Proposal, Rules, proposals
+    from summeter.annotate.after.exclusion import exclude as exclude_all
+    from summeter.annotate.after.quality import standings
+    from summeter.records import UsageError
+
+    rules = Rules(checks_below, seconds_below, agreement_below, endorsement_above, min_answers, min_checks)
+    if annotators and (rules.any or not (reason or "").strip()):
+        raise UsageError("exclude by name with --reason TEXT, or by rule; not both at once")
+    if not annotators and not rules.any:
+        raise UsageError("no rule is given; name a limit, such as --checks-below 0.7, or annotators")
+    with _open(campaign, database, readonly=dry_run) as service:
+        for name in annotators or ():
+            if name not in service.state.people:
+                raise UsageError(f"nobody called {name!r} has taken part")
+        if annotators:
+            proposed = [Proposal(name, "by name", reason or "") for name in annotators]
+        else:
+            proposed = proposals(standings(service), rules)
+        for proposal in proposed:
+            typer.echo(f"{proposal.annotator}: {proposal.reason}")
+        if not dry_run:
+            exclude_all(service, proposed, by=by)
+    typer.echo(f"{len(proposed)} {'would be' if dry_run else 'are'} excluded")
+
+
+@app.command()
+def reinstate(
+    campaign: Campaign,
+    annotators: Annotated[list[str] | None, typer.Argument(metavar="[ANNOTATOR]...", help="By name.")] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(metavar="RULE", help="Everybody excluded by it: checks, seconds, agreement, endorsement."),
+    ] = None,
+    reason: Why = None, by: By = "researcher", database: Database = None,
+) -> None:  # fmt: skip
+    """Take exclusions from CAMPAIGN back: the answers count again, where a place is still free."""
+    from summeter.annotate.after.exclusion import reinstate_rule
+    from summeter.records import UsageError
+
+    if bool(annotators) == (rule is not None):
+        raise UsageError("name annotators, or a rule with --rule")
+    why = (reason or "").strip()
+    if not why:
+        raise UsageError("say why with --reason TEXT; it stands in the log")
+    with _open(campaign, database) as service:
+        if rule is not None:
+            events = reinstate_rule(service, rule, why, by=by)
+        else:
+            events = [service.reinstate(name, why, by=by) for name in annotators or ()]
+    typer.echo(f"reinstated: {', '.join(str(event.annotator) for event in events)}")
+
+
+def _open(campaign: Path, database: str | None, *, readonly: bool = False) -> CampaignService:
+    from summeter.annotate.campaign.folder import CampaignFolder
+    from summeter.annotate.campaign.service import CampaignService
+
+    return CampaignService(CampaignFolder(campaign), database, readonly=readonly)
 
 
 def _unfinished(short: dict[int, int], wanted: int, *, complete_only: bool) -> list[str]:
@@ -213,19 +476,140 @@ def _addresses(folder: CampaignFolder, address: str) -> list[str]:
     return [*lines, "Ctrl-C ends; nothing that was acknowledged is lost"]
 
 
-def _overview(found: dict[str, object]) -> list[str]:
+def _overview(counts: dict[str, Any]) -> list[str]:
     size = (
-        f"{found['campaign']} ({found['kind']}): {found['counted']} of {found['needed']} answers, "
-        f"{found['complete_items']} of {found['items']} tasks complete, {found['held']} held now, "
-        f"{found['surplus']} surplus"
+        f"{counts['campaign']} ({counts['kind']}): {counts['counted']} of {counts['needed']} answers, "
+        f"{counts['complete_items']} of {counts['items']} tasks complete, {counts['held']} held now, "
+        f"{counts['surplus']} surplus"
     )
     return [
         size,
-        f"{found['people']} people, {found['excluded']} excluded; outcomes: {_pairs(found['outcomes'])}",
-        f"attention checks: {_pairs(found['checks'])}; pay: {_pairs(found['pay'])}",
-        f"annotators differ on {found['disputes']} tasks, {found['adjudicated']} are adjudicated",
+        f"{counts['people']} people, {counts['excluded']} excluded; outcomes: {_pairs(counts['outcomes'])}",
+        f"attention checks: {_pairs(counts['checks'])}; pay: {_pairs(counts['pay'])}",
+        f"annotators differ on {counts['disputes']} tasks, {counts['adjudicated']} are adjudicated",
     ]
 
 
-def _pairs(found: object) -> str:
-    return ", ".join(f"{key} {value}" for key, value in found.items()) if isinstance(found, dict) and found else "none"
+def _pairs(values: dict[str, Any] | None) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items()) if values else "none"
+
+
+def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
+    """Agreement in words, then a row an annotator, then what assistance does."""
+    from summeter.annotate.after.quality import in_words
+    from summeter.tables import Table, number
+
+    for row in measured.headline():
+        typer.echo(f"agreement on {row.aspect}: {row.statistic} {_value(row, 'units')}, {in_words(row)}")
+    for note in measured.notes:
+        typer.echo(note)
+    stages = {person["annotator"]: person["stage"] for person in people}
+    rows = [
+        (
+            annotator.annotator,
+            annotator.arm,
+            (annotator.outcome or stages[annotator.annotator]).replace("_", " "),
+            annotator.answered,
+            f"{annotator.checks_passed}/{annotator.checks_seen}",
+            number(annotator.seconds_median, 1),
+            number(annotator.agreement, 2),
+            f"{round((annotator.endorsement or 0) * annotator.endorsement_n)}/{annotator.endorsement_n}",
+            "excluded" if annotator.excluded else "",
+        )
+        for annotator in measured.annotators
+    ]
+    heads = ["annotator", "arm", "stage", "answers", "checks", "seconds", "agrees", "follows", ""]
+    typer.echo(Table.of(heads, rows, align="lllrrrrrl").text(rule=True))
+    for row in measured.assistance:
+        typer.echo(_assistance(row))
+
+
+def _value(row: Row, of: str) -> str:
+    from summeter.tables import with_interval
+
+    value = with_interval(row.value, row.low, row.high, 2)
+    return value if row.value is None else f"{value} ({row.n} {of})"
+
+
+def _assistance(row: Row) -> str:
+    where = {"checks": "attention checks", "work": "tasks", "all": "checks and tasks"}[str(row.details["tasks"])]
+    if row.statistic == "pull":
+        return (
+            f"automation bias on {where} where the machine is wrong: {_value(row, 'answers')} (assisted - unassisted)"
+        )
+    verb = {"assisted": "saw", "unassisted": "did not see"}[str(row.details["arm"])]
+    return f"those who {verb} its verdict repeat it on {where} where it is wrong: {_value(row, 'answers')}"
+
+
+def _truth(gold: str | None, seed: int) -> Any:
+    from summeter.annotate.after.aggregate import merge
+    from summeter.annotate.tasks.simulation import Truth
+    from summeter.data.dataset import load
+
+    return Truth(() if gold is None else merge(load(gold).judgments("human.raw")), seed=seed)
+
+
+def _not_among_people(service: CampaignService, *, add: bool) -> None:
+    from summeter.records import UsageError
+
+    people = sum(not person.made for person in service.state.people.values())
+    if people and not add:
+        raise UsageError(
+            f"{people} people have worked on this campaign; made-up answers do not belong among theirs. "
+            "Make the campaign anew elsewhere, or say --add"
+        )
+
+
+def _in_process(service: CampaignService, scripts: list[Script], seed: int) -> str:
+    from summeter.annotate.simulate.script import simulate as run
+
+    count = run(service, scripts, seed=seed)
+    slots = service.state.items.values()
+    complete = sum(task.open == 0 and not task.held for task in slots)
+    crowd = f"{len(scripts)} made-up annotators"
+    return f"{count} answers (checks included) by {crowd}; {complete} of {len(slots)} tasks complete"
+
+
+def _over_http(url: str, scripts: list[Script], drop: float, seed: int) -> str:
+    import asyncio
+
+    from summeter.annotate.simulate.network import Network, simulate_over_http
+
+    network = asyncio.run(simulate_over_http(url, scripts, Network(drop=drop, seed=seed)))
+    answers, lost = len(network.acknowledged), network.lost
+    return f"{answers} answers acknowledged; {lost} requests or replies were lost and repeated"
+
+
+def _decided(service: CampaignService, task: str, taken: str | None, answer: str | None) -> Any:
+    from summeter.annotate.after.adjudicate import answer_of
+    from summeter.records import UsageError
+
+    if (taken is None) == (answer is None):
+        raise UsageError("decide with --as ANNOTATOR or with --answer JSON")
+    if taken is not None:
+        return answer_of(service.state, task, taken)
+    try:
+        return json.loads(answer or "")
+    except ValueError as error:
+        raise UsageError(f"--answer is not JSON: {error}") from error
+
+
+def _show_queue(queue: list[Dispute], campaign: Path) -> None:
+    for dispute in queue[:SHOWN]:
+        task = dispute.task
+        typer.echo(f"{task.key}: {dispute.why}")
+        focus = dispute.kind.focus(task)
+        if focus:
+            typer.echo(f"    “{focus}”")
+        shown = dispute.to_json()
+        for answer in shown["answers"]:
+            typer.echo(f"    {answer['annotator']}: {answer['said']}")
+        if shown["adjudicated"]:
+            typer.echo(f"    decided by {shown['adjudicated']['by']}: {shown['adjudicated']['said']}")
+    even = sum(dispute.even for dispute in queue)
+    rest = f" (the first {SHOWN} are shown; --json lists all)" if len(queue) > SHOWN else ""
+    typer.echo(f"{len(queue)} tasks on which annotators differ, {even} of them without a majority{rest}")
+    if queue:
+        first = queue[0]
+        annotator = first.answers[0].annotator if first.answers else "ANNOTATOR"
+        typer.echo(f"decide: summeter annotate adjudicate {campaign} --set {first.task.key} --as {annotator}")

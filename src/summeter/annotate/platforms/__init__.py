@@ -12,5 +12,5 @@ PLATFORMS = {"local": "local:Local", "prolific": "prolific:Prolific", "mturk": "
 def platform_named(name: str) -> Platform:
     """The platform of that name."""
     module, _, cls = PLATFORMS[name].partition(":")
-    made: Platform = getattr(import_module(f"{__name__}.{module}"), cls)()
-    return made
+    platform: Platform = getattr(import_module(f"{__name__}.{module}"), cls)()
+    return platform

@@ -5,23 +5,21 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
-from summeter.annotate.pay import pay_of
-from summeter.annotate.people import Names, Visitor
+from summeter.annotate.campaign.config import Campaign, Prerequisites
+from summeter.annotate.campaign.pay import pay_of
+from summeter.annotate.campaign.people import Names, Visitor
+from summeter.annotate.campaign.state import Person, State, Submission
 from summeter.records import InputError, UsageError
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign, Prerequisites
-    from summeter.annotate.desk import Desk
 
 Form = dict[str, Any]
 LONGEST_ID = 128
 
 
-class Said(NamedTuple):
+class SubmissionStatus(NamedTuple):
     """What a platform's CSV says of one submission: the person's id there, and what goes into the event.
 
     `session` is the submission's own id, empty where the file has none.
@@ -35,7 +33,7 @@ class Said(NamedTuple):
 class Work(NamedTuple):
     """What one person did under one submission.
 
-    `outcome` is None while it is open. `reason` says why it should not be approved, None where nothing speaks against.
+    `outcome` is None while it is open.
     """
 
     id: str
@@ -49,7 +47,13 @@ class Work(NamedTuple):
     checks_passed: int
     pay: float
     bonus: float
-    reason: str | None
+
+    @property
+    def reason(self) -> str | None:
+        """Why it should not be approved; None where nothing speaks against."""
+        if self.outcome != "failed_checks":
+            return None
+        return f"{self.checks_seen - self.checks_passed} of {self.checks_seen} attention checks were not passed"
 
     @property
     def approved(self) -> bool:
@@ -57,22 +61,33 @@ class Work(NamedTuple):
         return self.outcome is not None and self.reason is None and self.answered > 0
 
 
-def submissions(desk: Desk) -> Iterator[Work]:
+def submissions(campaign: Campaign, state: State) -> list[Work]:
     """Every submission of every person, in order of joining and coming."""
-    for one in desk.state.people.values():
-        for given, outcome in one.submissions.items():
-            own = [batch for batch in one.batches.values() if batch.submission == given]
-            numbers = {batch.number for batch in own}
-            checks = [answer for answer in one.checks if answer.batch in numbers]
-            earned = pay_of(desk.campaign, one, given)
-            yield Work(
-                str(one.visitor["id"]), given.study or "", given.session or "", outcome,
-                getattr(desk.campaign.codes, outcome) if outcome else "", sum(len(batch.answered) for batch in own),
-                sum(batch.finished for batch in own), len(checks), sum(bool(answer.passed) for answer in checks),
-                round(earned.base, 2), round(earned.bonus, 2),
-                f"{sum(not answer.passed for answer in checks)} of {len(checks)} attention checks were not passed"
-                if outcome == "failed_checks" else None,
-            )  # fmt: skip
+    return [
+        _work(campaign, person, submission, outcome)
+        for person in state.people.values()
+        for submission, outcome in person.submissions.items()
+    ]
+
+
+def _work(campaign: Campaign, person: Person, submission: Submission, outcome: str | None) -> Work:
+    batches = [batch for batch in person.batches.values() if batch.submission == submission]
+    numbers = {batch.number for batch in batches}
+    checks = [answer for answer in person.checks if answer.batch in numbers]
+    earned = pay_of(campaign, person, submission)
+    return Work(
+        id=str(person.visitor["id"]),
+        study=submission.study or "",
+        session=submission.session or "",
+        outcome=outcome,
+        code=getattr(campaign.codes, outcome) if outcome else "",
+        answered=sum(len(batch.answered) for batch in batches),
+        batches=sum(batch.finished for batch in batches),
+        checks_seen=len(checks),
+        checks_passed=sum(bool(answer.passed) for answer in checks),
+        pay=round(earned.base, 2),
+        bonus=round(earned.bonus, 2),
+    )
 
 
 class Platform(ABC):
@@ -105,15 +120,15 @@ class Platform(ABC):
         """The header of the CSV that is written."""
 
     @abstractmethod
-    def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
-        """Its rows, one a submission."""
+    def row(self, work: Work) -> Sequence[object]:
+        """The row of a submission. One of which nothing was done is neither approved nor rejected here."""
 
-    def bonuses(self, desk: Desk) -> str:
+    def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """What the platform is given to pay the bonuses. Raises UsageError where it pays none."""
-        del desk
+        del works, campaign, names
         raise UsageError(f"the platform {self.name} pays no bonuses; `--csv` says what everybody has earned")
 
-    def read(self, file: Path) -> list[Said]:
+    def read(self, file: Path) -> list[SubmissionStatus]:
         """What the platform's own CSV says. Raises InputError by line and field."""
         raise InputError.at(file, None, None, f"the platform {self.name} has no CSV to read")
 
@@ -134,12 +149,12 @@ def cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
 
 
-def write_csv(columns: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A CSV as text (RFC 4180)."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(columns)
-    writer.writerows([cell(one) for one in row] for row in rows)
+    writer.writerows([cell(value) for value in row] for row in rows)
     return out.getvalue()
 
 

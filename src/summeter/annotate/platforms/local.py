@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from summeter.annotate.people import Names, Visitor
-from summeter.annotate.platforms.base import Platform, plain_id, submissions
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
-    from summeter.annotate.desk import Desk
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.people import Names, Visitor
+from summeter.annotate.platforms.base import Platform, Work, plain_id
 
 
 class Local(Platform):
@@ -23,14 +19,13 @@ class Local(Platform):
         account = names.account_of(query.get("token", ""))
         if not account or account not in campaign.platform.accounts:
             return None
-        made = Visitor(self.name, account, plain_id(query.get("study")))
-        return made if names.is_made(made) else Visitor(self.name, account)
+        simulated = Visitor(self.name, account, plain_id(query.get("study")))
+        return simulated if names.is_made(simulated) else Visitor(self.name, account)
 
     def columns(self) -> Sequence[str]:
         """Account, how far it came, what it earned."""
         return ("account", "answered", "batches", "outcome", "pay", "bonus")
 
-    def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
+    def row(self, work: Work) -> Sequence[object]:
         """One a person."""
-        for one in submissions(desk):
-            yield one.id, one.answered, one.batches, one.outcome or "", f"{one.pay:.2f}", f"{one.bonus:.2f}"
+        return work.id, work.answered, work.batches, work.outcome or "", f"{work.pay:.2f}", f"{work.bonus:.2f}"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from summeter.annotate.people import PREVIEW, Names, Visitor
-from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv, submissions, write_csv
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign, Prerequisites
-    from summeter.annotate.desk import Desk
+from summeter.annotate.campaign.config import Campaign, Prerequisites
+from summeter.annotate.campaign.people import PREVIEW, Names, Visitor
+from summeter.annotate.platforms.base import Form, Platform, SubmissionStatus, Work, csv_text, plain_id, read_csv
 
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 LIVE, SANDBOX = "https://www.mturk.com", "https://workersandbox.mturk.com"
@@ -64,28 +60,38 @@ class MTurk(Platform):
         return ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject", "Answer.outcome", "Answer.code", "Answered",
                 "Batches", "Checks seen", "Checks passed", "Bonus")  # fmt: skip
 
-    def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
+    def row(self, work: Work) -> Sequence[object]:
         """One an assignment. One of which nothing was done is neither approved nor rejected here."""
-        for one in submissions(desk):
-            yield (
-                one.session, one.study, one.id, "X" if one.approved else "", one.reason or "", one.outcome or "",
-                one.code, one.answered, one.batches, one.checks_seen, one.checks_passed, f"{one.bonus:.2f}",
-            )  # fmt: skip
+        return (
+            work.session,
+            work.study,
+            work.id,
+            "X" if work.approved else "",
+            work.reason or "",
+            work.outcome or "",
+            work.code,
+            work.answered,
+            work.batches,
+            work.checks_seen,
+            work.checks_passed,
+            f"{work.bonus:.2f}",
+        )
 
-    def bonuses(self, desk: Desk) -> str:
+    def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """A row a call of `SendBonus`, by its parameters; the token keeps a bonus from being paid twice."""
         columns = ("WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken")
-        found = (
-            (one.id, one.session, f"{one.bonus:.2f}", f"Careful work: {desk.campaign.title}",
-             desk.names.mark("bonus", one.session, length=32))
-            for one in submissions(desk) if one.bonus
-        )  # fmt: skip
-        return write_csv(columns, found)
+        reason = f"Careful work: {campaign.title}"
+        rows = (
+            (work.id, work.session, f"{work.bonus:.2f}", reason, names.mark("bonus", work.session, length=32))
+            for work in works
+            if work.bonus
+        )
+        return csv_text(columns, rows)
 
-    def read(self, file: Path) -> list[Said]:
+    def read(self, file: Path) -> list[SubmissionStatus]:
         """A batch file of results."""
         return [
-            Said(row[_WORKER], row[_ASSIGNMENT],
+            SubmissionStatus(row[_WORKER], row[_ASSIGNMENT],
                  {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]})
             for _, row in read_csv(file, (_WORKER, _ASSIGNMENT, _STATUS)) if row[_WORKER]
         ]  # fmt: skip

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from summeter.annotate.people import Names, Visitor
-from summeter.annotate.platforms.base import Form, Platform, Said, plain_id, read_csv, submissions
+from summeter.annotate.campaign.config import Campaign, Prerequisites
+from summeter.annotate.campaign.people import Names, Visitor
+from summeter.annotate.platforms.base import Form, Platform, SubmissionStatus, Work, plain_id, read_csv
 from summeter.records import UsageError
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign, Prerequisites
-    from summeter.annotate.desk import Desk
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 _ID, _SUBMISSION, _STATUS = "Participant id", "Submission id", "Status"
@@ -28,10 +24,10 @@ class Prolific(Platform):
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The participant of a link."""
         del names, campaign
-        found = plain_id(query.get("PROLIFIC_PID"))
-        if found is None:
+        participant = plain_id(query.get("PROLIFIC_PID"))
+        if participant is None:
             return None
-        return Visitor(self.name, found, plain_id(query.get("STUDY_ID")), plain_id(query.get("SESSION_ID")))
+        return Visitor(self.name, participant, plain_id(query.get("STUDY_ID")), plain_id(query.get("SESSION_ID")))
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
         """Back to Prolific with the outcome's code."""
@@ -53,30 +49,42 @@ class Prolific(Platform):
         return ("Submission id", "Participant id", "Study id", "Approve", "Reject", "Outcome", "Completion code",
                 "Answered", "Batches", "Checks seen", "Checks passed", "Bonus")  # fmt: skip
 
-    def rows(self, desk: Desk) -> Iterator[Sequence[object]]:
+    def row(self, work: Work) -> Sequence[object]:
         """One a submission. One of which nothing was done is neither approved nor rejected here."""
-        for one in submissions(desk):
-            yield (
-                one.session, one.id, one.study, "X" if one.approved else "", one.reason or "", one.outcome or "",
-                one.code, one.answered, one.batches, one.checks_seen, one.checks_passed, f"{one.bonus:.2f}",
-            )  # fmt: skip
+        return (
+            work.session,
+            work.id,
+            work.study,
+            "X" if work.approved else "",
+            work.reason or "",
+            work.outcome or "",
+            work.code,
+            work.answered,
+            work.batches,
+            work.checks_seen,
+            work.checks_passed,
+            f"{work.bonus:.2f}",
+        )
 
-    def bonuses(self, desk: Desk) -> str:
+    def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """A line `participant,amount` each, as the form for bulk bonuses takes them: of one study only."""
-        found: dict[str, float] = {}
-        studies = {one.study for one in submissions(desk) if one.bonus}
+        del campaign, names
+        amounts: dict[str, float] = {}
+        studies = {work.study for work in works if work.bonus}
         if len(studies) > 1:
-            raise UsageError(f"Prolific pays bonuses study by study, and these are of {len(studies)}: "
-                             f"{', '.join(sorted(studies))}; take them from --csv")  # fmt: skip
-        for one in submissions(desk):
-            if one.bonus:
-                found[one.id] = found.get(one.id, 0.0) + one.bonus
-        return "".join(f"{name},{amount:.2f}\n" for name, amount in found.items())
+            raise UsageError(
+                f"Prolific pays bonuses study by study, and these are of {len(studies)}: "
+                f"{', '.join(sorted(studies))}; take them from --csv"
+            )
+        for work in works:
+            if work.bonus:
+                amounts[work.id] = amounts.get(work.id, 0.0) + work.bonus
+        return "".join(f"{name},{amount:.2f}\n" for name, amount in amounts.items())
 
-    def read(self, file: Path) -> list[Said]:
+    def read(self, file: Path) -> list[SubmissionStatus]:
         """The export of a study's submissions."""
         return [
-            Said(row[_ID], row.get(_SUBMISSION, ""), {
+            SubmissionStatus(row[_ID], row.get(_SUBMISSION, ""), {
                 "status": row[_STATUS].strip().lower(), "code": row.get("Completion code", ""),
                 "submission": row.get(_SUBMISSION, ""),
             })

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -42,14 +43,14 @@ class Network:
     heard: Callable[[], None] | None = None
 
 
-async def simulate(address: str, scripts: Sequence[Script], network: Network | None = None) -> Network:
+async def simulate_over_http(address: str, scripts: Sequence[Script], network: Network | None = None) -> Network:
     """Have everybody work over HTTP until nothing is left for them.
 
     Raises SummeterError where the server refuses something, or cannot be reached for longer than `patience`.
     """
-    found = network or Network()
-    await asyncio.gather(*(_Browser(address.rstrip("/"), one, found).run() for one in scripts))
-    return found
+    network = network or Network()
+    await asyncio.gather(*(_Browser(address.rstrip("/"), script, network).run() for script in scripts))
+    return network
 
 
 class _Browser:
@@ -106,8 +107,8 @@ class _Browser:
             except (Lost, aiohttp.ClientError, TimeoutError) as error:
                 self.network.lost += 1
                 if clock() > until:
-                    said = f"{self.address} did not answer for {self.network.patience:g} s"
-                    raise SummeterError(f"{said}; is the campaign served there?") from error
+                    silent = f"{self.address} did not answer for {self.network.patience:g} s"
+                    raise SummeterError(f"{silent}; is the campaign served there?") from error
             await asyncio.sleep(self.network.pause)
 
     async def once(self, method: str, path: str, body: Json | None) -> Json:
@@ -115,20 +116,18 @@ class _Browser:
             raise Lost
         more: dict[str, Any] = {"json": body} if method == "POST" else {"allow_redirects": False}
         async with self.http.request(method, self.address + path, headers=self.head, **more) as reply:
-            found = await _read(reply)
+            content = await _read(reply)
             if reply.status >= 500 or self.rng.random() < self.network.drop:
                 raise Lost
             if reply.status >= 400:
-                said = found.get("error", {}).get("message", f"status {reply.status}")
-                raise UsageError(f"{self.script.annotator}: {method} {path.partition('?')[0]} was refused: {said}")
-            return found
+                why = content.get("error", {}).get("message", f"status {reply.status}")
+                raise UsageError(f"{self.script.annotator}: {method} {path.partition('?')[0]} was refused: {why}")
+            return content
 
 
 async def _read(reply: aiohttp.ClientResponse) -> Json:
     text = await reply.text()
     if not reply.content_type.endswith("json"):
         return {}
-    import json
-
-    found = json.loads(text)
-    return found if isinstance(found, dict) else {}
+    content = json.loads(text)
+    return content if isinstance(content, dict) else {}

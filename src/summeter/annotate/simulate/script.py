@@ -1,39 +1,73 @@
-"""Script: what one made annotator asks for, step by step. It sends nothing itself: whoever runs it carries requests.
+"""Script: what one made-up annotator asks for, step by step. It sends nothing itself: whoever runs it carries requests.
 
 Each step yields (request, body) with the names of `requests.REQUESTS` and gets the reply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import math
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future
 from random import Random
-from typing import Any
+from typing import NamedTuple
 
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.people import Names, Visitor
-from summeter.annotate.simulate.profile import Page, Profile, respond
-from summeter.annotate.simulate.truth import Truth
-from summeter.annotate.tasks import kind_named
-from summeter.annotate.tasks.base import Task
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.people import Visitor
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.tasks.base import AssistedKind, Kind
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Task
 from summeter.records import UsageError
 
-Json = dict[str, Any]
 Steps = Generator[tuple[str, Json], Json, None]
+_Step = Generator[tuple[str, Json], Json, str]
+_SPREAD = 0.4
+"""Standard deviation of the logarithm of the time for a task."""
+_HASTE = 0.1
+"""The share of the usual time that somebody takes who does not read."""
+
+
+class Page(NamedTuple):
+    """What a person has before them: the task, the machine's verdict where it is shown, the order of the systems."""
+
+    task: Task
+    machine: Json | None
+    letters: Sequence[str]
+
+
+class Reply(NamedTuple):
+    """An answer in stored form, and the seconds it took."""
+
+    answer: Json
+    seconds: float
+
+
+def respond(kind: Kind, profile: Profile, page: Page, truth: Truth, rng: Random) -> Reply:
+    """How an annotator of this profile answers."""
+    seconds = profile.seconds * math.exp(rng.gauss(0, _SPREAD))
+    lazy = rng.random() < profile.laziness
+    if isinstance(kind, AssistedKind) and page.machine is not None and (lazy or rng.random() < profile.trust):
+        answer = kind.following(page.task, page.machine)
+    elif lazy:
+        answer = kind.careless_answer(page.task, page.letters)
+    else:
+        answer = kind.noisy_answer(page.task, kind.right_answer(page.task, truth), profile, rng)
+    complete = {"comment": None, "machine": None, **answer}
+    if page.machine is not None:
+        complete["machine"] = "agree" if kind.agrees(page.task, complete) else "disagree"
+    return Reply(complete, round(seconds * _HASTE if lazy else seconds, 1))
 
 
 class Script:
-    """One made annotator at work in a campaign, until there is nothing left for them.
+    """One made-up annotator at work in a campaign, until there is nothing left for them.
 
     `answers` counts the answers given. Everything random is drawn from `seed` and the person's name.
     """
 
     def __init__(self, folder: CampaignFolder, visitor: Visitor, profile: Profile, truth: Truth, seed: int = 0) -> None:
         self.folder, self.visitor, self.profile, self.truth = folder, visitor, profile, truth
-        names = Names(folder.keys.secret)
-        self.annotator = names.annotator(visitor)
-        self.kind = kind_named(folder.campaign.kind)
+        self.annotator = folder.names.annotator(visitor)
         self.answers = 0
-        self._names = names
         self._rng = Random(f"{seed}/{self.annotator}")
         self._seed = seed
         self._tasks: dict[str, Task] = {}
@@ -50,30 +84,29 @@ class Script:
         while stage != "done":
             stage = yield from self._batch()
 
-    def _consent(self, _: Json) -> Generator[tuple[str, Json], Json, str]:
+    def _consent(self, _: Json) -> _Step:
         return str((yield "consent", {"agreed": True})["stage"])
 
-    def _instructions(self, _: Json) -> Generator[tuple[str, Json], Json, str]:
+    def _instructions(self, _: Json) -> _Step:
         return str((yield "instructions", {})["stage"])
 
-    def _qualification(self, session: Json) -> Generator[tuple[str, Json], Json, str]:
+    def _qualification(self, session: Json) -> _Step:
         test = self.folder.campaign.qualification
-        given = {}
-        for one, question in zip(session["qualification"]["questions"], test.questions if test else (), strict=True):
-            read = self._rng.random() >= self.profile.laziness
-            given[one["id"]] = question.answer if read else self._rng.randrange(len(question.choices))
+        choices = {}
+        for shown, question in zip(session["qualification"]["questions"], test.questions if test else (), strict=True):
+            reads = self._rng.random() >= self.profile.laziness
+            choices[shown["id"]] = question.answer if reads else self._rng.randrange(len(question.choices))
         attempt = session["qualification"]["attempts_left"]
-        body = {"answers": given, "answer_id": f"sim{self._seed}-test-{attempt:04d}"}
+        body = {"answers": choices, "answer_id": f"sim{self._seed}-test-{attempt:04d}"}
         return str((yield "qualification", body)["stage"])
 
-    def _training(self, session: Json) -> Generator[tuple[str, Json], Json, str]:
+    def _training(self, session: Json) -> _Step:
         shown = session["training"]["tasks"][0]
         body = self._answer(shown, f"sim{self._seed}-training-{shown['id']}")
         return str((yield "training", body)["stage"])
 
-    def _batch(self) -> Generator[tuple[str, Json], Json, str]:
-        found = yield "batch", {}
-        batch = found["batch"]
+    def _batch(self) -> _Step:
+        batch = (yield "batch", {})["batch"]
         if batch is None:
             return "done"
         for number, shown in enumerate(batch["tasks"]):
@@ -84,40 +117,61 @@ class Script:
         return "work"
 
     def _answer(self, shown: Json, answer_id: str) -> Json:
-        task = self._task(shown["id"])
-        letters = self._names.order(self.annotator, task.key, task.systems)
+        kind, task = self.folder.kind, self._task(shown["id"])
+        letters = self.folder.letters(self.annotator, task)
         machine = (shown["assistance"] or {}).get("machine")
-        reply = respond(self.profile, Page(task, machine, letters), self.truth.answer(task), self._rng)
+        reply = respond(kind, self.profile, Page(task, machine, letters), self.truth, self._rng)
         return {
-            "answer_id": answer_id, "task": shown["id"], "answer": self.kind.relettered(reply.answer, letters),
+            "answer_id": answer_id,
+            "task": shown["id"],
+            "answer": kind.relettered(reply.answer, letters),
             "seconds": max(reply.seconds, shown["minimum_seconds"]),
-        }  # fmt: skip
+        }
 
-    def _task(self, called: str) -> Task:
+    def _task(self, task_id: str) -> Task:
         """The task behind the name that this person's browser has for it."""
         if not self._tasks:
-            self._tasks = {self._names.task(self.annotator, key): one for key, one in self.folder.tasks.by_key.items()}
-        return self._tasks[called]
+            names, tasks = self.folder.names, self.folder.tasks.by_key
+            self._tasks = {names.task(self.annotator, key): task for key, task in tasks.items()}
+        return self._tasks[task_id]
 
 
-def crowd(
-    folder: CampaignFolder, profiles: list[Profile], truth: Truth, *, seed: int = 0
-) -> list[Script]:  # fmt: skip
-    """One made annotator a profile: the campaign's own accounts where it is local, else made-up ids.
+def crowd(folder: CampaignFolder, profiles: Sequence[Profile], truth: Truth, *, seed: int = 0) -> list[Script]:
+    """One made-up annotator a profile: the campaign's own accounts where it is local, else made-up ids.
 
     Raises UsageError where there are fewer accounts than profiles.
     """
-    platform, names = folder.campaign.platform, Names(folder.keys.secret)
+    platform, names = folder.campaign.platform, folder.names
     if platform.name != "local":
         ids = [f"simulated{seed}x{number}" for number in range(len(profiles))]
     elif len(platform.accounts) < len(profiles):
         raise UsageError(
             f"the campaign has {len(platform.accounts)} accounts for {len(profiles)} annotators; "
-            "name more under platform.accounts, or simulate fewer with --annotators"
+            "name more under platform.accounts, or simulate fewer annotators"
         )
     else:
         ids = list(platform.accounts[: len(profiles)])
     return [
-        Script(folder, Visitor(platform.name, name, study=names.made(platform.name, name)), one, truth, seed)
-        for name, one in zip(ids, profiles, strict=True)
+        Script(folder, Visitor(platform.name, name, study=names.made(platform.name, name)), profile, truth, seed)
+        for name, profile in zip(ids, profiles, strict=True)
     ]
+
+
+def simulate(service: CampaignService, scripts: Sequence[Script], *, seed: int = 0) -> int:
+    """Have everybody work until nothing is left for them; the number of answers given.
+
+    In each round everyone still at work takes one step, in random order: each commit holds many answers.
+    """
+    rng = Random(seed)
+    waiting: list[tuple[Script, Steps, Json | None]] = [(script, script.steps(), None) for script in scripts]
+    while waiting:
+        rng.shuffle(waiting)
+        sent: list[tuple[Script, Steps, Future[Json]]] = []
+        for script, steps, reply in waiting:
+            try:
+                request, body = next(steps) if reply is None else steps.send(reply)
+            except StopIteration:
+                continue
+            sent.append((script, steps, service.submit(request, script.visitor, body)))
+        waiting = [(script, steps, future.result()) for script, steps, future in sent]
+    return sum(script.answers for script in scripts)

@@ -1,49 +1,31 @@
-"""Task, and what every kind of task can do: show itself, read an answer, say whether a check was passed."""
+"""Kind: what a kind of task can do. Everything that depends on the kind is a method here.
+
+A new kind is one module with a subclass of `Kind` (or of `AssistedKind`, where a machine's verdict can be shown) and
+one script of the same name beside it, which draws the task in the browser.
+"""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
-from urllib.parse import quote
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from summeter.records import Document, Judgment, Record, Summary
+from summeter.annotate.campaign.assistance import Verdicts
+from summeter.annotate.campaign.config import Campaign, Named
+from summeter.annotate.campaign.state import Answer
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Others, Source, Task, summary_body
+from summeter.records import Judgment, Summary, Unit
 
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign, Named
-    from summeter.annotate.state import Answer
-
-Role = Literal["work", "check", "training"]
 LONGEST = 2000
 """Characters of a comment or a reason."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-class Task(Record):
-    """One question to a person. design/annotate.md gives `body` by kind; `expected` and `role` never leave the server.
-
-    `text` stands in for the document of a worked example that is not in the data. `systems` are those whose summaries
-    are shown under letters.
-    """
-
-    key: str
-    kind: str
-    role: Role = "work"
-    document_id: str
-    system: str | None = None
-    rival: str | None = None
-    systems: tuple[str, ...] = ()
-    index: int | None = None
-    list_id: str | None = None
-    group: str = ""
-    body: dict[str, Any]
-    assistance: dict[str, Any] | None = None
-    expected: dict[str, Any] | None = None
-    feedback: str | None = None
-    text: str | None = None
 
 
 class Misfit(Exception):
@@ -54,7 +36,7 @@ class Misfit(Exception):
         self.field = field
 
 
-class Given(BaseModel):
+class AnswerModel(BaseModel):
     """What every answer may hold."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -63,70 +45,37 @@ class Given(BaseModel):
     comment: str | None = Field(default=None, max_length=LONGEST)
 
 
-G = TypeVar("G", bound=Given)
+A = TypeVar("A", bound=AnswerModel)
 
 
-class Source(NamedTuple):
-    """A document with the summaries of it that are judged; `facts` are its key facts and `list_id` their name."""
+class Disagreement(NamedTuple):
+    """How answers to one task differ, in words; `even` where none has a majority."""
 
-    document: Document
-    summaries: tuple[Summary, ...]
-    list_id: str | None
-
-    @property
-    def facts(self) -> tuple[str, ...]:
-        """Key facts of the document."""
-        return self.document.key_facts
-
-
-class Others(NamedTuple):
-    """What checks are made of: sentences and words of other documents, drawn with `rng`.
-
-    `reasoned` holds, by verdict, the texts on which the machine gave that verdict and said why: such a text is taken
-    where there is one, so that beside a check stands a reason that speaks of the very text.
-    """
-
-    sources: Sequence[Source]
-    rng: Random
-    stranger: str
-    reasoned: Mapping[str, Mapping[str, Any]] = {}
-
-    def foreign(self, source: Source, verdict: str = "") -> str:
-        """A sentence of a summary of another document; the fixed stranger where there is none."""
-        found = [
-            one for other in self._elsewhere(source) for summary in other.summaries for one in summary.sentence_texts
-        ]
-        return self._chosen(found, verdict) if found else self.stranger
-
-    def foreign_fact(self, source: Source, verdict: str = "") -> str:
-        """A key fact of another document, else a foreign sentence."""
-        found = [one for other in self._elsewhere(source) for one in other.facts if one not in source.facts]
-        return self._chosen(found, verdict) if found else self.foreign(source, verdict)
-
-    def _chosen(self, found: Sequence[str], verdict: str) -> str:
-        known = self.reasoned.get(verdict, ())
-        return self.rng.choice([one for one in found if one in known] or found)
-
-    def jumble(self, source: Source) -> str:
-        """A foreign text with its words in random order: wrong in whatever way one looks at it."""
-        found = [one.text for other in self._elsewhere(source) for one in other.summaries if one.text.strip()]
-        words = (self.rng.choice(found) if found else self.stranger).split()
-        self.rng.shuffle(words)
-        return " ".join(words)
-
-    def _elsewhere(self, source: Source) -> list[Source]:
-        """A few other documents (all would be slow in a large campaign)."""
-        others = [one for one in self.rng.sample(self.sources, min(8, len(self.sources)))
-                  if one.document.id != source.document.id]  # fmt: skip
-        return others or [one for one in self.sources if one.document.id != source.document.id][:8]
+    text: str
+    even: bool
 
 
 class Kind(ABC):
-    """A kind of task. `needs` says in words what the data must hold for it."""
+    """A kind of task. `needs` says in words what the data must hold for it.
+
+    `unit` is what an adjudicator decides on. `coefficients` are the measures of agreement; annotators are compared by
+    the first. An annotator's mean agreement leaves out `side_aspects`. Judgments signed with one of `mean_signatures`
+    are merged by their mean, all others by majority. `words_in_checks` says that attention checks hold words of the
+    campaign's settings (`attention.stranger`, `attention.paraphrases`).
+    """
 
     name: ClassVar[str]
     needs: ClassVar[str]
-    lettered: ClassVar[bool] = False
+    unit: ClassVar[str] = "summary"
+    coefficients: ClassVar[tuple[str, ...]] = ("alpha_nominal", "ac1", "identical")
+    side_aspects: ClassVar[frozenset[str]] = frozenset()
+    mean_signatures: ClassVar[frozenset[str]] = frozenset()
+    words_in_checks: ClassVar[bool] = False
+
+    @property
+    def script(self) -> Path:
+        """The script that draws the task: it stands beside the module, under the same name."""
+        return Path(inspect.getfile(type(self))).with_suffix(".js")
 
     @abstractmethod
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
@@ -137,28 +86,61 @@ class Kind(ABC):
         """The `number`-th attention check, about this document; None where it offers nothing to make one of."""
 
     @abstractmethod
-    def read(self, answer: Any, task: Task) -> dict[str, Any]:
+    def read(self, answer: Any, task: Task) -> Json:
         """A browser's answer as it is stored (letters already replaced). Raises Misfit."""
 
     @abstractmethod
-    def passed(self, task: Task, answer: dict[str, Any]) -> bool:
+    def passed(self, task: Task, answer: Json) -> bool:
         """Whether a stored answer is what a check (or training task) expects."""
 
     @abstractmethod
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """A stored answer to a task of the work as judgments."""
 
+    @abstractmethod
+    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """How stored answers to a task differ; None where they agree."""
+
+    @abstractmethod
+    def describe(self, task: Task, answer: Json) -> str:
+        """A stored answer in a few words."""
+
+    @abstractmethod
+    def true_answer(self, task: Task, truth: Truth) -> Json:
+        """The right answer to a task of the work, in stored form without `machine` and `comment`."""
+
+    @abstractmethod
+    def expected_answer(self, task: Task) -> Json:
+        """An answer that passes a check, in the same form."""
+
+    @abstractmethod
+    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
+        """The answer of a made-up annotator who has read the texts, where `right` is right."""
+
+    @abstractmethod
+    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
+        """The answer of somebody who reads nothing; `letters` are the systems in the order of showing."""
+
+    def right_answer(self, task: Task, truth: Truth) -> Json:
+        """The right answer to a task of the work; of a check or a training task what it expects."""
+        return self.true_answer(task, truth) if task.expected is None else self.expected_answer(task)
+
+    def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
+        """Judgments that follow from those of several tasks; `sources` by document."""
+        del judgments, sources
+        yield from ()
+
     def focus(self, task: Task) -> str | None:
         """The text whose like is highlighted in the document."""
         del task
         return None
 
-    def agrees(self, task: Task, answer: dict[str, Any]) -> bool | None:
-        """Whether the answer says what the machine's verdict said; None where a kind has no such verdict."""
+    def agrees(self, task: Task, answer: Json) -> bool | None:
+        """Whether the answer says what the machine's verdict said; None where no verdict is shown."""
         del task, answer
         return None
 
-    def shown(self, body: dict[str, Any], letters: Sequence[str]) -> dict[str, Any]:
+    def shown(self, body: Json, letters: Sequence[str]) -> Json:
         """The body as a browser gets it; `letters` are the systems in the order of showing."""
         del letters
         return body
@@ -168,13 +150,57 @@ class Kind(ABC):
         del letters
         return answer
 
-    def relettered(self, answer: dict[str, Any], letters: Sequence[str]) -> dict[str, Any]:
+    def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
         """A stored answer as the browser sent it."""
         del letters
         return answer
 
 
-def parsed(model: type[G], answer: Any) -> G:
+class AssistedKind(Kind):
+    """A kind beside whose tasks a machine's verdict can be shown.
+
+    `machine_aspect` and `machine_unit` are those of the run's judgments. The verdict holds its decision in the field
+    `decision` and what `no_details` names besides.
+    """
+
+    machine_aspect: ClassVar[str]
+    machine_unit: ClassVar[Unit]
+    decision: ClassVar[str] = "verdict"
+    no_details: ClassVar[Json] = {"reason": None}
+
+    @abstractmethod
+    def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
+        """The machine's judgment of what a task asks."""
+
+    @abstractmethod
+    def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
+        """A judgment as a page gets it (design/annotate.md); None where it decides nothing."""
+
+    @abstractmethod
+    def accepts(self, machine: Json) -> bool:
+        """Whether a verdict is a positive one: supported, valid, aligned."""
+
+    @abstractmethod
+    def following(self, task: Task, machine: Json) -> Json:
+        """The answer that says what a machine's verdict says."""
+
+    @abstractmethod
+    def same(self, machine: Json, answer: Json) -> bool:
+        """Whether an answer says what a verdict says."""
+
+    def agrees(self, task: Task, answer: Json) -> bool | None:
+        """Whether the answer says what the machine's verdict said; None where no verdict is shown."""
+        return None if task.machine is None else self.same(task.machine, answer)
+
+    def check_machine(self, task: Task, answer: Json) -> Json:
+        """The answer. Raises Misfit where agreeing with the machine and the answer itself say different things."""
+        agrees = self.agrees(task, answer)
+        if agrees is not None and answer["machine"] is not None and (answer["machine"] == "agree") != agrees:
+            raise Misfit("answer.machine", f"says {answer['machine']}, but the answer itself says otherwise")
+        return answer
+
+
+def parsed(model: type[A], answer: Any) -> A:
     """An answer as its model; Misfit names the first field that is wrong."""
     try:
         return model.model_validate(answer)
@@ -184,49 +210,65 @@ def parsed(model: type[G], answer: Any) -> G:
         raise Misfit(field, first["msg"].removeprefix("Value error, ")) from error
 
 
-def machine_fits(kind: Kind, task: Task, answer: dict[str, Any]) -> None:
-    """Raise Misfit where agreeing with the machine and the answer itself say different things."""
-    agrees = kind.agrees(task, answer)
-    if agrees is None or answer["machine"] is None:
-        return
-    if (answer["machine"] == "agree") != agrees:
-        raise Misfit("answer.machine", f"says {answer['machine']}, but the answer itself says otherwise")
-
-
-def text_of(summary: Summary) -> dict[str, Any]:
-    """A summary as a page needs it."""
-    return {"text": summary.text, "sentences": [[span.start, span.end] for span in summary.sentences]}
-
-
-def joined(sentences: Sequence[str]) -> dict[str, Any]:
-    """Sentences as a text of their own, as `text_of` gives it."""
-    spans, at = [], 0
-    for one in sentences:
-        spans.append([at, at + len(one)])
-        at += len(one) + 1
-    return {"text": " ".join(sentences), "sentences": spans}
-
-
-def key_of(*parts: str | int) -> str:
-    """A readable key of a task, in ASCII, from parts of any script.
-
-    >>> key_of("fv", "doc 1", "sys/A", 3)
-    'fv/doc%201/sys%2FA/3'
-    """
-    return "/".join(quote(str(part), safe="", errors="surrogatepass") for part in parts)
-
-
 def listed(names: Sequence[Named], usual: Sequence[tuple[str, str]], about: str) -> list[dict[str, str]]:
     """Aspects or error types as a page needs them: the campaign's, else the usual; `about` names the second field."""
     if names:
-        return [{"name": one.name, about: one.question or one.meaning} for one in names]
+        return [{"name": entry.name, about: entry.question or entry.meaning} for entry in names]
     return [{"name": name, about: text} for name, text in usual]
 
 
-def chosen_from(names: Sequence[str], known: Sequence[str], field: str) -> None:
+def check_chosen(names: Sequence[str], known: Sequence[str], field: str) -> None:
     """Raise Misfit unless each name is known and named once."""
-    for one in names:
-        if one not in known:
-            raise Misfit(field, f"{one!r} is not one of: {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise Misfit(field, f"{name!r} is not one of: {', '.join(known)}")
     if len(set(names)) != len(names):
         raise Misfit(field, "names something twice")
+
+
+def split_of(labels: Sequence[str]) -> Disagreement | None:
+    """How labels are split; None where all are the same.
+
+    >>> split_of(["supported", "not supported", "supported"])
+    Disagreement(text='2 supported, 1 not supported', even=False)
+    """
+    counts = Counter(labels).most_common()
+    if len(counts) < 2:
+        return None
+    return Disagreement(", ".join(f"{n} {label}" for label, n in counts), counts[0][1] * 2 <= len(labels))
+
+
+class LetteredKind(Kind):
+    """A kind whose body has `summaries` with a `system` each; a browser gets them under letters, shuffled."""
+
+    def shown(self, body: Json, letters: Sequence[str]) -> Json:
+        """The summaries in the person's order, without their systems."""
+        by_system = {summary["system"]: summary for summary in body["summaries"]}
+        summaries = [
+            {"id": letter, "text": by_system[system]["text"], "sentences": by_system[system]["sentences"]}
+            for letter, system in zip(LETTERS, letters, strict=False)
+        ]
+        return {**body, "summaries": summaries}
+
+
+def system_of(letter: Any, letters: Sequence[str]) -> Any:
+    """The system under a letter; what is no letter stays as it is, marked as unknown."""
+    place = LETTERS.find(letter) if isinstance(letter, str) and len(letter) == 1 else -1
+    return letters[place] if 0 <= place < len(letters) else ("unknown", letter)
+
+
+def letter_of(system: str, letters: Sequence[str]) -> str:
+    """The letter of a system."""
+    return LETTERS[list(letters).index(system)]
+
+
+def summaries_body(summaries: Sequence[Summary]) -> list[Json]:
+    """Summaries with their systems, as the body of a lettered kind holds them."""
+    return [{"system": summary.system, **summary_body(summary)} for summary in summaries]
+
+
+def with_jumble(body: Json, system: str, text: str) -> Json:
+    """The body with another text in place of a system's summary."""
+    odd = {"system": system, "text": text, "sentences": [[0, len(text)]]}
+    summaries = [odd if summary["system"] == system else summary for summary in body["summaries"]]
+    return {**body, "summaries": summaries}

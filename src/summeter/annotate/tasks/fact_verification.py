@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from summeter.annotate.campaign.assistance import Verdicts, decided
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import (
-    Given,
-    Kind,
+    AnswerModel,
+    AssistedKind,
+    Disagreement,
     Misfit,
-    Others,
-    Source,
-    Task,
-    chosen_from,
-    joined,
-    key_of,
+    check_chosen,
     listed,
-    machine_fits,
     parsed,
-    text_of,
+    split_of,
 )
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, key_of, summary_body
 from summeter.data.human_judgments import SIGNATURES
-from summeter.records import Judgment, Target
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
-    from summeter.annotate.state import Answer
+from summeter.records import Judgment, Target, Unit, canonical_error_type, error_types, joined_error_types
 
 ERROR_TYPES = (
     ("out-of-article error", "Says something that the document does not say and that cannot be checked against it."),
@@ -38,86 +35,169 @@ ERROR_TYPES = (
 """UniSumEval's taxonomy, in our words."""
 
 
-class Verdict(Given):
+class Verdict(AnswerModel):
     """An answer."""
 
     label: Literal["supported", "not_supported"]
     error_types: list[str] = Field(default_factory=list)
 
 
-class FactVerification(Kind):
+class FactVerification(AssistedKind):
     """One task a summary sentence."""
 
     name = "fact_verification"
     needs = "summaries with at least one sentence"
+    unit = "sentence"
+    machine_aspect = "faithfulness"
+    machine_unit: ClassVar[Unit] = "sentence"
+    no_details: ClassVar[Json] = {"error_types": [], "reason": None}
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every sentence of every summary."""
         document = source.document.id
         for summary in source.summaries:
-            shown = text_of(summary)
+            shown = summary_body(summary)
             for index, sentence in enumerate(summary.sentence_texts):
                 yield Task(
-                    key=key_of("fv", document, summary.system, index), kind=self.name, document_id=document,
-                    system=summary.system, index=index, group=key_of(document, summary.system),
+                    key=key_of("fv", document, summary.system, index),
+                    kind=self.name,
+                    document_id=document,
+                    system=summary.system,
+                    index=index,
+                    group=key_of(document, summary.system),
                     body=_body(shown, index, sentence, campaign),
-                )  # fmt: skip
+                )
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """A foreign sentence in place of one of the summary's: always wrong, under either machine verdict in turn."""
-        summaries = [one for one in source.summaries if one.sentences]
+        summaries = [summary for summary in source.summaries if summary.sentences]
         if not summaries:
             return None
         summary = others.rng.choice(summaries)
-        said = "supported" if number % 2 == 0 else "not_supported"
-        sentences, wrong = list(summary.sentence_texts), others.foreign(source, said)
+        accepted = number % 2 == 0
+        sentences, wrong = list(summary.sentence_texts), others.foreign(source, accepted=accepted)
         index = others.rng.randrange(len(sentences))
         sentences[index] = wrong
         return Task(
-            key=key_of("fv-check", number), kind=self.name, role="check", document_id=source.document.id,
-            system=summary.system, body=_body(joined(sentences), index, wrong, campaign),
-            expected={"label": "not_supported", "machine": said},
+            key=key_of("fv-check", number),
+            kind=self.name,
+            role="check",
+            document_id=source.document.id,
+            system=summary.system,
+            body=_body(joined_body(sentences), index, wrong, campaign),
+            expected={"label": "not_supported", "machine": _label(supported=accepted)},
             feedback="The document does not say this: the sentence comes from another text.",
-        )  # fmt: skip
+        )
 
     def focus(self, task: Task) -> str | None:
         """The sentence."""
         return str(task.body["sentence"])
 
-    def agrees(self, task: Task, answer: dict[str, Any]) -> bool | None:
-        """Whether the label is the machine's."""
-        machine = (task.assistance or {}).get("machine")
-        return None if machine is None else bool(machine["verdict"] == answer["label"])
-
-    def read(self, answer: Any, task: Task) -> dict[str, Any]:
+    def read(self, answer: Any, task: Task) -> Json:
         """Checked: types if and only if the sentence is not supported."""
         given = parsed(Verdict, answer)
-        known = [one["name"] for one in task.body["error_types"]]
-        chosen_from(given.error_types, known, "answer.error_types")
+        known = task.names("error_types")
+        check_chosen(given.error_types, known, "answer.error_types")
         if given.label == "supported" and given.error_types:
             raise Misfit("answer.error_types", "a supported sentence has no error")
         if given.label == "not_supported" and known and not given.error_types:
             raise Misfit("answer.error_types", "choose at least one error type")
-        read = given.model_dump()
-        machine_fits(self, task, read)
-        return read
+        return self.check_machine(task, given.model_dump())
 
-    def passed(self, task: Task, answer: dict[str, Any]) -> bool:
+    def passed(self, task: Task, answer: Json) -> bool:
         """Whether the label is the expected one."""
         return bool(task.expected and answer["label"] == task.expected["label"])
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """One label of faithfulness."""
+        """One label of faithfulness, with all error types that were named."""
         del source
         label = int(answer.answer["label"] == "supported")
-        types, comment = answer.answer["error_types"], answer.answer.get("comment")
         yield Judgment(
             target=Target(document_id=task.document_id, system=task.system or "", unit="sentence", index=task.index),
-            aspect="faithfulness", judge=answer.annotator, signature=SIGNATURES["sentence_labels"], value=float(label),
-            label=label, error_type=types[0] if types else None, reason=comment or None,
-        )  # fmt: skip
+            aspect="faithfulness",
+            judge=answer.annotator,
+            signature=SIGNATURES["sentence_labels"],
+            value=float(label),
+            label=label,
+            error_type=joined_error_types(answer.answer["error_types"]),
+            reason=answer.answer.get("comment") or None,
+        )
+
+    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """Only the labels count: error types of an agreed error are merged."""
+        del task
+        return split_of([answer.answer["label"].replace("_", " ") for answer in answers])
+
+    def describe(self, task: Task, answer: Json) -> str:
+        """The label with its error types."""
+        del task
+        types = f" ({', '.join(answer['error_types'])})" if answer["error_types"] else ""
+        return str(answer["label"]).replace("_", " ") + types
+
+    def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
+        """The verdict on the sentence."""
+        return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
+
+    def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
+        """The label with the error type and the reason."""
+        del task
+        supported = decided(judgment)
+        if supported is None:
+            return None
+        types = [] if supported else sorted(error_types(judgment.error_type))
+        return {"verdict": _label(supported=supported), "error_types": types, "reason": judgment.reason or None}
+
+    def accepts(self, machine: Json) -> bool:
+        """Supported."""
+        return bool(machine["verdict"] == "supported")
+
+    def following(self, task: Task, machine: Json) -> Json:
+        """The machine's label, with its first error type."""
+        return _answer(
+            task, supported=self.accepts(machine), error_type=next(iter(machine.get("error_types") or []), None)
+        )
+
+    def same(self, machine: Json, answer: Json) -> bool:
+        """Whether the label is the machine's."""
+        return bool(machine["verdict"] == answer["label"])
+
+    def true_answer(self, task: Task, truth: Truth) -> Json:
+        """Gold's label, else a drawn one."""
+        gold = truth.gold(task, "sentence", "faithfulness")
+        if gold is not None:
+            return _answer(task, supported=gold.label == 1, error_type=gold.error_type)
+        types: list[str | None] = [*task.names("error_types")] or [None]
+        drawn = types[int(truth.chance(task, "type") * len(types))]
+        return _answer(task, supported=truth.chance(task) < truth.quality(task.system), error_type=drawn)
+
+    def expected_answer(self, task: Task) -> Json:
+        """The expected label."""
+        return _answer(task, supported=bool(task.expected and task.expected["label"] == "supported"))
+
+    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
+        """The right answer, or the other label with any error type."""
+        supported = right["label"] == "supported"
+        label = profile.label(supported, rng)
+        if label == supported:
+            return right
+        return _answer(task, supported=label, error_type=rng.choice([*task.names("error_types")] or [None]))
+
+    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
+        """Supported."""
+        del letters
+        return _answer(task, supported=True)
 
 
-def _body(shown: dict[str, Any], index: int, sentence: str, campaign: Campaign) -> dict[str, Any]:
+def _label(*, supported: bool) -> str:
+    return "supported" if supported else "not_supported"
+
+
+def _answer(task: Task, *, supported: bool, error_type: str | None = None) -> Json:
+    known, wanted = task.names("error_types"), error_types(error_type)
+    named = [name for name in known if canonical_error_type(name) in wanted] or known[:1]
+    return {"label": _label(supported=supported), "error_types": [] if supported else named}
+
+
+def _body(shown: Json, index: int, sentence: str, campaign: Campaign) -> Json:
     types = listed(campaign.error_types, ERROR_TYPES, "meaning")
     return {"summary": shown, "index": index, "sentence": sentence, "error_types": types}

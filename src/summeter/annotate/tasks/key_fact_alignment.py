@@ -5,28 +5,18 @@ Aligned means: of the same matter, even where a detail contradicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
+from typing import Any, ClassVar
 
-from summeter.annotate.tasks.base import (
-    Given,
-    Kind,
-    Misfit,
-    Others,
-    Source,
-    Task,
-    key_of,
-    machine_fits,
-    parsed,
-    text_of,
-)
+from summeter.annotate.campaign.assistance import Verdicts, decided
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.state import Answer
+from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, Misfit, parsed, split_of
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of, summary_body
 from summeter.data.human_judgments import SIGNATURES
-from summeter.records import Judgment, Target
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
-    from summeter.annotate.state import Answer
-
+from summeter.records import Judgment, Target, Unit
 
 _COMMON = frozenset(
     {"The", "A", "An", "It", "He", "She", "They", "We", "In", "On", "At", "This", "That", "There", "After"}
@@ -34,18 +24,23 @@ _COMMON = frozenset(
 """English words that are capitals for no other reason than that they begin a sentence."""
 
 
-class Alignment(Given):
+class Alignment(AnswerModel):
     """An answer."""
 
     sentences: list[int]
     none: bool
 
 
-class KeyFactAlignment(Kind):
+class KeyFactAlignment(AssistedKind):
     """One task a key fact and summary; the key facts of a summary stay together."""
 
     name = "key_fact_alignment"
     needs = "documents with key facts, and summaries with at least one sentence"
+    unit = "key_fact"
+    words_in_checks = True
+    machine_aspect = "completeness"
+    machine_unit: ClassVar[Unit] = "key_fact"
+    decision = "sentences"
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every key fact against every summary."""
@@ -54,17 +49,22 @@ class KeyFactAlignment(Kind):
         for summary in source.summaries:
             if not summary.sentences:
                 continue
-            shown = text_of(summary)
+            shown = summary_body(summary)
             for index, fact in enumerate(source.facts):
                 yield Task(
-                    key=key_of("ka", document, summary.system, index), kind=self.name, document_id=document,
-                    system=summary.system, index=index, list_id=source.list_id,
-                    group=key_of(document, summary.system), body={"key_fact": fact, "summary": shown},
-                )  # fmt: skip
+                    key=key_of("ka", document, summary.system, index),
+                    kind=self.name,
+                    document_id=document,
+                    system=summary.system,
+                    index=index,
+                    list_id=source.list_id,
+                    group=key_of(document, summary.system),
+                    body={"key_fact": fact, "summary": shown},
+                )
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """In turn a slight paraphrase of a sentence, which must align to it, and a fixed stranger, which must not."""
-        summaries = [one for one in source.summaries if one.sentences]
+        summaries = [summary for summary in source.summaries if summary.sentences]
         if not summaries:
             return None
         summary = others.rng.choice(summaries)
@@ -73,39 +73,38 @@ class KeyFactAlignment(Kind):
         frames, stranger = campaign.attention.paraphrases, campaign.attention.stranger
         frame = frames[number // 2 % len(frames)]
         fact = paraphrase(summary.sentence_texts[place], frame, campaign.language) if paraphrased else stranger
-        said = "One of the sentences says almost the same." if paraphrased else "No sentence speaks of this."
+        right_verdict = number // 2 % 2 == 0
         return Task(
-            key=key_of("ka-check", number), kind=self.name, role="check", document_id=source.document.id,
-            system=summary.system, body={"key_fact": fact, "summary": text_of(summary)},
-            expected={"sentence": place if paraphrased else None,
-                      "machine": [place] if (number // 2 % 2 == 0) == paraphrased else []},
-            feedback=said,
-        )  # fmt: skip
+            key=key_of("ka-check", number),
+            kind=self.name,
+            role="check",
+            document_id=source.document.id,
+            system=summary.system,
+            body={"key_fact": fact, "summary": summary_body(summary)},
+            expected={
+                "sentence": place if paraphrased else None,
+                "machine": [place] if right_verdict == paraphrased else [],
+            },
+            feedback="One of the sentences says almost the same." if paraphrased else "No sentence speaks of this.",
+        )
 
     def focus(self, task: Task) -> str | None:
         """The key fact."""
         return str(task.body["key_fact"])
 
-    def agrees(self, task: Task, answer: dict[str, Any]) -> bool | None:
-        """Whether the same sentences were chosen as by the machine."""
-        machine = (task.assistance or {}).get("machine")
-        return None if machine is None else set(machine["sentences"]) == set(answer["sentences"])
-
-    def read(self, answer: Any, task: Task) -> dict[str, Any]:
+    def read(self, answer: Any, task: Task) -> Json:
         """Checked, sentences in order."""
         given = parsed(Alignment, answer)
         most = len(task.body["summary"]["sentences"])
-        if any(not 0 <= one < most for one in given.sentences):
+        if any(not 0 <= index < most for index in given.sentences):
             raise Misfit("answer.sentences", f"the summary has {most} sentences, counted from 0")
         if len(set(given.sentences)) != len(given.sentences):
             raise Misfit("answer.sentences", "names a sentence twice")
         if given.none == bool(given.sentences):
             raise Misfit("answer.none", "is true if and only if no sentence is chosen")
-        read = {**given.model_dump(), "sentences": sorted(given.sentences)}
-        machine_fits(self, task, read)
-        return read
+        return self.check_machine(task, {**given.model_dump(), "sentences": sorted(given.sentences)})
 
-    def passed(self, task: Task, answer: dict[str, Any]) -> bool:
+    def passed(self, task: Task, answer: Json) -> bool:
         """Whether the paraphrased sentence is among those chosen, or nothing is for the stranger."""
         if task.expected is None:
             return False
@@ -114,15 +113,109 @@ class KeyFactAlignment(Kind):
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One label of completeness, with the sentences as evidence."""
-        summary = next(one for one in source.summaries if one.system == task.system)
+        summary = source.summary(task.system)
         label = int(bool(answer.answer["sentences"]))
         yield Judgment(
-            target=Target(document_id=task.document_id, system=task.system or "", unit="key_fact", index=task.index,
-                          list_id=task.list_id),
-            aspect="completeness", judge=answer.annotator, signature=SIGNATURES["alignment"], value=float(label),
-            label=label, evidence=tuple(summary.sentences[one] for one in answer.answer["sentences"]),
+            target=Target(
+                document_id=task.document_id,
+                system=task.system or "",
+                unit="key_fact",
+                index=task.index,
+                list_id=task.list_id,
+            ),
+            aspect="completeness",
+            judge=answer.annotator,
+            signature=SIGNATURES["alignment"],
+            value=float(label),
+            label=label,
+            evidence=tuple(summary.sentences[index] for index in answer.answer["sentences"]),
             reason=answer.answer.get("comment") or None,
-        )  # fmt: skip
+        )
+
+    def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
+        """Conciseness: whether a sentence carries some key fact, where a judge decided all of the summary."""
+        decided_on: dict[tuple[str, str, str], list[Judgment]] = {}
+        for judgment in judgments:
+            if judgment.status == "ok":
+                target = judgment.target
+                decided_on.setdefault((target.document_id, target.system, judgment.judge), []).append(judgment)
+        for (document, system, judge), own in decided_on.items():
+            source = sources[document]
+            if len(own) < len(source.facts):
+                continue
+            carrying = {
+                (span.start, span.end) for judgment in own for span in judgment.evidence if span.of == "summary"
+            }
+            for index, span in enumerate(source.summary(system).sentences):
+                label = int((span.start, span.end) in carrying)
+                yield Judgment(
+                    target=Target(document_id=document, system=system, unit="sentence", index=index),
+                    aspect="conciseness",
+                    judge=judge,
+                    signature=SIGNATURES["alignment"],
+                    value=float(label),
+                    label=label,
+                )
+
+    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """Any other choice of sentences."""
+        return split_of([self.describe(task, answer.answer) for answer in answers])
+
+    def describe(self, task: Task, answer: Json) -> str:
+        """The sentences, counted from 1."""
+        del task
+        sentences = ", ".join(str(index + 1) for index in answer["sentences"])
+        return f"in sentence {sentences}" if sentences else "in none"
+
+    def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
+        """The verdict on the key fact for this summary."""
+        return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
+
+    def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
+        """The sentences that the evidence touches, with the reason."""
+        aligned = decided(judgment)
+        if aligned is None:
+            return None
+        return {"sentences": _touched(task, judgment) if aligned else [], "reason": judgment.reason or None}
+
+    def accepts(self, machine: Json) -> bool:
+        """Aligned to some sentence."""
+        return bool(machine["sentences"])
+
+    def following(self, task: Task, machine: Json) -> Json:
+        """The machine's sentences."""
+        del task
+        return _answer(machine["sentences"])
+
+    def same(self, machine: Json, answer: Json) -> bool:
+        """Whether the same sentences were chosen."""
+        return set(machine["sentences"]) == set(answer["sentences"])
+
+    def true_answer(self, task: Task, truth: Truth) -> Json:
+        """Gold's sentences, else a drawn one or none."""
+        drawn = int(truth.chance(task, "place") * len(task.body["summary"]["sentences"]))
+        gold = truth.gold(task, "key_fact", "completeness")
+        if gold is None:
+            return _answer([drawn] if truth.chance(task) < truth.quality(task.system) else [])
+        return _answer((_touched(task, gold) or [drawn]) if gold.label == 1 else [])
+
+    def expected_answer(self, task: Task) -> Json:
+        """The paraphrased sentence, or none."""
+        place = (task.expected or {})["sentence"]
+        return _answer([] if place is None else [place])
+
+    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
+        """The right answer; else none, or any one sentence."""
+        aligned = bool(right["sentences"])
+        label = profile.label(aligned, rng)
+        if label == aligned:
+            return right
+        return _answer([rng.randrange(len(task.body["summary"]["sentences"]))] if label else [])
+
+    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
+        """The first sentence."""
+        del task, letters
+        return _answer([0])
 
 
 def paraphrase(sentence: str, frame: str, language: str = "en") -> str:
@@ -134,3 +227,19 @@ def paraphrase(sentence: str, frame: str, language: str = "en") -> str:
     first, _, rest = sentence.strip().partition(" ")
     small = language == "en" and first in _COMMON
     return frame.replace("{}", f"{first.lower() if small else first} {rest}".rstrip())
+
+
+def _answer(sentences: Iterable[int]) -> Json:
+    chosen = sorted(set(sentences))
+    return {"sentences": chosen, "none": not chosen}
+
+
+def _touched(task: Task, judgment: Judgment) -> list[int]:
+    """The sentences of the summary that a judgment's evidence touches."""
+    spans = [span for span in judgment.evidence if span.of == "summary"]
+    sentences = task.body.get("summary", {}).get("sentences", ())
+    return [
+        index
+        for index, (start, end) in enumerate(sentences)
+        if any(span.start < end and start < span.end for span in spans)
+    ]

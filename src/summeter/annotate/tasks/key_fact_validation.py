@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from summeter.annotate.tasks.base import (
-    LONGEST,
-    Given,
-    Kind,
-    Others,
-    Source,
-    Task,
-    key_of,
-    machine_fits,
-    parsed,
-)
-from summeter.records import Judgment, Target
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
-    from summeter.annotate.state import Answer
+from summeter.annotate.campaign.assistance import Verdicts, decided
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.state import Answer
+from summeter.annotate.tasks.base import LONGEST, AnswerModel, AssistedKind, Disagreement, parsed, split_of
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
+from summeter.records import Judgment, Target, Unit
 
 ASPECT = "key_fact_validity"
+CRITERIA = ("significant", "correct", "relevant")
 
 
-class Verdict(Given):
+class Validity(AnswerModel):
     """An answer."""
 
     significant: bool
@@ -36,11 +29,14 @@ class Verdict(Given):
     why: str | None = Field(default=None, max_length=LONGEST)
 
 
-class KeyFactValidation(Kind):
+class KeyFactValidation(AssistedKind):
     """One task a key fact of a document."""
 
     name = "key_fact_validation"
     needs = "documents with key facts"
+    unit = "key_fact"
+    machine_aspect = ASPECT
+    machine_unit: ClassVar[Unit] = "key_fact"
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every key fact; it hangs on the document's first summary, since a judgment is of a summary."""
@@ -48,39 +44,40 @@ class KeyFactValidation(Kind):
         document = source.document.id
         for index, fact in enumerate(source.facts):
             yield Task(
-                key=key_of("kv", document, index), kind=self.name, document_id=document, index=index,
-                system=source.summaries[0].system, list_id=source.list_id, group=key_of(document),
+                key=key_of("kv", document, index),
+                kind=self.name,
+                document_id=document,
+                index=index,
+                system=source.summaries[0].system,
+                list_id=source.list_id,
+                group=key_of(document),
                 body={"key_fact": fact},
-            )  # fmt: skip
+            )
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """In turn a trick key fact (another document's) and a random foreign sentence posing as one."""
         del campaign
-        said = "valid" if number // 2 % 2 == 0 else "not_valid"
-        fact = others.foreign_fact(source, said) if number % 2 == 0 else others.foreign(source, said)
+        accepted = number // 2 % 2 == 0
+        draw = others.foreign_fact if number % 2 == 0 else others.foreign
         return Task(
-            key=key_of("kv-check", number), kind=self.name, role="check", document_id=source.document.id,
-            body={"key_fact": fact},
-            expected={"valid": False, "machine": said},
+            key=key_of("kv-check", number),
+            kind=self.name,
+            role="check",
+            document_id=source.document.id,
+            body={"key_fact": draw(source, accepted=accepted)},
+            expected={"valid": False, "machine": _verdict(accepted=accepted)},
             feedback="This is no key fact of the document: it comes from another text.",
-        )  # fmt: skip
+        )
 
     def focus(self, task: Task) -> str | None:
         """The key fact."""
         return str(task.body["key_fact"])
 
-    def agrees(self, task: Task, answer: dict[str, Any]) -> bool | None:
-        """Whether the verdict is the machine's."""
-        machine = (task.assistance or {}).get("machine")
-        return None if machine is None else (machine["verdict"] == "valid") == valid(answer)
-
-    def read(self, answer: Any, task: Task) -> dict[str, Any]:
+    def read(self, answer: Any, task: Task) -> Json:
         """Checked."""
-        read = parsed(Verdict, answer).model_dump()
-        machine_fits(self, task, read)
-        return read
+        return self.check_machine(task, parsed(Validity, answer).model_dump())
 
-    def passed(self, task: Task, answer: dict[str, Any]) -> bool:
+    def passed(self, task: Task, answer: Json) -> bool:
         """Whether it was found valid, or not, as expected."""
         return bool(task.expected and valid(answer) == task.expected["valid"])
 
@@ -89,13 +86,90 @@ class KeyFactValidation(Kind):
         del source
         label = int(valid(answer.answer))
         yield Judgment(
-            target=Target(document_id=task.document_id, system=task.system or "", unit="key_fact", index=task.index,
-                          list_id=task.list_id),
-            aspect=ASPECT, judge=answer.annotator, signature="human.key_fact_validity|v:1", value=float(label),
-            label=label, reason=answer.answer.get("why") or None,
-        )  # fmt: skip
+            target=Target(
+                document_id=task.document_id,
+                system=task.system or "",
+                unit="key_fact",
+                index=task.index,
+                list_id=task.list_id,
+            ),
+            aspect=ASPECT,
+            judge=answer.annotator,
+            signature="human.key_fact_validity|v:1",
+            value=float(label),
+            label=label,
+            reason=answer.answer.get("why") or None,
+        )
+
+    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """Valid or not, whichever criterion fails."""
+        del task
+        return split_of(["valid" if valid(answer.answer) else "not valid" for answer in answers])
+
+    def describe(self, task: Task, answer: Json) -> str:
+        """Valid, or what it lacks."""
+        del task
+        lacks = [name for name in CRITERIA if not answer[name]]
+        return f"not valid: not {', not '.join(lacks)}" if lacks else "valid"
+
+    def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
+        """The verdict on the key fact, whichever summary it hangs on."""
+        return verdicts.of_document(task.document_id, task.index or 0)
+
+    def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
+        """Valid or not, with the reason."""
+        del task
+        accepted = decided(judgment)
+        return None if accepted is None else {"verdict": _verdict(accepted=accepted), "reason": judgment.reason or None}
+
+    def accepts(self, machine: Json) -> bool:
+        """Valid."""
+        return bool(machine["verdict"] == "valid")
+
+    def following(self, task: Task, machine: Json) -> Json:
+        """Valid or not, as the machine says."""
+        del task
+        return _answer(accepted=self.accepts(machine))
+
+    def same(self, machine: Json, answer: Json) -> bool:
+        """Whether both find it valid or both do not."""
+        return self.accepts(machine) == valid(answer)
+
+    def true_answer(self, task: Task, truth: Truth) -> Json:
+        """Gold's label, else valid with a chance of .85.
+
+        >>> task = Task(key="kv/d/0", kind="key_fact_validation", document_id="d", system="A", index=0,
+        ...             body={"key_fact": "It rained."})
+        >>> KeyFactValidation().true_answer(task, Truth(seed=1))
+        {'significant': True, 'correct': True, 'relevant': True, 'why': None}
+        """
+        gold = truth.gold(task, "key_fact", ASPECT)
+        return _answer(accepted=gold.label == 1 if gold is not None else truth.chance(task) < 0.85)
+
+    def expected_answer(self, task: Task) -> Json:
+        """Valid or not, as expected."""
+        return _answer(accepted=bool(task.expected and task.expected["valid"]))
+
+    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
+        """The right answer, or the other one."""
+        del task
+        accepted = profile.label(valid(right), rng)
+        return right if accepted == valid(right) else _answer(accepted=accepted)
+
+    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
+        """Valid."""
+        del task, letters
+        return _answer(accepted=True)
 
 
-def valid(answer: dict[str, Any]) -> bool:
+def valid(answer: Json) -> bool:
     """Whether a stored answer accepts the key fact."""
-    return bool(answer["significant"] and answer["correct"] and answer["relevant"])
+    return all(answer[name] for name in CRITERIA)
+
+
+def _verdict(*, accepted: bool) -> str:
+    return "valid" if accepted else "not_valid"
+
+
+def _answer(*, accepted: bool) -> Json:
+    return {**dict.fromkeys(CRITERIA, accepted), "why": None}

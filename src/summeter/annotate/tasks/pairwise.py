@@ -4,45 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from pydantic import Field
 
-from summeter.annotate.tasks.base import LONGEST, Given, Misfit, Others, Source, Task, key_of, listed, parsed
-from summeter.annotate.tasks.lettered import Lettered, letter_of, replaced, summaries_of, system_of
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.state import Answer
+from summeter.annotate.tasks.base import (
+    LONGEST,
+    AnswerModel,
+    Disagreement,
+    LetteredKind,
+    Misfit,
+    letter_of,
+    listed,
+    parsed,
+    split_of,
+    summaries_body,
+    system_of,
+    with_jumble,
+)
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
 from summeter.records import Judgment, Summary, Target
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
-    from summeter.annotate.state import Answer
 
 ASPECTS = (("overall", "Which is the better summary of the document?"),)
 TIE = "tie"
 SIGNATURE = "human.pairs|v:1"
 
 
-class Choice(Given):
+class Choice(AnswerModel):
     """An answer."""
 
     choices: dict[str, Any]
     reason: str | None = Field(default=None, max_length=LONGEST)
 
 
-class Pairwise(Lettered):
+class Pairwise(LetteredKind):
     """One task a document and pair of systems."""
 
     name = "pairwise"
     needs = "documents with at least two summaries"
+    unit = "pair"
+    coefficients = ("alpha_nominal", "alpha_ordinal", "identical")
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every pair of summaries, systems in alphabetical order."""
         document = source.document.id
-        for first, second in combinations(sorted(source.summaries, key=lambda one: one.system), 2):
+        for first, second in combinations(sorted(source.summaries, key=lambda summary: summary.system), 2):
             yield Task(
-                key=key_of("pw", document, first.system, second.system), kind=self.name, document_id=document,
-                system=first.system, rival=second.system, systems=(first.system, second.system),
-                group=key_of(document), body=_body((first, second), campaign),
-            )  # fmt: skip
+                key=key_of("pw", document, first.system, second.system),
+                kind=self.name,
+                document_id=document,
+                system=first.system,
+                rival=second.system,
+                systems=(first.system, second.system),
+                group=key_of(document),
+                body=_body((first, second), campaign),
+            )
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """One side is a stranger's words in random order: it must lose on each aspect."""
@@ -51,52 +71,126 @@ class Pairwise(Lettered):
         pair = others.rng.sample(source.summaries, 2)
         odd = pair[0].system
         return Task(
-            key=key_of("pw-check", number), kind=self.name, role="check", document_id=source.document.id,
-            systems=tuple(one.system for one in pair), expected={"loser": odd},
-            body=replaced(_body(pair, campaign), odd, others.jumble(source)),
+            key=key_of("pw-check", number),
+            kind=self.name,
+            role="check",
+            document_id=source.document.id,
+            systems=tuple(summary.system for summary in pair),
+            expected={"loser": odd},
+            body=with_jumble(_body(pair, campaign), odd, others.jumble(source)),
             feedback="One of the texts is no summary, but words in random order.",
-        )  # fmt: skip
+        )
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
         """Systems in place of letters."""
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), dict):
             return answer
-        choices = {key: one if one == TIE else system_of(one, letters) for key, one in answer["choices"].items()}
+        choices = {
+            aspect: choice if choice == TIE else system_of(choice, letters)
+            for aspect, choice in answer["choices"].items()
+        }
         return {**answer, "choices": choices}
 
-    def relettered(self, answer: dict[str, Any], letters: Sequence[str]) -> dict[str, Any]:
+    def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
         """Letters in place of systems."""
-        choices = {aspect: one if one == TIE else letter_of(one, letters) for aspect, one in answer["choices"].items()}
+        choices = {
+            aspect: choice if choice == TIE else letter_of(choice, letters)
+            for aspect, choice in answer["choices"].items()
+        }
         return {**answer, "choices": choices}
 
-    def read(self, answer: Any, task: Task) -> dict[str, Any]:
+    def read(self, answer: Any, task: Task) -> Json:
         """Checked: a choice for each aspect, a tie only where ties may be."""
         given = parsed(Choice, answer)
-        aspects = [one["name"] for one in task.body["aspects"]]
+        aspects = task.names("aspects")
         if set(given.choices) != set(aspects):
             raise Misfit("answer.choices", f"choose for each of: {', '.join(aspects)}")
-        known = (*task.systems, *((TIE,) if task.body["ties"] else ()))
-        for aspect, one in given.choices.items():
-            if one not in known:
+        for aspect, choice in given.choices.items():
+            if choice not in _options(task):
                 raise Misfit(f"answer.choices.{aspect}", f"choose A or B{' or tie' if task.body['ties'] else ''}")
         return given.model_dump()
 
-    def passed(self, task: Task, answer: dict[str, Any]) -> bool:
+    def passed(self, task: Task, answer: Json) -> bool:
         """Whether the odd one lost on each aspect."""
         return task.expected is not None and not {task.expected["loser"], TIE} & set(answer["choices"].values())
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """A preference an aspect: 1 for the first system, 0 for its rival, 0.5 for a tie."""
+        """A preference an aspect, as head-to-head judges give it.
+
+        The value is 1 where the system is preferred, 0 where its rival is, 0.5 for a tie.
+        """
         del source
-        for aspect, one in answer.answer["choices"].items():
-            value = 0.5 if one == TIE else float(one == task.system)
+        for aspect, choice in answer.answer["choices"].items():
             yield Judgment(
                 target=Target(document_id=task.document_id, system=task.system or "", rival=task.rival, unit="pair"),
-                aspect=aspect, judge=answer.annotator, signature=SIGNATURE, value=value, label=one,
+                aspect=aspect,
+                judge=answer.annotator,
+                signature=SIGNATURE,
+                value=0.5 if choice == TIE else float(choice == task.system),
                 reason=answer.answer.get("reason") or None,
-            )  # fmt: skip
+            )
+
+    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """Other choices on some aspect; even where any aspect has no majority."""
+        del task
+        splits = {
+            aspect: split_of([answer.answer["choices"][aspect] for answer in answers])
+            for aspect in answers[0].answer["choices"]
+        }
+        differing = {aspect: split for aspect, split in splits.items() if split is not None}
+        if not differing:
+            return None
+        text = "; ".join(f"{aspect}: {split.text}" for aspect, split in differing.items())
+        return Disagreement(text, any(split.even for split in differing.values()))
+
+    def describe(self, task: Task, answer: Json) -> str:
+        """The choice on each aspect."""
+        del task
+        choices = answer["choices"].items()
+        return "; ".join(f"{aspect}: {'a tie' if choice == TIE else choice}" for aspect, choice in choices)
+
+    def true_answer(self, task: Task, truth: Truth) -> Json:
+        """Gold's choice, else the better system with some noise."""
+        choices: dict[str, str] = {}
+        for aspect in task.names("aspects"):
+            gold = truth.gold(task, "pair", aspect)
+            if gold is not None and gold.value is not None:
+                gap = gold.value - 0.5
+            else:
+                gap = truth.quality(task.system) - truth.quality(task.rival) + 0.4 * (truth.chance(task, aspect) - 0.5)
+            tie = TIE if task.body["ties"] else task.systems[0]
+            choices[aspect] = tie if gap == 0 else str(task.system if gap > 0 else task.rival)
+        return {"choices": choices, "reason": None}
+
+    def expected_answer(self, task: Task) -> Json:
+        """The other one on each aspect."""
+        odd = (task.expected or {})["loser"]
+        winner = next(system for system in task.systems if system != odd)
+        return _answer(task, winner)
+
+    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
+        """Each choice right, or any other."""
+        choices = {
+            aspect: choice
+            if rng.random() < profile.accuracy
+            else rng.choice([other for other in _options(task) if other != choice])
+            for aspect, choice in right["choices"].items()
+        }
+        return {"choices": choices, "reason": None}
+
+    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
+        """The one shown first."""
+        return _answer(task, letters[0])
 
 
-def _body(pair: Sequence[Summary], campaign: Campaign) -> dict[str, Any]:
+def _options(task: Task) -> list[str]:
+    return [*task.systems, *([TIE] if task.body["ties"] else [])]
+
+
+def _answer(task: Task, system: str) -> Json:
+    return {"choices": dict.fromkeys(task.names("aspects"), system), "reason": None}
+
+
+def _body(pair: Sequence[Summary], campaign: Campaign) -> Json:
     aspects = listed(campaign.aspects, ASPECTS, "question")
-    return {"summaries": summaries_of(pair), "aspects": aspects, "ties": campaign.ties}
+    return {"summaries": summaries_body(pair), "aspects": aspects, "ties": campaign.ties}

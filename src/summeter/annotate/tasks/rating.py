@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from random import Random
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import (
     LETTERS,
-    Given,
+    AnswerModel,
+    Disagreement,
+    LetteredKind,
     Misfit,
-    Others,
-    Source,
-    Task,
-    key_of,
+    letter_of,
     listed,
     parsed,
+    summaries_body,
+    system_of,
+    with_jumble,
 )
-from summeter.annotate.tasks.lettered import Lettered, letter_of, replaced, summaries_of, system_of
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Target, UsageError
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
-    from summeter.annotate.state import Answer
 
 ASPECTS = (
     ("coherence", "Do the sentences follow from one another and make one text?"),
@@ -33,21 +35,32 @@ ASPECTS = (
     ("overall", "How good is it as a summary of the document?"),
 )
 SCALE = ((1, "bad"), (2, "fair"), (3, "relatively good"), (4, "good"), (5, "excellent"))
+MIDDLE = 3
 BEST = "best"
+GAP = 2
+"""Ratings of one summary that differ by so many points or more are a disagreement."""
+SHOWN = 4
+"""So many of them are named."""
+
+Cells = dict[str, dict[str, int]]
+"""System -> aspect -> rating."""
 
 
-class Ratings(Given):
+class Ratings(AnswerModel):
     """An answer."""
 
-    ratings: dict[str, dict[str, int]]
+    ratings: Cells
     best: str | None = None
 
 
-class Rating(Lettered):
+class Rating(LetteredKind):
     """One task a document."""
 
     name = "rating"
     needs = "documents with at least one summary"
+    coefficients = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical")
+    side_aspects = frozenset({BEST})
+    mean_signatures = frozenset({SIGNATURES["ratings"], SIGNATURES["overall"], SIGNATURES["crowd_ratings"]})
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """The document with all its summaries."""
@@ -58,47 +71,56 @@ class Rating(Lettered):
             )
         document = source.document.id
         yield Task(
-            key=key_of("ra", document), kind=self.name, document_id=document, group=key_of(document),
-            systems=tuple(one.system for one in source.summaries), body=_body(source, campaign),
-        )  # fmt: skip
+            key=key_of("ra", document),
+            kind=self.name,
+            document_id=document,
+            group=key_of(document),
+            systems=tuple(summary.system for summary in source.summaries),
+            body=_body(source, campaign),
+        )
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """One summary is a stranger's words in random order: not the best, and nothing is rated lower.
 
         With one summary there is nothing to compare: then it must be rated at most 2 (fair) on average.
         """
-        systems = tuple(one.system for one in source.summaries)
+        systems = tuple(summary.system for summary in source.summaries)
         odd = others.rng.choice(systems)
         return Task(
-            key=key_of("ra-check", number), kind=self.name, role="check", document_id=source.document.id,
-            systems=systems, body=replaced(_body(source, campaign), odd, others.jumble(source)),
-            expected={"worst": odd}, feedback="One of the texts is no summary, but words in random order.",
-        )  # fmt: skip
+            key=key_of("ra-check", number),
+            kind=self.name,
+            role="check",
+            document_id=source.document.id,
+            systems=systems,
+            body=with_jumble(_body(source, campaign), odd, others.jumble(source)),
+            expected={"worst": odd},
+            feedback="One of the texts is no summary, but words in random order.",
+        )
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
         """Systems in place of letters."""
         if not isinstance(answer, dict) or not isinstance(answer.get("ratings"), dict):
             return answer
-        ratings = {system_of(one, letters): cells for one, cells in answer["ratings"].items()}
+        ratings = {system_of(letter, letters): cells for letter, cells in answer["ratings"].items()}
         best = answer.get("best")
         return {**answer, "ratings": ratings, "best": None if best is None else system_of(best, letters)}
 
-    def relettered(self, answer: dict[str, Any], letters: Sequence[str]) -> dict[str, Any]:
+    def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
         """Letters in place of systems."""
-        ratings = {letter_of(one, letters): cells for one, cells in answer["ratings"].items()}
+        ratings = {letter_of(system, letters): cells for system, cells in answer["ratings"].items()}
         best = answer["best"]
         return {**answer, "ratings": ratings, "best": None if best is None else letter_of(best, letters)}
 
-    def read(self, answer: Any, task: Task) -> dict[str, Any]:
+    def read(self, answer: Any, task: Task) -> Json:
         """Checked: every cell, on the scale; the best one where it is asked."""
         given = parsed(Ratings, answer)
-        aspects = {one["name"] for one in task.body["aspects"]}
+        aspects = set(task.names("aspects"))
         if set(given.ratings) != set(task.systems):
             raise Misfit("answer.ratings", "rate every summary on the page, and no other")
         for cells in given.ratings.values():
             if set(cells) != aspects:
                 raise Misfit("answer.ratings", f"rate each summary on: {', '.join(sorted(aspects))}")
-            if any(not 1 <= one <= len(SCALE) for one in cells.values()):
+            if any(not 1 <= rating <= len(SCALE) for rating in cells.values()):
                 raise Misfit("answer.ratings", f"a rating is a whole number from 1 to {len(SCALE)}")
         if task.body["choose_best"] and given.best not in task.systems:
             raise Misfit("answer.best", "choose the best summary")
@@ -106,7 +128,7 @@ class Rating(Lettered):
             raise Misfit("answer.best", "is not asked here")
         return given.model_dump()
 
-    def passed(self, task: Task, answer: dict[str, Any]) -> bool:
+    def passed(self, task: Task, answer: Json) -> bool:
         """Whether the odd one is not the best and has the lowest mean (alone: a mean of at most 2)."""
         if task.expected is None:
             return False
@@ -119,23 +141,87 @@ class Rating(Lettered):
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """A rating a summary and aspect; and whether it was the best."""
         del source
+        best = answer.answer["best"]
         for system, cells in answer.answer["ratings"].items():
             target = Target(document_id=task.document_id, system=system)
-            for aspect, value in cells.items():
+            ratings = [(aspect, float(rating), "ratings") for aspect, rating in cells.items()]
+            if best is not None:
+                ratings.append((BEST, float(system == best), "overall"))
+            for aspect, value, block in ratings:
                 yield Judgment(
-                    target=target, aspect=aspect, judge=answer.annotator, signature=SIGNATURES["ratings"],
-                    value=float(value),
-                )  # fmt: skip
-            if answer.answer["best"] is not None:
-                yield Judgment(
-                    target=target, aspect=BEST, judge=answer.annotator, signature=SIGNATURES["overall"],
-                    value=float(system == answer.answer["best"]),
-                )  # fmt: skip
+                    target=target, aspect=aspect, judge=answer.annotator, signature=SIGNATURES[block], value=value
+                )
+
+    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """Ratings far apart: they are averaged all the same unless somebody decides."""
+        del task
+        far = []
+        for system, cells in answers[0].answer["ratings"].items():
+            for aspect in cells:
+                values = sorted(answer.answer["ratings"][system][aspect] for answer in answers)
+                if values[-1] - values[0] >= GAP:
+                    far.append(f"{system} {aspect} {values[0]} to {values[-1]}")
+        more = f" and {len(far) - SHOWN} more" if len(far) > SHOWN else ""
+        return Disagreement(", ".join(far[:SHOWN]) + more, even=False) if far else None
+
+    def describe(self, task: Task, answer: Json) -> str:
+        """Every rating, and the best summary."""
+        del task
+        cells = "; ".join(
+            f"{system}: " + ", ".join(f"{aspect} {rating}" for aspect, rating in given.items())
+            for system, given in answer["ratings"].items()
+        )
+        return cells + (f"; best {answer['best']}" if answer["best"] else "")
+
+    def true_answer(self, task: Task, truth: Truth) -> Json:
+        """Gold's ratings, else drawn ones that go with how good a system is."""
+
+        def rating(system: str, aspect: str) -> int:
+            gold = truth.gold(task, "summary", aspect, system)
+            level = truth.quality(system) + 0.6 * (truth.chance(task, system, aspect) - 0.5)
+            return _on_scale(1 + 4 * level if gold is None or gold.value is None else gold.value)
+
+        aspects = task.names("aspects")
+        return _answer(task, {system: {name: rating(system, name) for name in aspects} for system in task.systems})
+
+    def expected_answer(self, task: Task) -> Json:
+        """1 for the odd one, 4 for all others."""
+        odd, aspects = (task.expected or {})["worst"], task.names("aspects")
+        return _answer(task, {system: dict.fromkeys(aspects, 1 if system == odd else 4) for system in task.systems})
+
+    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
+        """Each rating right or any other, moved by twice the bias."""
+
+        def rating(value: int) -> int:
+            others = [other for other, _ in SCALE if other != value]
+            given = value if rng.random() < profile.accuracy else rng.choice(others)
+            return _on_scale(given + 2 * profile.bias)
+
+        cells = {
+            system: {aspect: rating(value) for aspect, value in given.items()}
+            for system, given in right["ratings"].items()
+        }
+        return _answer(task, cells)
+
+    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
+        """The middle of the scale everywhere, the first summary the best."""
+        cells = {system: dict.fromkeys(task.names("aspects"), MIDDLE) for system in task.systems}
+        return {"ratings": cells, "best": letters[0] if task.body["choose_best"] else None}
 
 
-def _body(source: Source, campaign: Campaign) -> dict[str, Any]:
+def _on_scale(value: float) -> int:
+    return min(SCALE[-1][0], max(SCALE[0][0], round(value)))
+
+
+def _answer(task: Task, cells: Cells) -> Json:
+    """An answer; the best is the one with the highest sum, the first of equals."""
+    best = max(task.systems, key=lambda system: sum(cells[system].values())) if task.body["choose_best"] else None
+    return {"ratings": cells, "best": best}
+
+
+def _body(source: Source, campaign: Campaign) -> Json:
     return {
-        "summaries": summaries_of(source.summaries),
+        "summaries": summaries_body(source.summaries),
         "aspects": listed(campaign.aspects, ASPECTS, "question"),
         "scale": [{"value": value, "label": label} for value, label in SCALE],
         "choose_best": campaign.best and len(source.summaries) > 1,

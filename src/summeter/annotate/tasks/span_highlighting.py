@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import (
     LONGEST,
-    Given,
+    AnswerModel,
+    Disagreement,
     Kind,
     Misfit,
-    Others,
-    Source,
-    Task,
-    chosen_from,
-    joined,
-    key_of,
+    check_chosen,
     listed,
     parsed,
-    text_of,
+    split_of,
 )
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, key_of, summary_body
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Span, Target
-
-if TYPE_CHECKING:
-    from summeter.annotate.campaign import Campaign
-    from summeter.annotate.state import Answer
 
 KINDS = (
     ("contradicted", "The document says otherwise."),
@@ -49,7 +46,7 @@ class Marked(BaseModel):
     reason: str | None = Field(default=None, max_length=LONGEST)
 
 
-class Marks(Given):
+class Marks(AnswerModel):
     """An answer."""
 
     spans: list[Marked] = Field(max_length=200)
@@ -61,6 +58,7 @@ class SpanHighlighting(Kind):
 
     name = "span_highlighting"
     needs = "summaries that are not empty"
+    coefficients = (*Kind.coefficients, "span_f1")
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every summary."""
@@ -68,72 +66,166 @@ class SpanHighlighting(Kind):
         for summary in source.summaries:
             if summary.text.strip():
                 yield Task(
-                    key=key_of("sh", document, summary.system), kind=self.name, document_id=document,
-                    system=summary.system, group=key_of(document), body=_body(text_of(summary), campaign),
-                )  # fmt: skip
+                    key=key_of("sh", document, summary.system),
+                    kind=self.name,
+                    document_id=document,
+                    system=summary.system,
+                    group=key_of(document),
+                    body=_body(summary_body(summary), campaign),
+                )
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """A foreign sentence is put into a summary; a span must touch it."""
-        summaries = [one for one in source.summaries if one.sentences]
+        summaries = [summary for summary in source.summaries if summary.sentences]
         if not summaries:
             return None
         summary = others.rng.choice(summaries)
         sentences = list(summary.sentence_texts)
         place = others.rng.randrange(len(sentences) + 1)
         sentences.insert(place, others.foreign(source))
-        shown = joined(sentences)
+        shown = joined_body(sentences)
         return Task(
-            key=key_of("sh-check", number), kind=self.name, role="check", document_id=source.document.id,
-            system=summary.system, body=_body(shown, campaign), expected={"touch": shown["sentences"][place]},
+            key=key_of("sh-check", number),
+            kind=self.name,
+            role="check",
+            document_id=source.document.id,
+            system=summary.system,
+            body=_body(shown, campaign),
+            expected={"touch": shown["sentences"][place]},
             feedback="One sentence comes from another text; it had to be marked.",
-        )  # fmt: skip
+        )
 
-    def read(self, answer: Any, task: Task) -> dict[str, Any]:
+    def read(self, answer: Any, task: Task) -> Json:
         """Checked, spans in order and apart."""
         given = parsed(Marks, answer)
         if given.none == bool(given.spans):
             raise Misfit("answer.none", "is true if and only if nothing is marked")
         length = len(task.body["summary"]["text"])
-        kinds = [one["name"] for one in task.body["kinds"]]
-        categories = [one["name"] for one in task.body["categories"]]
-        spans = sorted(given.spans, key=lambda one: one.start)
+        kinds, categories = task.names("kinds"), task.names("categories")
+        spans = sorted(given.spans, key=lambda span: span.start)
         before = 0
-        for one in spans:
-            if not 0 <= one.start < one.end <= length:
+        for span in spans:
+            if not 0 <= span.start < span.end <= length:
                 raise Misfit("answer.spans", f"a span lies between 0 and {length} and is not empty")
-            if one.start < before:
+            if span.start < before:
                 raise Misfit("answer.spans", "two spans overlap")
-            before = one.end
-            chosen_from([one.kind], kinds, "answer.spans")
+            before = span.end
+            check_chosen([span.kind], kinds, "answer.spans")
             if categories:
-                chosen_from([one.category or ""], categories, "answer.spans")
-        return {**given.model_dump(), "spans": [one.model_dump() for one in spans]}
+                check_chosen([span.category or ""], categories, "answer.spans")
+        return {**given.model_dump(), "spans": [span.model_dump() for span in spans]}
 
-    def passed(self, task: Task, answer: dict[str, Any]) -> bool:
+    def passed(self, task: Task, answer: Json) -> bool:
         """Whether some span touches the foreign sentence."""
         if task.expected is None:
             return False
         start, end = task.expected["touch"]
-        return any(one["start"] < end and start < one["end"] for one in answer["spans"])
+        return any(span["start"] < end and start < span["end"] for span in answer["spans"])
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One judgment a span, and one that says whether the summary was found clean."""
         del source
         document, system = task.document_id, task.system or ""
-        for index, one in enumerate(answer.answer["spans"]):
+        for index, span in enumerate(answer.answer["spans"]):
             yield Judgment(
-                target=Target(document_id=document, system=system, unit="span", index=index), aspect="faithfulness",
-                judge=answer.annotator, signature=SIGNATURES["spans"], value=0.0, label=0,
-                error_type=one["category"] or one["kind"], reason=one["reason"] or None,
-                evidence=(Span(of="summary", start=one["start"], end=one["end"]),),
-            )  # fmt: skip
+                target=Target(document_id=document, system=system, unit="span", index=index),
+                aspect="faithfulness",
+                judge=answer.annotator,
+                signature=SIGNATURES["spans"],
+                value=0.0,
+                label=0,
+                error_type=span["category"] or span["kind"],
+                reason=span["reason"] or None,
+                evidence=(Span(of="summary", start=span["start"], end=span["end"]),),
+            )
         clean = int(not answer.answer["spans"])
         yield Judgment(
-            target=Target(document_id=document, system=system), aspect=NONE_ASPECT, judge=answer.annotator,
-            signature="human.spans_none|v:1", value=float(clean), label=clean,
-        )  # fmt: skip
+            target=Target(document_id=document, system=system),
+            aspect=NONE_ASPECT,
+            judge=answer.annotator,
+            signature="human.spans_none|v:1",
+            value=float(clean),
+            label=clean,
+        )
+
+    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """Some marked what others found clean, or marks that touch no one else's."""
+        del task
+        split = split_of(["marked" if answer.answer["spans"] else "clean" for answer in answers])
+        if split is not None:
+            return split
+        spans = [
+            (reader, span["start"], span["end"])
+            for reader, answer in enumerate(answers)
+            for span in answer.answer["spans"]
+        ]
+        lonely = sum(
+            not any(other != reader and low < end and start < high for other, low, high in spans)
+            for reader, start, end in spans
+        )
+        return Disagreement(f"{lonely} of {len(spans)} marks touch nobody else's", even=False) if lonely else None
+
+    def describe(self, task: Task, answer: Json) -> str:
+        """The marked texts with their categories."""
+        text = task.body["summary"]["text"]
+        marks = [
+            f"“{text[span['start'] : span['end']]}” ({span['category'] or span['kind']})" for span in answer["spans"]
+        ]
+        return "; ".join(marks) or "clean"
+
+    def true_answer(self, task: Task, truth: Truth) -> Json:
+        """Gold's spans; else none, or a drawn sentence."""
+        spans = [
+            (gold.evidence[0].start, gold.evidence[0].end, gold.error_type)
+            for gold in truth.gold_spans(task)
+            if gold.evidence
+        ]
+        if spans or truth.gold(task, "summary", NONE_ASPECT) is not None:
+            return _answer(task, spans)
+        sentences = task.body["summary"]["sentences"]
+        if not sentences or truth.chance(task) < truth.quality(task.system):
+            return _answer(task, [])
+        start, end = sentences[int(truth.chance(task, "place") * len(sentences))]
+        return _answer(task, [(start, end, None)])
+
+    def expected_answer(self, task: Task) -> Json:
+        """The foreign sentence."""
+        start, end = (task.expected or {})["touch"]
+        return _answer(task, [(start, end, None)])
+
+    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
+        """The right answer; else nothing, or any one sentence."""
+        clean = not right["spans"]
+        label = profile.label(clean, rng)
+        if label == clean:
+            return right
+        summary = task.body["summary"]
+        start, end = rng.choice(summary["sentences"] or [[0, len(summary["text"])]])
+        return _answer(task, [] if label else [(start, end, None)])
+
+    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
+        """Clean."""
+        del letters
+        return _answer(task, [])
 
 
-def _body(shown: dict[str, Any], campaign: Campaign) -> dict[str, Any]:
+def _answer(task: Task, spans: Iterable[tuple[int, int, str | None]]) -> Json:
+    """An answer with these spans: start, end, category."""
+    names = task.names("categories")
+    kind = task.names("kinds")[-1]
+    marks = [
+        {
+            "start": start,
+            "end": end,
+            "kind": kind,
+            "category": category if category in names else next(iter(names), None),
+            "reason": None,
+        }
+        for start, end, category in spans
+    ]
+    return {"spans": marks, "none": not marks}
+
+
+def _body(shown: Json, campaign: Campaign) -> Json:
     kinds = [{"name": name, "meaning": meaning} for name, meaning in KINDS]
     return {"summary": shown, "kinds": kinds, "categories": listed(campaign.error_types, ERROR_TYPES, "meaning")}

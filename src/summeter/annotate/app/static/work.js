@@ -2,17 +2,9 @@
 import { button, el, key, reveal } from "./dom.js";
 import { choose } from "./fields.js";
 import { Source } from "./pane.js";
-import alignment from "./task_key_fact_alignment.js";
-import highlighting from "./task_span_highlighting.js";
-import pairwise from "./task_pairwise.js";
-import rating from "./task_rating.js";
-import validation from "./task_key_fact_validation.js";
-import verification from "./task_fact_verification.js";
 
-const KINDS = {
-  fact_verification: verification, key_fact_validation: validation, key_fact_alignment: alignment,
-  rating, span_highlighting: highlighting, pairwise,
-};
+// The script of the campaign's kind of task: how to draw it, what is still missing, what the answer is.
+const { default: kind } = await import(`./task_${document.documentElement.dataset.kind}.js`);
 const IDLE = 60000;
 
 export class Work {
@@ -40,7 +32,7 @@ export class Work {
   }
 
   get kind() {
-    return KINDS[this.task.kind];
+    return kind;
   }
 
   answered() {

@@ -1,0 +1,247 @@
+"""Answers as judgments, and merged labels: what was adjudicated, else the majority; a tie is no label until decided.
+
+Labels (sentences, key facts, choices between two) are merged by majority, ratings by their mean. Sentences that a
+key fact is aligned to, characters that are marked, and error types are those that more than half chose.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import Answer
+from summeter.annotate.tasks.rating import Rating
+from summeter.annotate.tasks.task import Task
+from summeter.choices import AggregationRule, Tie
+from summeter.data.dataset import Dataset
+from summeter.data.human import PEOPLE
+from summeter.meta import of_judgments
+from summeter.meta.gold import aggregate_votes
+from summeter.records import Judgment, Span, error_types, joined_error_types
+
+MERGED = "human.merged"
+"""The judgment set of the merged labels."""
+_Item = tuple[Any, ...]
+
+
+def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list[Judgment]:
+    """The counted answers (or the adjudicated ones, by the judge `people`) as judgments, in order of the tasks.
+
+    The judge of an annotator's judgment is the pseudonym. Spans are numbered over all annotators of a summary.
+    """
+    judgments = _answered(service, _decisions if adjudicated else _counted)
+    return [*judgments, *service.kind.derived(judgments, service.folder.sources)]
+
+
+def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
+    """One judgment a unit, by the judge `people`: adjudicated where somebody decided, else merged.
+
+    A tie gives a judgment with the status skipped, whose reason says what the votes were. So does a task that has
+    fewer answers than the campaign wants, with `complete_only`; without it the answers there are are merged.
+    """
+    decided = _answered(service, _decisions)
+    items = {_item(judgment) for judgment in decided}
+    votes = (judgment for judgment in _answered(service, _counted) if _item(judgment) not in items)
+    merged = [*decided, *merge(votes, service.kind.mean_signatures)]
+    if complete_only:
+        merged = list(_complete(merged, _incomplete_items(service)))
+    return [*merged, *service.kind.derived(merged, service.folder.sources)]
+
+
+def dataset_of(service: CampaignService, *, complete_only: bool = False) -> Dataset:
+    """The data with what people said: human.raw, human.merged, and human.adjudicated where there is any.
+
+    With `complete_only` human.merged has no label where there are fewer answers than wanted (`merged_of`).
+    """
+    data = service.folder.data.with_judgments("human.raw", judgments_of(service))
+    data = data.with_judgments(MERGED, merged_of(service, complete_only=complete_only))
+    decided = judgments_of(service, adjudicated=True)
+    return data.with_judgments("human.adjudicated", decided) if decided else data
+
+
+def incomplete(service: CampaignService) -> dict[int, int]:
+    """How many tasks that nobody adjudicated have how many answers, fewer than the campaign wants; fewest first."""
+    wanted, state = service.campaign.answers_per_item, service.state
+    counts = Counter(len(slots.counted) for key, slots in state.items.items() if key not in state.adjudicated)
+    return {answers: tasks for answers, tasks in sorted(counts.items()) if answers < wanted}
+
+
+def _answered(
+    service: CampaignService, answers_of: Callable[[CampaignService, Task], Sequence[Answer]]
+) -> list[Judgment]:
+    judgments: list[Judgment] = []
+    for task in service.tasks.work:
+        spans = 0
+        source = service.folder.sources[task.document_id]
+        for answer in answers_of(service, task):
+            for judgment in service.kind.judgments(task, answer, source):
+                if judgment.target.unit == "span":
+                    target = judgment.target.model_copy(update={"index": spans})
+                    spans += 1
+                    judgments.append(judgment.model_copy(update={"target": target}))
+                else:
+                    judgments.append(judgment)
+    return judgments
+
+
+def _counted(service: CampaignService, task: Task) -> Sequence[Answer]:
+    return service.state.counted_answers(task.key)
+
+
+def _decisions(service: CampaignService, task: Task) -> Sequence[Answer]:
+    event = service.state.adjudicated.get(task.key)
+    if event is None:
+        return []
+    return [Answer(task.key, PEOPLE, event.data["answer"], 0.0, event.at, event.seq, event.seq, None, None)]
+
+
+def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
+    """What belongs to a task with too few answers, and how many there are in words."""
+    wanted, items = service.campaign.answers_per_item, {}
+    for task in service.tasks.work:
+        answers = service.state.counted_answers(task.key)
+        if task.key in service.state.adjudicated or not 0 < len(answers) < wanted:
+            continue
+        for answer in answers:
+            for judgment in service.kind.judgments(task, answer, service.folder.sources[task.document_id]):
+                items[_item(judgment)] = f"{len(answers)} of {wanted} answers"
+    return items
+
+
+def _complete(judgments: Iterable[Judgment], incomplete_items: Mapping[_Item, str]) -> Iterator[Judgment]:
+    """Those of complete tasks; of the others only that their label is missing, and why."""
+    for judgment in judgments:
+        why = incomplete_items.get(_item(judgment))
+        if why is None:
+            yield judgment
+        elif judgment.target.unit != "span":
+            yield Judgment(**_about(judgment), status="skipped", reason=why)
+
+
+def _item(judgment: Judgment) -> _Item:
+    """What is adjudicated as a whole: a sentence, a key fact, a summary with all its spans, a pair, a rating page."""
+    target = judgment.target
+    if target.unit in {"sentence", "key_fact"}:
+        return target.document_id, target.system, target.unit, target.index
+    return target.document_id, target.system, target.rival
+
+
+def merge(judgments: Iterable[Judgment], mean_signatures: frozenset[str] = Rating.mean_signatures) -> list[Judgment]:
+    """Annotators' judgments merged, one a unit and aspect, in order of appearance.
+
+    Those signed with one of `mean_signatures` are merged by their mean, all others by majority.
+
+    >>> from summeter.records import Target
+    >>> votes = [Judgment(target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness",
+    ...                   judge=who, signature="human.sentence_labels|v:1", label=label)
+    ...          for who, label in (("anna", 1), ("ben", 0), ("cleo", 1))]
+    >>> [(judgment.judge, judgment.label) for judgment in merge(votes)]
+    [('people', 1)]
+    """
+    groups: dict[tuple[str, str, str | None], list[Judgment]] = {}
+    spans: dict[tuple[str, str], list[Judgment]] = {}
+    readers: dict[tuple[str, str], set[str]] = {}
+    for judgment in judgments:
+        target = judgment.target
+        summary = target.document_id, target.system
+        if target.unit in {"span", "summary"}:
+            readers.setdefault(summary, set()).add(judgment.judge)
+        if target.unit == "span":
+            spans.setdefault(summary, []).append(judgment)
+        else:
+            groups.setdefault((judgment.aspect, judgment.signature, target.rival), []).append(judgment)
+    merged: list[Judgment] = []
+    for (_, mark, _), group in groups.items():
+        merged += _merged(group, AggregationRule.MEAN if mark in mean_signatures else AggregationRule.MAJORITY)
+    for summary, marks in spans.items():
+        merged += _merged_spans(marks, len(readers[summary]))
+    return merged
+
+
+def _merged(group: Sequence[Judgment], rule: AggregationRule) -> Iterator[Judgment]:
+    """The judgments of one aspect (and one rival), a unit at a time."""
+    columns = aggregate_votes(of_judgments(group), rule, Tie.DROP)
+    keys = zip(
+        columns.document.labels(), columns.system.labels(), columns.unit.labels(), columns.index.tolist(), strict=True
+    )
+    values = dict(zip(keys, columns.value.tolist(), strict=True))
+    units: dict[tuple[Any, ...], list[Judgment]] = {}
+    for judgment in group:
+        target = judgment.target
+        index = -1 if target.index is None else target.index
+        units.setdefault((target.document_id, target.system, target.unit, index), []).append(judgment)
+    for key, votes in units.items():
+        yield _merged_unit(votes, values[key], rule)
+
+
+def _merged_unit(votes: Sequence[Judgment], value: float, rule: AggregationRule) -> Judgment:
+    about = _about(votes[0])
+    if np.isnan(value):
+        counts = Counter(_vote_text(vote) for vote in votes)
+        split = ", ".join(f"{count} for {label}" for label, count in counts.most_common())
+        return Judgment(**about, status="skipped", reason=f"a tie ({split}): adjudicate it")
+    if rule is AggregationRule.MEAN:
+        return Judgment(**about, value=value)
+    winners = [vote for vote in votes if vote.value == value]
+    label = winners[0].label if winners else int(value)
+    return Judgment(
+        **about, value=value, label=label, error_type=_merged_types(winners), evidence=_merged_evidence(winners)
+    )
+
+
+def _about(judgment: Judgment) -> dict[str, Any]:
+    return {
+        "target": judgment.target, "aspect": judgment.aspect, "judge": PEOPLE, "signature": judgment.signature
+    }  # fmt: skip
+
+
+def _vote_text(vote: Judgment) -> str:
+    if vote.label is not None:
+        return str(vote.label)
+    if vote.target.rival is not None and vote.value is not None:
+        return "a tie" if vote.value == 0.5 else str(vote.target.system if vote.value > 0.5 else vote.target.rival)
+    return str(vote.value)
+
+
+def _merged_types(winners: Sequence[Judgment]) -> str | None:
+    """The error types that more than half of those who named any named; where none is, the one named most."""
+    sets = [error_types(vote.error_type) for vote in winners if vote.error_type is not None]
+    counts = Counter(name for names in sets for name in sorted(names))
+    frequent = [name for name, count in counts.items() if 2 * count > len(sets)]
+    return joined_error_types(frequent or [name for name, _ in counts.most_common(1)])
+
+
+def _merged_evidence(winners: Sequence[Judgment]) -> tuple[Span, ...]:
+    """The spans that more than half of those who share the label chose; where none is, those with most votes."""
+    counts = Counter((span.of, span.start, span.end) for vote in winners for span in vote.evidence)
+    if not counts:
+        return ()
+    needed = min(len(winners) // 2 + 1, max(counts.values()))
+    return tuple(Span(of=of, start=start, end=end) for (of, start, end), n in sorted(counts.items()) if n >= needed)
+
+
+def _merged_spans(marks: Sequence[Judgment], readers: int) -> Iterator[Judgment]:
+    """The stretches of a summary that more than half of its readers marked."""
+    length = max(mark.evidence[0].end for mark in marks)
+    marked_by: dict[str, np.ndarray[Any, np.dtype[np.bool_]]] = {}
+    for mark in marks:
+        own = marked_by.setdefault(mark.judge, np.zeros(length + 1, np.bool_))
+        own[mark.evidence[0].start : mark.evidence[0].end] = True
+    inside = 2 * np.sum(list(marked_by.values()), axis=0) > readers
+    edges = np.flatnonzero(np.diff(inside.astype(np.int64), prepend=0))
+    for index, (start, end) in enumerate(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)):
+        touching = [mark for mark in marks if mark.evidence[0].start < end and start < mark.evidence[0].end]
+        types = Counter(mark.error_type for mark in touching if mark.error_type is not None)
+        about = _about(touching[0])
+        about["target"] = touching[0].target.model_copy(update={"index": index})
+        yield Judgment(
+            **about,
+            value=0.0,
+            label=0,
+            error_type=types.most_common(1)[0][0] if types else None,
+            evidence=(Span(of="summary", start=start, end=end),),
+        )

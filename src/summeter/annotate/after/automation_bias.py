@@ -1,0 +1,118 @@
+"""Automation bias: how often annotators say what the machine says where the machine is wrong.
+
+The machine is wrong on an attention check that shows a wrong verdict, and on a task of the work where most *other*
+annotators (or the adjudicator) say otherwise. People of the arm without assistance never saw the verdict: how often
+they come to the same answer by themselves is what endorsement has to be compared with. Where most people followed the
+machine, their majority calls it right: the checks, whose answer is known, do not have this blind spot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import Person
+from summeter.annotate.tasks.base import AssistedKind
+from summeter.meta.results import Row
+from summeter.stats import Interval, bootstrap, bootstrap_mean
+
+STUDY = "assistance"
+ASSISTED, UNASSISTED = "assisted", "unassisted"
+
+
+class Case(NamedTuple):
+    """One answer where the machine was wrong: `same` is whether it says what the machine says."""
+
+    annotator: str
+    arm: str
+    document: str
+    check: bool
+    same: bool
+
+
+def cases(service: CampaignService) -> list[Case]:
+    """Every answer to a task on which the machine's verdict, shown or hidden, is wrong."""
+    kind = service.kind
+    if not isinstance(kind, AssistedKind):
+        return []
+    wrong = [case for person in service.state.people.values() for case in _check_cases(service, kind, person)]
+    for task in service.tasks.work:
+        machine = task.machine
+        if machine is None:
+            continue
+        same = {
+            answer.annotator: kind.same(machine, answer.answer) for answer in service.state.counted_answers(task.key)
+        }
+        decision = service.state.adjudicated.get(task.key)
+        decided = None if decision is None else kind.same(machine, decision.data["answer"])
+        for annotator, follows in same.items():
+            others = [other for name, other in same.items() if name != annotator]
+            if not decided if decided is not None else 2 * sum(others) < len(others):
+                arm = service.state.people[annotator].arm
+                wrong.append(Case(annotator, arm, task.document_id, check=False, same=follows))
+    return wrong
+
+
+def _check_cases(service: CampaignService, kind: AssistedKind, person: Person) -> Iterator[Case]:
+    for answer in person.checks:
+        task = service.tasks.by_key[answer.task]
+        machine = task.machine
+        if machine is not None and not kind.passed(task, kind.following(task, machine)):
+            same = kind.same(machine, answer.answer)
+            yield Case(person.annotator, person.arm, task.document_id, check=True, same=same)
+
+
+def endorsement_rate(wrong: Iterable[Case]) -> tuple[float | None, int]:
+    """The share of the cases that say what the machine says, and their number."""
+    same = [case.same for case in wrong]
+    return (sum(same) / len(same) if same else None), len(same)
+
+
+def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) -> list[Row]:
+    """Rows of the study `assistance`: `endorsement` a group (arm; checks or work), and `pull`, the difference of arms.
+
+    Intervals draw documents whole. No row at all where no machine was ever wrong.
+    """
+    rows: list[Row] = []
+    text = f"95% percentile bootstrap by document, {resamples} resamples, seed {seed}"
+    on_checks, on_work = [case for case in wrong if case.check], [case for case in wrong if not case.check]
+    for tasks, part in (("checks", on_checks), ("work", on_work), ("all", wrong)):
+        arms = {arm: [case for case in part if case.arm == arm] for arm in (ASSISTED, UNASSISTED)}
+        for arm, own in arms.items():
+            if own:
+                same = [float(case.same) for case in own]
+                rate = bootstrap_mean(same, [case.document for case in own], resamples, seed=seed)
+                rows.append(_row("endorsement", rate, {"tasks": tasks, "arm": arm}, text))
+        if all(arms.values()):
+            rows.append(_row("pull", _difference(part, resamples, seed), {"tasks": tasks}, text))
+    return rows
+
+
+def _difference(part: list[Case], resamples: int, seed: int) -> Interval:
+    same = np.array([float(case.same) for case in part])
+    assisted = np.array([float(case.arm == ASSISTED) for case in part])
+
+    def gap(values: Any, arm: Any) -> float | None:
+        with_, without = values[arm == 1], values[arm == 0]
+        return float(with_.mean() - without.mean()) if len(with_) and len(without) else None
+
+    return bootstrap(gap, [same, assisted], clusters=[case.document for case in part], resamples=resamples, seed=seed)
+
+
+def _row(statistic: str, got: Interval, details: dict[str, Any], text: str) -> Row:
+    known = got.low is not None and got.high is not None
+    return Row(
+        study=STUDY,
+        statistic=statistic,
+        value=got.value,
+        n=got.n,
+        low=got.low if known else None,
+        high=got.high if known else None,
+        interval=text if known else None,
+        details=details,
+        status="ok" if known else ("undefined" if got.value is None else "no_interval"),
+        reason=None if known else "too few documents for an interval",
+    )

@@ -1,0 +1,347 @@
+"""Where to spend the next human hour: which items to have judged, and how far that settles the question.
+
+Judges are cheap and disagree; people are dear. Before anybody is asked, the judgments at hand say how wide an interval
+will be after k labels: some stand-in takes the part of people (the labels there are already, else another judge, else
+an assumed correlation), k items are drawn, the estimate of `meta estimate` is made, and this is done many times
+(`meta.coverage`). The items proposed are a systematic random sample along the judges' disagreement: every item has the
+same chance, so the estimate stays unbiased, and sure and doubtful items are in it in their true proportions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean
+from typing import NamedTuple, TypedDict, Unpack
+
+import numpy as np
+
+from summeter.data.dataset import Dataset
+from summeter.meta import Level, Row, Study, Use, gold_input, gold_scores
+from summeter.meta.coverage import Drawing, coverage
+from summeter.meta.estimate import Plan
+from summeter.meta.inputs import JudgeInput, Question
+from summeter.meta.matrix import Scores
+from summeter.records import UsageError
+from summeter.stats.base import Floats
+
+LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
+PILOT = 5
+"""So many labels make a pilot; fewer say nothing of people yet."""
+POWER = 0.8
+"""The chance with which a number of labels is said to settle a question."""
+NEAR = 5
+"""An unlabelled item borrows the label of one of so many labelled ones with the nearest machine score."""
+Item = tuple[str, str]
+
+
+class PlanArgs(TypedDict, total=False):
+    """How the planning is done; all are optional.
+
+    `aspect` chooses among what the runs hold. `gold` are the labels there are already (a data set).
+    `expect` is the correlation of judge and people that is assumed where there are neither labels nor a second judge
+    (0.5). `labels` is the size of the sample to propose; by default the smallest that settles the question, else the
+    largest looked at. `sizes` are the numbers of labels to look at. `draws` is how often each size is simulated (100),
+    from `seed`, and `level` that of the intervals (0.95).
+    """
+
+    aspect: str | None
+    gold: Dataset | None
+    expect: float
+    labels: int | None
+    sizes: tuple[int, ...]
+    draws: int
+    seed: int
+    level: float
+
+
+@dataclass(frozen=True)
+class _Settings:
+    aspect: str | None = None
+    judge: str | None = None
+    gold: Dataset | None = None
+    expect: float = 0.5
+    labels: int | None = None
+    sizes: tuple[int, ...] = ()
+    draws: int = 100
+    seed: int = 0
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.expect <= 1:
+            raise UsageError(f"the expected correlation lies between 0 and 1, got {self.expect}")
+        if any(size < 2 for size in (*self.sizes, *([self.labels] if self.labels is not None else []))):
+            raise UsageError("an interval needs at least 2 labels")
+
+
+class Proposal(NamedTuple):
+    """What to expect after k labels (rows `half_width`), the question's answer so far in words, and the items."""
+
+    study: Study
+    items: tuple[Item, ...]
+    labels: int
+    settled_at: int | None
+
+    def lines(self) -> list[str]:
+        """The items file: one JSON object a line, as `select.items` of a campaign takes it."""
+        return [json.dumps({"doc_id": document, "system": system}, ensure_ascii=False)
+                for document, system in self.items]  # fmt: skip
+
+
+class _Units(NamedTuple):
+    """The question as one number a unit (a document's difference, a summary's score), from each judge."""
+
+    judge: str
+    signature: str
+    aspect: str
+    units: tuple[Item, ...]
+    machine: Floats
+    others: Mapping[str, Floats]
+    people: Floats
+    domains: tuple[str, ...]
+
+
+def plan_comparison(
+    runs: Sequence[JudgeInput], systems: tuple[str, str], *, judge: str | None = None, **args: Unpack[PlanArgs]
+) -> Proposal:
+    """Which documents to have judged to say which of two systems is better. One label is one document, read with
+    both systems' summaries.
+
+    Raises UsageError where no run judged the aspect or a system.
+    """
+    how = _Settings(judge=judge, **args)
+    scores = _differences(runs, systems, how)
+    stand_ins = _stand_ins(scores, how)
+    steps = _steps(scores.machine, stand_ins, how)
+    gap = float(scores.machine.mean())
+    settled = _settled(steps, abs(gap), how)
+    labels = _size(how, settled, steps, len(scores.machine))
+    rows = [_row(scores, step, how, pair="-".join(systems)) for step in steps]
+    lead, behind = systems if gap >= 0 else systems[::-1]
+    size = len(scores.machine)
+    notes = [
+        f"{scores.judge} puts {lead} {abs(gap):.3f} above {behind} on {scores.aspect}, over {size} documents",
+        _widths_text(steps, "document", f" (each with both summaries; people stood in for by {', '.join(stand_ins)})"),
+        f"no number looked at is likely to settle a difference of {abs(gap):.3f}: the systems may be equals"
+        if settled is None
+        else f"{settled} labels should settle it, with a chance of {POWER:.0%}, if people see the same difference",
+    ]
+    notes += _passed_over(how, steps)
+    chosen = _sample(scores, labels, how.seed)
+    items = tuple((document, system) for document, _ in chosen for system in systems)
+    return Proposal(Study("plan", rows, notes), items, labels, settled)
+
+
+def plan_calibration(runs: Sequence[JudgeInput], judge: str, **args: Unpack[PlanArgs]) -> Proposal:
+    """Which summaries to have judged to say whether a judge is calibrated: its mean less people's, plus or minus.
+
+    One label is one summary. Raises UsageError for an unknown judge or aspect.
+    """
+    how = _Settings(judge=judge, **args)
+    scores = _levels(runs, how)
+    stand_ins = _stand_ins(scores, how)
+    errors = {name: scores.machine - values for name, values in stand_ins.items()}
+    steps = _steps(np.zeros(len(scores.machine)), errors, how)
+    gaps = [abs(float(np.nanmean(error))) for error in errors.values()]
+    settled = _settled(steps, max(gaps), how) if scores.others or (~np.isnan(scores.people)).sum() >= PILOT else None
+    labels = _size(how, settled, steps, len(scores.machine))
+    rows = [_row(scores, step, how) for step in steps]
+    mean, size = float(scores.machine.mean()), len(scores.machine)
+    notes = [
+        f"{scores.judge} gives {scores.aspect} a mean of {mean:.3f} over {size} summaries; how far is people's?",
+        _widths_text(steps, "summary", f" (people stood in for by {', '.join(stand_ins)})"),
+    ]
+    if settled is not None:
+        notes.append(
+            f"{settled} labels should show a bias of {max(gaps):.3f}, as the stand-ins have it (chance {POWER:.0%})"
+        )
+    notes += _passed_over(how, steps)
+    chosen = _sample(scores, labels, how.seed)
+    return Proposal(Study("plan", rows, notes), tuple(chosen), labels, settled)
+
+
+class _Step(NamedTuple):
+    labels: int
+    half_width: float
+    least: float
+    most: float
+    alone: float
+
+
+def _questions(runs: Sequence[JudgeInput], how: _Settings) -> list[tuple[JudgeInput, Question]]:
+    """Every judge of the aspect, the one asked about first."""
+    every = [(run, question) for run in runs for question in run.questions()]
+    names = list(dict.fromkeys(question[2] for _, question in every if how.judge is None or how.judge in question[:2]))
+    if how.judge is not None and not names:
+        known = ", ".join(dict.fromkeys(question[0] for _, question in every))
+        raise UsageError(f"no judge {how.judge!r} in the runs; they have: {known}")
+    if how.aspect is None and len(names) > 1:
+        raise UsageError(f"the runs judged several aspects; choose one as `aspect`: {', '.join(names)}")
+    aspect = how.aspect if how.aspect is not None else next(iter(names), "")
+    chosen = [(run, question) for run, question in every if question[2] == aspect]
+    if not chosen:
+        judged = ", ".join(dict.fromkeys(question[2] for _, question in every))
+        raise UsageError(f"no run judged {aspect!r}; they judged: {judged}")
+    return sorted(chosen, key=lambda both: how.judge is not None and how.judge not in both[1][:2])
+
+
+def _tables(
+    runs: Sequence[JudgeInput], how: _Settings
+) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
+    """Scores of summaries by judge, and people's; what has no score is left out."""
+    questions = _questions(runs, how)
+    judged = [(question, _scores(run.scores(question, Level.SUMMARY, Use.VALUE))) for run, question in questions]
+    if how.gold is None:
+        return judged, {}
+    columns, _ = gold_input(how.gold)
+    merged = gold_scores(columns, questions[0][1][2], Level.SUMMARY)
+    return judged, _scores(merged[0]) if merged else {}
+
+
+def _scores(series: Scores) -> dict[Item, float]:
+    rows = zip(series.document.labels(), series.system.labels(), series.value.tolist(), strict=True)
+    return {(document, system): value for document, system, value in rows if not np.isnan(value)}
+
+
+def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], how: _Settings) -> _Units:
+    judged, labels = _tables(runs, how)
+    there = list(dict.fromkeys(system for _, system in judged[0][1]))
+    for system in systems:
+        if system not in there:
+            raise UsageError(f"no system {system!r} in the judgments; there are: {', '.join(there)}")
+    if systems[0] == systems[1]:
+        raise UsageError(f"name two systems to compare, not {systems[0]} twice")
+
+    def gaps(scores: Mapping[Item, float]) -> dict[Item, float]:
+        documents = dict.fromkeys(document for document, _ in scores)
+        pairs = {document: [scores.get((document, system)) for system in systems] for document in documents}
+        return {(document, ""): a - b for document, (a, b) in pairs.items() if a is not None and b is not None}
+
+    return _aligned(runs, [(question, gaps(scores)) for question, scores in judged], gaps(labels))
+
+
+def _levels(runs: Sequence[JudgeInput], how: _Settings) -> _Units:
+    judged, labels = _tables(runs, how)
+    return _aligned(runs, judged, labels)
+
+
+def _aligned(
+    runs: Sequence[JudgeInput], judged: Sequence[tuple[Question, dict[Item, float]]], labels: Mapping[Item, float]
+) -> _Units:  # fmt: skip
+    question, machine = judged[0]
+    units = tuple(machine)
+    if len(units) < 4:
+        raise UsageError(f"{question[0]} has {len(units)} items for this question; planning needs at least 4")
+    domains = {document: domain for run in runs for document, domain in run.context.domains.items()}
+    others = {
+        (other[0] if other[0] != question[0] else other[1]): np.array([scores.get(unit, np.nan) for unit in units])
+        for other, scores in judged[1:]
+    }
+    return _Units(
+        question[0], question[1], question[2], units, np.array([machine[unit] for unit in units]),
+        {name: values for name, values in others.items() if (~np.isnan(values)).sum() >= 4},
+        np.array([labels.get(unit, np.nan) for unit in units]),
+        tuple(domains.get(document) or "" for document, _ in units),
+    )  # fmt: skip
+
+
+def _stand_ins(scores: _Units, how: _Settings) -> dict[str, Floats]:
+    """Who takes people's part: their own labels so far, else each other judge, else the machine with noise."""
+    rng = np.random.default_rng(how.seed)
+    known = np.flatnonzero(~np.isnan(scores.people))
+    if len(known) >= PILOT:
+        return {f"{len(known)} labels there are": _borrowed(scores, known, rng)}
+    if scores.others:
+        return dict(scores.others)
+    size = len(scores.machine)
+    mixed = np.where(rng.random(size) < how.expect, scores.machine, rng.permutation(scores.machine))
+    return {f"an assumed correlation of {how.expect:g}": mixed}
+
+
+def _borrowed(scores: _Units, known: np.ndarray[tuple[int], np.dtype[np.intp]], rng: np.random.Generator) -> Floats:
+    values: Floats = scores.people.copy()
+    for place in np.flatnonzero(np.isnan(values)):
+        gaps = np.abs(scores.machine[known] - scores.machine[place])
+        near = known[np.argsort(gaps, kind="stable")[:NEAR]]
+        values[place] = scores.people[rng.choice(near)]
+    return values
+
+
+def _steps(machine: Floats, stand_ins: Mapping[str, Floats], how: _Settings) -> list[_Step]:
+    """The half-width after each number of labels, averaged over the stand-ins."""
+    most = min(int((~np.isnan(values)).sum()) for values in stand_ins.values())
+    usual = [size for size in LADDER if size < most] or sorted({max(2, most * part // 4) for part in (1, 2, 3)})
+    wanted = {*(how.sizes or usual), *([how.labels] if how.labels is not None else [])}
+    sizes = sorted(size for size in wanted if size < most)
+    if not sizes:
+        raise UsageError(f"there are {most} items to draw from; ask for fewer labels than that")
+    drawing, plan = Drawing(how.draws, how.seed), Plan(level=how.level)
+    steps = []
+    for size in sizes:
+        simulated = [coverage(values, machine, size, drawing=drawing, plan=plan) for values in stand_ins.values()]
+        halves = [result.width / 2 for result in simulated]
+        alone = fmean(result.human_width / 2 for result in simulated)
+        steps.append(_Step(size, fmean(halves), min(halves), max(halves), alone))
+    return steps
+
+
+def _settled(steps: Sequence[_Step], gap: float, how: _Settings) -> int | None:
+    """The smallest number of labels whose interval leaves out 0 with the chance POWER, for a difference of `gap`."""
+    usual = NormalDist()
+    half = usual.inv_cdf((1 + how.level) / 2)
+    return next((step.labels for step in steps if step.half_width * (half + usual.inv_cdf(POWER)) / half <= gap), None)
+
+
+def _size(how: _Settings, settled: int | None, steps: Sequence[_Step], pool: int) -> int:
+    if how.labels is not None and how.labels >= pool:
+        raise UsageError(f"there are {pool} items to draw from; ask for fewer labels than that")
+    return how.labels or settled or steps[-1].labels
+
+
+def _row(scores: _Units, step: _Step, how: _Settings, **more: str) -> Row:
+    details = {"least": step.least, "most": step.most, "labels_alone": step.alone, "draws": how.draws,
+               "seed": how.seed, "level": how.level}  # fmt: skip
+    return Row(
+        study="plan", judge=scores.judge, signature=scores.signature, aspect=scores.aspect, gold_aspect=scores.aspect,
+        level="system", statistic="half_width", value=step.half_width, n=step.labels, details=details, **more,
+    )  # fmt: skip
+
+
+def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:
+    """The widths in words.
+
+    >>> _widths_text([_Step(200, 0.04, 0.04, 0.04, 0.05), _Step(500, 0.025, 0.02, 0.03, 0.03)], "document", "")
+    '200 labels give about ±0.040; 500 ±0.025; one label is one document'
+    """
+    first, *rest = [(step.labels, f"±{step.half_width:.3f}") for step in steps]
+    parts = [f"{first[0]} labels give about {first[1]}", *(f"{labels} {width}" for labels, width in rest)]
+    return f"{'; '.join(parts)}; one label is one {unit}{about}"
+
+
+def _passed_over(how: _Settings, steps: Sequence[_Step]) -> list[str]:
+    """The sizes asked for that cannot be drawn."""
+    seen = {step.labels for step in steps}
+    return [f"{size} labels: there are not that many items to draw from" for size in how.sizes if size not in seen]
+
+
+def _sample(scores: _Units, size: int, seed: int) -> list[Item]:
+    """A systematic random sample of the units nobody has labelled, in the order of the data.
+
+    Along domain and doubt (how far judges are apart; with one judge, the size of its score) every n-th is taken from a
+    random start, so that every unit has the same chance.
+    """
+    free = np.flatnonzero(np.isnan(scores.people))
+    size = min(size, len(free))
+    if scores.others:
+        stack = np.stack([scores.machine, *scores.others.values()])
+        doubt = np.nanmax(stack, axis=0) - np.nanmin(stack, axis=0)
+    else:
+        doubt = np.abs(scores.machine)
+    rng = np.random.default_rng(seed)
+    luck = rng.random(len(scores.machine))
+    order = sorted(free.tolist(), key=lambda place: (scores.domains[place], doubt[place], luck[place]))
+    step = len(order) / size if size else 1.0
+    start = rng.random() * step
+    places = sorted(order[int(start + number * step)] for number in range(size))
+    return [scores.units[place] for place in places]

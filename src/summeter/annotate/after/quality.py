@@ -1,0 +1,301 @@
+"""How good a campaign's answers are: agreement by domain and length with intervals, and every annotator's standing.
+
+The coefficients are those of `meta agree`; nothing is computed twice. An annotator's agreement is that with the merged
+votes of the others, as there, averaged over the aspects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median
+from typing import Any, NamedTuple
+
+from summeter.annotate.after.aggregate import judgments_of
+from summeter.annotate.after.automation_bias import Case, automation_bias, cases, endorsement_rate
+from summeter.annotate.after.status import contradicted, median_seconds, median_waited
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import Person
+from summeter.data.dataset import Dataset
+from summeter.data.human import RAW
+from summeter.meta import Draws, Selection, agree
+from summeter.meta.agree import Panel
+from summeter.meta.results import Row, Study
+from summeter.records import Judgment, Summary, UsageError
+from summeter.text.ngrams import words
+
+Json = dict[str, Any]
+BANDS = ("short", "medium", "long")
+FEWEST = 5
+"""An annotator who shares fewer answers with others is not measured: chance would speak."""
+RESAMPLES = 400
+ENOUGH = 0.667
+"""Alpha from here on allows tentative conclusions (Krippendorff, 2004); from .8 it is called good."""
+
+
+class Standing(NamedTuple):
+    """One annotator.
+
+    `agreement` is the mean over aspects of the coefficient with the others' merged votes (`by_aspect`), None where
+    `why` says why. `seconds_median` is of the times that the browser claims, `seconds_waited` of those that the server
+    saw from showing to answer (with answers that waited for the network, longer), `contradicted` the number of answers
+    that claim time which had not passed. `pace` is the median time beside the campaign's. `endorsement` is the share
+    of answers that say what the machine says where it is wrong, of `endorsement_n`.
+    """
+
+    annotator: str
+    arm: str
+    outcome: str | None
+    excluded: bool
+    answered: int
+    checks_passed: int
+    checks_seen: int
+    seconds_median: float | None
+    seconds_waited: float | None
+    contradicted: int
+    pace: float | None
+    agreement: float | None
+    by_aspect: dict[str, float | None]
+    why: str | None
+    endorsement: float | None
+    endorsement_n: int
+
+    @property
+    def check_rate(self) -> float | None:
+        """The share of attention checks passed."""
+        return self.checks_passed / self.checks_seen if self.checks_seen else None
+
+    def to_json(self) -> Json:
+        """As `--json` and the page give it."""
+        return {**self._asdict(), "check_rate": self.check_rate}
+
+
+class Quality(NamedTuple):
+    """Agreement (rows of the study "agree"), annotators in order of joining, and what assistance does.
+
+    `pass_share` is the campaign's own: who passes a smaller share of checks is marked.
+    """
+
+    kind: str
+    statistic: str
+    pass_share: float
+    agreement: Study
+    annotators: tuple[Standing, ...]
+    assistance: tuple[Row, ...]
+    notes: tuple[str, ...]
+
+    def headline(self) -> list[Row]:
+        """One row an aspect: the coefficient of this kind of task over all documents."""
+        return [row for row in self.agreement.where(study="agreement", statistic=self.statistic) if _whole(row)]
+
+    def to_json(self) -> Json:
+        """As `--json` and the page give it."""
+        return {
+            "kind": self.kind,
+            "statistic": self.statistic,
+            "pass_share": self.pass_share,
+            "agreement": self.agreement.to_dicts(),
+            "said": [{"aspect": row.aspect, "words": in_words(row)} for row in self.headline()],
+            "annotators": [annotator.to_json() for annotator in self.annotators],
+            "assistance": [row.model_dump() for row in self.assistance],
+            "notes": list(self.notes),
+        }
+
+
+def quality(service: CampaignService, draws: Draws | None = None, *, brief: bool = False) -> Quality:
+    """Everything above, from the answers that count now. Raises nothing for a campaign that has just begun.
+
+    `brief` leaves out all agreement but the headline: what `annotate status` prints, in a fraction of the time.
+    """
+    notes: list[str] = []
+    data: Dataset | None = None
+    try:
+        data = panel_data(service, lengths=not brief)
+        study = agreement(service, draws or Draws(RESAMPLES), data, brief=brief)
+    except UsageError as error:
+        study, notes = Study("agree", []), [f"no agreement yet: {error}"]
+    wrong = cases(service)
+    annotators = tuple(standings(service, wrong, data))
+    return Quality(
+        kind=service.campaign.kind,
+        statistic=service.kind.coefficients[0],
+        pass_share=service.campaign.attention.pass_share,
+        agreement=study,
+        annotators=annotators,
+        assistance=tuple(automation_bias(wrong)),
+        notes=(*notes, *_clock_notes(annotators)),
+    )
+
+
+def agreement(
+    service: CampaignService, draws: Draws | None = None, data: Dataset | None = None, *, brief: bool = False
+) -> Study:
+    """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
+
+    `data` is that of `panel_data` where it is made already; `brief` gives the first coefficient of all, and no groups.
+
+    Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
+    Raises UsageError where nobody has answered yet.
+    """
+    data = panel_data(service) if data is None else data
+    coefficients = service.kind.coefficients
+    panel = Panel(coefficients=coefficients[:1] if brief else coefficients)
+    columns: list[str | None] = []
+    if not brief and any(document.domain for document in data.documents.values()):
+        columns.append("domain")
+    if not brief and len(data.documents) >= len(BANDS):
+        columns.append("length")
+    rows: list[Row] = []
+    study = Study("agree", [])
+    for by in columns or [None]:
+        study = agree(data, select=Selection(by=by), panel=panel, draws=draws)
+        rows += [row for row in study if not (rows and _whole(row))]
+    about = {"kind": service.campaign.kind}
+    return Study("agree", [row.model_copy(update={"details": {**row.details, **about}}) for row in rows], study.notes)
+
+
+def panel_data(service: CampaignService, *, lengths: bool = True) -> Dataset:
+    """The campaign's data with the counted answers, a column `length`, and each pair of summaries as one unit.
+
+    Without `lengths` the column is left out: counting the words of thousands of documents takes seconds.
+
+    Raises UsageError where nobody has answered yet.
+    """
+    judgments = [_on_one_unit(judgment) for judgment in judgments_of(service)]
+    if not judgments:
+        raise UsageError("nobody has answered yet")
+    data = service.folder.data
+    summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
+    for target in (judgment.target for judgment in judgments):
+        pair = target.document_id, target.system
+        if pair not in summaries:
+            summaries[pair] = Summary(document_id=pair[0], system=pair[1], text="", splitter="none")
+    if lengths:
+        bands = _bands({name: len(words(document.text)) for name, document in data.documents.items()})
+        summaries = {
+            item: summary.model_copy(update={"extra": {**summary.extra, "length": bands[summary.document_id]}})
+            for item, summary in summaries.items()
+        }
+    return Dataset(data.documents, list(summaries.values()), {}, data.card).with_judgments(RAW, judgments)
+
+
+def _on_one_unit(judgment: Judgment) -> Judgment:
+    """A choice between two summaries as a vote on the pair."""
+    target = judgment.target
+    if target.rival is None:
+        return judgment
+    pair = target.model_copy(update={"system": f"{target.system} vs {target.rival}", "rival": None, "unit": "summary"})
+    return judgment.model_copy(update={"target": pair})
+
+
+def _bands(lengths: dict[str, int]) -> dict[str, str]:
+    """Thirds by length; equal lengths stand in one band.
+
+    >>> _bands({"a": 5, "b": 9, "c": 7})
+    {'a': 'short', 'b': 'long', 'c': 'medium'}
+    """
+    ordered = sorted(lengths.values())
+    place = {length: ordered.index(length) * len(BANDS) // len(ordered) for length in ordered}
+    return {name: BANDS[place[length]] for name, length in lengths.items()}
+
+
+def standings(service: CampaignService, wrong: list[Case] | None = None, data: Dataset | None = None) -> list[Standing]:
+    """Every annotator, in order of joining.
+
+    `wrong` are the cases of `automation_bias.cases`, `data` that of `panel_data`, where known already.
+    """
+    wrong = cases(service) if wrong is None else wrong
+    people = service.state.people.values()
+    times = [answer.seconds for person in people for answer in person.answers.values()]
+    usual = median(times) if times else None
+    agreed, why = _agreement_by_annotator(service, data)
+    return [
+        _standing(
+            person,
+            usual,
+            agreed.get(person.annotator, {}),
+            "answers of excluded people are set beside nobody's" if person.excluded else why,
+            [case for case in wrong if case.annotator == person.annotator],
+            service.kind.side_aspects,
+        )
+        for person in people
+    ]
+
+
+def _standing(
+    person: Person,
+    usual: float | None,
+    agreed: dict[str, float | None],
+    why: str,
+    wrong: list[Case],
+    side_aspects: frozenset[str],
+) -> Standing:
+    seconds = median_seconds(person)
+    values = [value for aspect, value in agreed.items() if value is not None and aspect not in side_aspects]
+    rate, n = endorsement_rate(wrong)
+    return Standing(
+        annotator=person.annotator,
+        arm=person.arm,
+        outcome=person.ended,
+        excluded=person.excluded,
+        answered=len(person.answers),
+        checks_passed=person.checks_passed,
+        checks_seen=person.checks_seen,
+        seconds_median=seconds,
+        seconds_waited=median_waited(person),
+        contradicted=contradicted(person),
+        pace=seconds / usual if seconds is not None and usual else None,
+        agreement=fmean(values) if values else None,
+        by_aspect=agreed,
+        why=None if values else why,
+        endorsement=rate,
+        endorsement_n=n,
+    )
+
+
+def _agreement_by_annotator(
+    service: CampaignService, data: Dataset | None
+) -> tuple[dict[str, dict[str, float | None]], str]:
+    """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
+    panel = Panel(coefficients=service.kind.coefficients[:1], each=True)
+    agreed: dict[str, dict[str, float | None]] = {}
+    try:
+        study = agree(panel_data(service) if data is None else data, panel=panel, draws=Draws(0))
+    except UsageError as error:
+        return {}, str(error)
+    for row in study.where(study="annotator"):
+        agreed.setdefault(str(row.judge), {})[str(row.aspect)] = row.value if row.n >= FEWEST else None
+    return agreed, f"fewer than {FEWEST} answers that others gave too, or all are the same"
+
+
+def _clock_notes(annotators: Sequence[Standing]) -> Iterator[str]:
+    for annotator in annotators:
+        n = annotator.contradicted
+        if n:
+            claim = "claims" if n == 1 else "claim"
+            yield (
+                f"{n} of {annotator.answered} answers of {annotator.annotator} {claim} more time than had passed "
+                "by the server's clock"
+            )
+
+
+def _whole(row: Row) -> bool:
+    """Whether a row is of all documents."""
+    return row.domain is None and "group" not in row.details
+
+
+def in_words(row: Row) -> str:
+    """A coefficient in words, by the limits that are customary for alpha (Krippendorff, 2004): .667 and .8.
+
+    >>> in_words(Row(study="agreement", statistic="alpha_nominal", value=0.02, low=-0.01, high=0.05, n=9))
+    'no better than chance'
+    """
+    if row.value is None:
+        return f"cannot be said: {row.reason}"
+    if (row.low if row.low is not None else row.value) <= 0:
+        unsettled = row.high is not None and row.high >= ENOUGH
+        return "cannot be told from chance: too few documents" if unsettled else "no better than chance"
+    if row.value >= 0.8:
+        return "good"
+    if row.value >= ENOUGH:
+        return "enough for tentative conclusions"
+    return "above chance, but under the customary .667"

@@ -1,0 +1,103 @@
+"""How far a campaign is: the figures of `annotate status` and of the dashboard."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import Any
+
+from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.pay import pay_of
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.stages import stage_of
+from summeter.annotate.campaign.state import Person, State
+
+HOUR = 3_600_000
+Json = dict[str, Any]
+
+
+def status(service: CampaignService, state: State, now: int, last_seq: int) -> Json:
+    """Counts over the whole campaign; `now` in milliseconds."""
+    campaign, people, items = service.campaign, list(state.people.values()), list(state.items.values())
+    overlap = campaign.answers_per_item
+    recent = sum(answer.at > now - HOUR for person in people for answer in person.answers.values())
+    return {
+        "campaign": campaign.name,
+        "kind": campaign.kind,
+        "items": len(items),
+        "answers_per_item": overlap,
+        "counted": sum(len(slots.counted) for slots in items),
+        "needed": overlap * len(items),
+        "held": sum(len(slots.held) for slots in items),
+        "surplus": sum(len(slots.surplus) for slots in items),
+        "complete_items": sum(len(slots.counted) >= overlap for slots in items),
+        "people": len(people),
+        "outcomes": dict(sorted(Counter(person.ended for person in people if person.ended).items())),
+        "excluded": sum(person.excluded for person in people),
+        "checks": {
+            "seen": sum(person.checks_seen for person in people),
+            "passed": sum(person.checks_passed for person in people),
+        },
+        "pass_share": campaign.attention.pass_share,
+        "pay": _pay(campaign, people),
+        "adjudicated": len(state.adjudicated),
+        "answers_last_hour": recent,
+        "last_seq": last_seq,
+    }
+
+
+def people(service: CampaignService, state: State) -> list[Json]:
+    """One row a person, in order of joining."""
+    return [_person(service, person) for person in state.people.values()]
+
+
+def median_seconds(person: Person) -> float | None:
+    """The median time for a task that the browser claims."""
+    times = [answer.seconds for answer in person.answers.values()]
+    return median(times) if times else None
+
+
+def median_waited(person: Person) -> float | None:
+    """The median time from showing to answer by the server's clock; None for whom it says nothing."""
+    times = [answer.waited for answer in person.answers.values() if answer.waited is not None]
+    return round(median(times), 3) if times else None
+
+
+def contradicted(person: Person) -> int:
+    """How many answers claim time that had not passed."""
+    return sum(answer.contradicted for answer in person.answers.values())
+
+
+def _pay(campaign: Campaign, people_: list[Person]) -> Json | None:
+    if campaign.pay is None:
+        return None
+    earned = [pay_of(campaign, person) for person in people_]
+    base, bonus = sum(one.base for one in earned), sum(one.bonus for one in earned)
+    return {
+        "currency": campaign.pay.currency,
+        "base": round(base, 2),
+        "bonus": round(bonus, 2),
+        "total": round(base + bonus, 2),
+    }
+
+
+def _person(service: CampaignService, person: Person) -> Json:
+    campaign = service.campaign
+    return {
+        "annotator": person.annotator,
+        "platform": person.visitor["platform"],
+        "arm": person.arm,
+        "stage": stage_of(campaign, len(service.tasks.training), person),
+        "outcome": person.ended,
+        "excluded": person.excluded,
+        "answered": len(person.answers),
+        "batches": person.finished,
+        "checks_seen": person.checks_seen,
+        "checks_passed": person.checks_passed,
+        "seconds_median": median_seconds(person),
+        "seconds_waited": median_waited(person),
+        "contradicted": contradicted(person),
+        "pay": None if campaign.pay is None else round(pay_of(campaign, person).total, 2),
+        "joined_at": person.joined,
+        "seen_at": person.seen,
+    }

@@ -1,1 +1,0 @@
-"""The annotation server: aiohttp, plain pages, one desk behind it."""

@@ -1,0 +1,359 @@
+"""`annotate new`: a campaign's YAML and its data become a folder of frozen tasks. No model is asked."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+import yaml
+
+from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, read_verdicts, top
+from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, Campaign
+from summeter.annotate.campaign.folder import (
+    CAMPAIGN,
+    DATA,
+    KEYS,
+    TASKS,
+    CampaignFolder,
+    Tasks,
+    read_campaign,
+    sources_of,
+)
+from summeter.annotate.tasks import kind_named, kind_names
+from summeter.annotate.tasks.base import AssistedKind, Kind, Misfit
+from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
+from summeter.data.atomic import building, write_lines, write_text
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.faults import Faults
+from summeter.data.formats import format_of, read_rows
+from summeter.records import Document, InputError, Span, Summary, UsageError, canonical
+from summeter.text.split import split
+
+
+def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | None = None) -> Path:
+    """Make the campaign's folder, whole or not at all; returns it.
+
+    `token` makes the unguessable strings (secret, admin token, codes).
+
+    Raises InputError for a fault in the YAML or the data, UsageError where the folder holds something already or the
+    data has nothing for this kind of task.
+    """
+    path, target = Path(file), Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} exists and is not empty; nothing was written: choose another folder")
+    campaign = read_campaign(path)
+    new_token = token or _token
+    tasks, data = tasks_of(campaign, path)
+    resolved = _with_codes(campaign, new_token)
+    with building(target) as fresh:
+        save(data, fresh / DATA)
+        write_lines(fresh / TASKS, (task.model_dump_json(exclude_none=True) for task in tasks))
+        text = yaml.safe_dump(resolved.model_dump(mode="json"), allow_unicode=True, sort_keys=False)
+        write_text(fresh / CAMPAIGN, text)
+        keys = fresh / KEYS
+        keys.touch(mode=0o600)
+        keys.write_text(canonical({"admin": new_token(), "secret": new_token()}) + "\n", encoding="utf-8")
+    return target
+
+
+def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
+    """All tasks of a campaign (work in the order of offering, checks, training) and the data they are about."""
+    data = _selected(campaign, file)
+    kind, rng = kind_named(campaign.kind), Random(campaign.seed)
+    sources = sources_of(data)
+    work = _work(kind, sources, campaign, rng)
+    if not work:
+        raise UsageError(f"{campaign.data}: nothing to annotate; {campaign.kind} needs {kind.needs}")
+    helper = _Helper(campaign, file, kind, sources, rng)
+    work = [helper.help(task) for task in work]
+    helper.learn(work)
+    rate = campaign.attention.rate
+    wanted = math.ceil(round(len(work) * rate / (1 - rate), 9))  # 12 * .2 / .8 is 3, and a little more
+    others = Others(tuple(sources), rng, campaign.attention.stranger, helper.explained)
+    checks = _checks(kind, others, campaign, wanted + campaign.training.made)
+    checks = [helper.help(task) for task in checks]
+    training = [task.model_copy(update={"key": f"training/{task.key}", "role": "training"}) for task in checks[wanted:]]
+    explicit = [_example(kind, index, campaign, file) for index in range(len(campaign.training.items))]
+    return [*work, *checks[:wanted], *explicit, *training], data
+
+
+def warnings_of(folder: CampaignFolder) -> list[str]:
+    """What a researcher should hear of a new campaign before anybody comes; it is made all the same.
+
+    Sentences without a full stop, each on one thing that will not go as it seems to be meant.
+    """
+    campaign, tasks = folder.campaign, folder.tasks
+    return [
+        *_account_warnings(campaign, tasks),
+        *_check_warnings(campaign, tasks, folder.kind),
+        *_assistance_warnings(campaign, tasks),
+    ]
+
+
+def _token() -> str:
+    return secrets.token_urlsafe(24)
+
+
+def _with_codes(campaign: Campaign, new_token: Callable[[], str]) -> Campaign:
+    codes = campaign.codes.model_dump()
+    for outcome in OUTCOMES:
+        letters = "".join(letter for letter in new_token() if letter.isalnum()).upper()
+        codes[outcome] = codes[outcome] or f"C{letters[:9]}"
+    about = {"codes": type(campaign.codes)(**codes), "title": campaign.title or campaign.name}
+    return campaign.model_copy(update=about)
+
+
+def _selected(campaign: Campaign, file: Path) -> Dataset:
+    mapping = None if campaign.map is None else dict(campaign.map)
+    place = file.parent / campaign.data
+    data = load(place, map=mapping, preset=campaign.preset, format=campaign.format, language=campaign.language)
+    chosen = campaign.select
+    for what, wanted, known in (
+        ("system", chosen.systems, data.systems),
+        ("document", chosen.documents, data.documents),
+    ):
+        for name in wanted or ():
+            if name not in known:
+                raise InputError.at(file, None, f"select.{what}s", f"the data has no {what} {name!r}")
+    items = None if chosen.items is None else _items(file.parent / chosen.items, data)
+    wanted_ids = None if items is None else {document for document, _ in items}
+    documents = [
+        document
+        for document in data.documents.values()
+        if (chosen.documents is None or document.id in chosen.documents)
+        and (wanted_ids is None or document.id in wanted_ids)
+    ]
+    kept = {document.id: _split(document, campaign.language) for document in documents[: chosen.limit]}
+    summaries: list[Summary] = [
+        summary
+        for summary in data.summaries
+        if summary.document_id in kept
+        and (chosen.systems is None or summary.system in chosen.systems)
+        and (items is None or (summary.document_id, summary.system) in items)
+    ]
+    return Dataset(kept, summaries, {}, data.card)
+
+
+def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
+    """The (document, system) of a file with the columns doc_id and system; each must be in the data."""
+    faults, items = Faults(str(file)), set()
+    known = {(summary.document_id, summary.system) for summary in data.summaries}
+    for line, row in read_rows(file, faults, format_of(file, None)):
+        item = str(row.get("doc_id")), str(row.get("system"))
+        if item not in known:
+            faults.add(line, None, f"the data has no summary of document {item[0]!r} by system {item[1]!r}")
+        items.add(item)
+    faults.stop()
+    return items
+
+
+def _split(document: Document, language: str) -> Document:
+    if document.sentences:
+        return document
+    spans = tuple(Span(of="document", start=part.start, end=part.end) for part in split(document.text, language))
+    return document.model_copy(update={"sentences": spans})
+
+
+def _work(kind: Kind, sources: Sequence[Source], campaign: Campaign, rng: Random) -> list[Task]:
+    """The work's tasks; shuffled, those of a document stay together, and in it those of a group."""
+    by_document = [list(kind.tasks(source, campaign)) for source in sources]
+    if campaign.order == "shuffled":
+        rng.shuffle(by_document)
+        by_document = [_by_group(tasks, rng) for tasks in by_document]
+    return [task for tasks in by_document for task in tasks]
+
+
+def _by_group(tasks: Iterable[Task], rng: Random) -> list[Task]:
+    groups: dict[str, list[Task]] = {}
+    for task in tasks:
+        groups.setdefault(task.group, []).append(task)
+    names = list(groups)
+    rng.shuffle(names)
+    return [task for name in names for task in groups[name]]
+
+
+def _checks(kind: Kind, others: Others, campaign: Campaign, wanted: int) -> list[Task]:
+    """`wanted` checks over all documents in turn."""
+    checks: list[Task] = []
+    usable = list(others.sources)
+    others.rng.shuffle(usable)
+    while usable and len(checks) < wanted:
+        for source in list(usable):
+            if len(checks) == wanted:
+                break
+            check = kind.check(source, len(checks), others, campaign)
+            if check is None:
+                usable.remove(source)
+            else:
+                checks.append(check)
+    return checks
+
+
+def _example(kind: Kind, index: int, campaign: Campaign, file: Path) -> Task:
+    item = campaign.training.items[index]
+    systems = tuple(summary["system"] for summary in item.body.get("summaries", ()))
+    task = Task(
+        key=key_of("training", "item", index),
+        kind=kind.name,
+        role="training",
+        document_id=f"training-{index}",
+        systems=systems,
+        body=item.body,
+        expected=item.expected,
+        feedback=item.feedback,
+        text=item.document,
+    )
+    try:  # whether the body has what a page and a verdict need shows when it is used
+        kind.shown(task.body, systems)
+        kind.focus(task)
+        kind.read({}, task)
+    except Misfit:
+        return task
+    except (KeyError, TypeError, AttributeError) as error:
+        field = f"training.items.{index}.body"
+        raise InputError.at(file, None, field, f"lacks {error}; see the bodies in design/annotate.md") from error
+    return task
+
+
+class _Helper:
+    """Puts the assistance into tasks; keeps the real verdicts to lend from them to the made-up ones beside checks."""
+
+    def __init__(self, campaign: Campaign, file: Path, kind: Kind, sources: Sequence[Source], rng: Random) -> None:
+        self.kind, self.rng, self.similar = kind, rng, campaign.assistance.similar
+        self.sources = {source.document.id: source for source in sources}
+        self.scores: dict[tuple[str, str], list[float]] = {}
+        self.machine: tuple[AssistedKind, Verdicts] | None = None
+        self.lent: dict[bool, list[Json]] = {}
+        self.explained: dict[bool, dict[str, Json]] = {}
+        self.frames = campaign.attention.reasons
+        self.coverage = 0.0
+        self._near: dict[str, Similarity] = {}
+        if self.similar is not None and self.similar.scores is not None:
+            counts = {name: len(source.document.sentences) for name, source in self.sources.items()}
+            self.scores = read_scores(file.parent / self.similar.scores, counts)
+        machine = campaign.assistance.machine
+        if machine is not None:
+            if not isinstance(kind, AssistedKind):
+                known = ", ".join(name for name in kind_names() if isinstance(kind_named(name), AssistedKind))
+                raise InputError.at(file, None, "assistance.machine", f"is for {known}, not for {kind.name}")
+            aspect = machine.aspect or kind.machine_aspect
+            verdicts = read_verdicts(file.parent / machine.run, machine.judge, aspect, kind.machine_unit)
+            self.machine = kind, verdicts
+
+    def help(self, task: Task) -> Task:
+        """The task with what its page shows beside it."""
+        similar, machine = self._alike(task), self._verdict(task)
+        if similar is None and machine is None:
+            return task
+        return task.model_copy(update={"assistance": {"similar": similar or [], "machine": machine}})
+
+    def learn(self, work: Sequence[Task]) -> None:
+        """Take note of how often there is a verdict, and of what goes with it on either side."""
+        if self.machine is None:
+            return
+        kind, _ = self.machine
+        shown = [(task, task.machine) for task in work if task.machine]
+        self.coverage = len(shown) / len(work)
+        for task, machine in shown:
+            accepted, text = kind.accepts(machine), kind.focus(task)
+            self.lent.setdefault(accepted, []).append(machine)
+            if machine["reason"] is not None and text is not None:
+                self.explained.setdefault(accepted, {})[text] = machine
+
+    def _alike(self, task: Task) -> list[int] | None:
+        text = self.kind.focus(task)
+        if self.similar is None or text is None:
+            return None
+        given = self.scores.get((task.document_id, text))
+        if given is None and self.scores and task.role == "work":
+            lacks = f"has no scores for {text!r} of document {task.document_id!r}; give one row a text that is shown"
+            raise UsageError(f"{self.similar.scores}: {lacks}")
+        return top(given or self._lexical(task.document_id, text), self.similar.share)
+
+    def _lexical(self, document: str, text: str) -> list[float]:
+        """Our own scores. Where the work's come from a file, a check is marked as fully as they are."""
+        near = self._near.get(document)
+        if near is None:
+            near = Similarity(self.sources[document].document.sentence_texts)
+            self._near = {document: near}
+        return [score + (1e-9 if self.scores else 0.0) for score in near.scores(text)]
+
+    def _verdict(self, task: Task) -> Json | None:
+        if self.machine is None:
+            return None
+        kind, verdicts = self.machine
+        if task.role != "work":
+            return self._made_up(kind, task)
+        judgment = kind.machine_judgment(task, verdicts)
+        return None if judgment is None else kind.shown_verdict(judgment, task)
+
+    def _made_up(self, kind: AssistedKind, task: Task) -> Json | None:
+        """The verdict beside a check: right or wrong as planned.
+
+        Nothing but the texts may tell a check from the work. Where the machine gave the same verdict on the very text
+        (in its own document), error types and reason are those. Else they are, or are absent, as in a real verdict of
+        the same side, with a reason put into words here: one that was lent would speak of another text.
+        """
+        if self.rng.random() >= self.coverage or task.expected is None:
+            return None
+        planned: Json = {kind.decision: task.expected["machine"]}
+        accepted, text = kind.accepts(planned), kind.focus(task) or ""
+        own = self.explained.get(accepted, {}).get(text)
+        usual = self.lent.get(accepted) or [
+            {**kind.no_details, "reason": machine["reason"]} for side in self.lent.values() for machine in side
+        ]
+        lent = own or self.rng.choice(usual or [kind.no_details])
+        if own is None and lent["reason"] is not None:
+            frame = self.rng.choice(self.frames.agreeing if accepted else self.frames.denying)
+            lent = {**lent, "reason": frame.replace("{}", text.strip().rstrip("."))}
+        return {**kind.no_details, **lent, **planned}
+
+
+def _account_warnings(campaign: Campaign, tasks: Tasks) -> Iterator[str]:
+    if campaign.platform.name != "local":
+        return
+    accounts, overlap = len(campaign.platform.accounts), campaign.answers_per_item
+    most = campaign.batch.per_annotator
+    if not accounts:
+        yield "nobody can take part: name people in platform.accounts"
+    elif accounts < overlap:
+        yield f"{accounts} accounts cannot give {overlap} answers to a task; no task will be complete"
+    elif most is not None:
+        possible, needed = accounts * most * campaign.batch.size, overlap * len(tasks.work)
+        if possible < needed:
+            yield (
+                f"{accounts} accounts may give {possible} of the {needed} answers; "
+                "batch.per_annotator lets them do no more"
+            )
+
+
+def _check_warnings(campaign: Campaign, tasks: Tasks, kind: Kind) -> Iterator[str]:
+    plan, size, most = campaign.attention, campaign.batch.size, campaign.batch.per_annotator
+    if plan.rate == 0:
+        if campaign.pay is not None and campaign.pay.bonus is not None:
+            yield "attention.rate is 0: whoever finishes a batch gets the bonus"
+        return
+    work = len(tasks.work) if most is None else min(len(tasks.work), size * most)
+    met = min(len(tasks.checks), work * plan.rate / (1 - plan.rate))
+    if met < plan.judge_after:
+        yield (
+            f"a person meets about {met:.1f} attention checks at most, and is judged by them after "
+            f"{plan.judge_after} (attention.judge_after)"
+        )
+    foreign = campaign.language != "en" and kind.words_in_checks
+    if foreign and (plan.stranger == STRANGER or plan.paraphrases == PARAPHRASES):
+        yield (
+            "attention.stranger and attention.paraphrases are English unless given, and the texts are not "
+            f"({campaign.language}): checks will stand out"
+        )
+
+
+def _assistance_warnings(campaign: Campaign, tasks: Tasks) -> Iterator[str]:
+    if campaign.assistance.hide_for > 0 and all(task.assistance is None for task in tasks.work):
+        yield "assistance.hide_for: no task has assistance that could be hidden"
+    judged = sum(task.machine is not None for task in tasks.work)
+    if campaign.assistance.machine is not None and judged < len(tasks.work):
+        yield f"the machine's verdict stands beside {judged} of {len(tasks.work)} tasks; it has none on the others"

@@ -1,0 +1,268 @@
+"""Campaign: the YAML file as one frozen model. Every fault is named by file and field before anything is written."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from summeter.records import Record
+
+Outcome = Literal["completed", "failed_checks", "screened_out", "no_more_items"]
+OUTCOMES: tuple[Outcome, ...] = ("completed", "failed_checks", "screened_out", "no_more_items")
+HARD: frozenset[str] = frozenset({"failed_checks", "screened_out"})
+"""Outcomes after which nobody works on."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _named(value: Any) -> Any:
+    """A list of names is a list of objects that have only a name."""
+    return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+
+
+class Named(Record):
+    """An aspect or an error type, with what annotators read about it."""
+
+    name: str = Field(min_length=1, max_length=80)
+    question: str = ""
+    meaning: str = ""
+
+
+Names = Annotated[tuple[Named, ...], BeforeValidator(_named)]
+
+
+class Select(Record):
+    """Which part of the data is judged; `limit` counts documents, `items` is a file as `annotate plan` writes it."""
+
+    systems: tuple[str, ...] | None = None
+    documents: tuple[str, ...] | None = None
+    items: str | None = None
+    limit: int | None = Field(default=None, ge=1)
+
+
+class BatchPlan(Record):
+    """How much is handed out at once. `size` counts tasks of the work; checks come on top."""
+
+    size: int = Field(default=10, ge=1, le=200)
+    lease_minutes: float = Field(default=60, gt=0, le=60 * 24 * 60)
+    per_annotator: int | None = Field(default=None, ge=1)
+
+
+class Prerequisites(Record):
+    """What the platform asks of people before they see the study: UniSumEval's values (Lee et al., 2024, G.1)."""
+
+    approval_above: float = Field(default=95, ge=0, le=100)
+    accepted_at_least: int = Field(default=1000, ge=0)
+    locales: tuple[str, ...] = ()
+
+
+class Platform(Record):
+    """Where annotators come from."""
+
+    name: Literal["local", "prolific", "mturk"] = "local"
+    accounts: tuple[str, ...] = ()
+    sandbox: bool = False
+    prerequisites: Prerequisites | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.name != "local" and self.accounts:
+            raise ValueError(f"accounts are for the platform local; those of {self.name} come from its links")
+        if self.name == "local" and self.prerequisites is not None:
+            raise ValueError("prerequisites are checked by a crowd platform; local accounts have none")
+        for account in self.accounts:
+            if not _NAME.fullmatch(account):
+                raise ValueError(f"{account!r} cannot name an account; use letters, digits, - and _")
+        if len(set(self.accounts)) != len(self.accounts):
+            raise ValueError("an account is named twice")
+        return self
+
+
+class Question(Record):
+    """One comprehension question; `answer` is the index of the right choice."""
+
+    question: str = Field(min_length=1)
+    choices: tuple[str, ...] = Field(min_length=2)
+    answer: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _answer_exists(self) -> Self:
+        if self.answer >= len(self.choices):
+            raise ValueError(f"answer is {self.answer}; the choices are counted from 0 to {len(self.choices) - 1}")
+        return self
+
+
+class Qualification(Record):
+    """A test that must be passed with full marks (G.1)."""
+
+    questions: tuple[Question, ...] = Field(min_length=1)
+    attempts: int = Field(default=1, ge=1)
+
+
+class TrainingItem(Record):
+    """A worked example: what is shown (as in `Task.body`), what is expected, and what is said afterwards."""
+
+    document: str
+    body: dict[str, Any]
+    expected: dict[str, Any]
+    feedback: str
+
+
+class Training(Record):
+    """Tasks with feedback before the work; `made` of them are built like attention checks."""
+
+    made: int = Field(default=0, ge=0, le=50)
+    items: tuple[TrainingItem, ...] = ()
+    pass_share: Share = 0.0
+
+
+STRANGER = "The lighthouse keeper tuned an old violin before the eclipse."
+PARAPHRASES = ("It is stated that {}", "We learn that {}", "As the summary has it, {}", "One is told that {}")
+
+
+class Reasons(Record):
+    """What a machine might say of a text it accepts or not, where it really said nothing of it: frames around it."""
+
+    agreeing: tuple[str, ...] = Field(default=("The text states that “{}”.", "“{}”: this is said there."), min_length=1)
+    denying: tuple[str, ...] = Field(
+        default=("Nothing in the text says “{}”.", "“{}” is not found there."), min_length=1
+    )
+
+    @field_validator("*")
+    @classmethod
+    def _framed(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _frames(value)
+
+
+def _frames(value: tuple[str, ...]) -> tuple[str, ...]:
+    if any(one.count("{}") != 1 for one in value):
+        raise ValueError("each is a frame that holds {} once, where the sentence goes")
+    return value
+
+
+class Attention(Record):
+    """Tasks with a known answer, mixed in: `rate` is their share of all tasks shown.
+
+    `stranger` is a sentence that belongs to no text; `paraphrases` are frames that make a key fact of a sentence;
+    `reasons` are those of the machine's verdicts on checks, where the work's have reasons. English unless given.
+    """
+
+    rate: float = Field(default=0.2, ge=0, le=0.5)
+    pass_share: Share = 0.7
+    judge_after: int = Field(default=4, ge=1)
+    exclude: bool = True
+    stranger: str = Field(default=STRANGER, min_length=1)
+    paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
+    reasons: Reasons = Reasons()
+
+    @field_validator("paraphrases")
+    @classmethod
+    def _framed(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _frames(value)
+
+
+class Similar(Record):
+    """Contextual mapping: the `share` of document sentences most similar to what is shown. `scores` is a file."""
+
+    share: float = Field(default=0.3, gt=0, le=1)
+    scores: str | None = None
+
+
+class Machine(Record):
+    """Whose verdicts are shown: a run's folder, the judge (needed where it has several) and its aspect."""
+
+    run: str
+    judge: str | None = None
+    aspect: str | None = None
+
+
+class Assistance(Record):
+    """Help beside a task; `hide_for` is the share of annotators who get none."""
+
+    similar: Similar | None = Similar()
+    machine: Machine | None = None
+    hide_for: Share = 0.0
+
+
+class Codes(Record):
+    """Completion codes by outcome; those not given are made when the campaign is."""
+
+    completed: str | None = None
+    failed_checks: str | None = None
+    screened_out: str | None = None
+    no_more_items: str | None = None
+
+    @field_validator("*")
+    @classmethod
+    def _plain(cls, value: str | None) -> str | None:
+        if value is not None and not _CODE.fullmatch(value):
+            raise ValueError("a code has letters, digits, - and _ only, at most 64")
+        return value
+
+
+class Bonus(Record):
+    """What careful work earns on top: for each finished batch, or once, where enough checks were passed."""
+
+    amount: float = Field(ge=0)
+    checks_at_least: Share = 0.9
+    per: Literal["batch", "campaign"] = "batch"
+
+
+class Pay(Record):
+    """Pay for a finished batch (in part for a part of it) and the bonus; `minutes_per_batch` as planned."""
+
+    currency: str = "USD"
+    per_batch: float = Field(ge=0)
+    bonus: Bonus | None = None
+    minutes_per_batch: float | None = Field(default=None, gt=0)
+
+
+class Campaign(Record):
+    """Everything that is decided before the first annotator comes. design/annotate.md explains each field."""
+
+    name: str
+    title: str = ""
+    language: str = Field(default="en", pattern=r"^[a-z]{2,3}$")
+    kind: str
+    data: str
+    preset: str | None = None
+    format: str | None = None
+    map: dict[str, str] | None = None
+    select: Select = Select()
+    answers_per_item: int = Field(default=3, ge=1, le=1000)
+    seed: int = 0
+    order: Literal["shuffled", "as_given"] = "shuffled"
+    batch: BatchPlan = BatchPlan()
+    platform: Platform = Platform()
+    consent: str = ""
+    instructions: str = ""
+    qualification: Qualification | None = None
+    training: Training = Training()
+    attention: Attention = Attention()
+    assistance: Assistance = Assistance()
+    minimum_seconds: float = Field(default=0, ge=0, le=3600)
+    aspects: Names = ()
+    best: bool = True
+    ties: bool = True
+    error_types: Names = ()
+    codes: Codes = Codes()
+    pay: Pay | None = None
+    contact: str = ""
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        if not _NAME.fullmatch(value):
+            raise ValueError("use letters, digits, - and _ (at most 64, beginning with a letter or digit)")
+        return value
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        for what, named in (("aspects", self.aspects), ("error_types", self.error_types)):
+            if len({one.name for one in named}) != len(named):
+                raise ValueError(f"{what} name something twice")
+        return self

@@ -1,0 +1,256 @@
+"""EventLog: commands decided one after another by a single thread, committed in groups, and only then answered.
+
+A command is a function of a `Turn`: it looks at the state, emits events, returns a reply. All that wait are decided
+and committed together, so a busy server writes to the disk once for many answers. Before deciding, the thread reads
+what other processes have added: whoever commits has seen everything committed before.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+from summeter.annotate.campaign import schema
+from summeter.annotate.campaign.events import KINDS, Event, packed
+from summeter.records import InputError, SummeterError, UsageError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+MOST = 256
+"""Commands in one commit."""
+
+
+class StoreError(SummeterError):
+    """The log could not be written. Nothing of the command was kept; it may be tried again."""
+
+
+class View(Protocol):
+    """What is rebuilt from the log."""
+
+    def apply(self, event: Event) -> None:
+        """Take in the next event."""
+
+
+S = TypeVar("S", bound=View)
+T = TypeVar("T")
+
+
+class Turn(Generic[S]):
+    """A command's hold on the state: `now` (milliseconds), `last` (the latest seq), and `emit` (applied at once)."""
+
+    def __init__(self, state: S, now: int, last: int) -> None:
+        self.state = state
+        self.now = now
+        self.events: list[Event] = []
+        self.last = last
+
+    def emit(
+        self, kind: str, annotator: str | None = None, *, task: str | None = None, batch: int | None = None,
+        token: str | None = None, data: dict[str, Any] | None = None,
+    ) -> Event:  # fmt: skip
+        """Add an event; it is kept if the group commits."""
+        if kind not in KINDS:
+            raise UsageError(f"there is no event {kind!r}; there are: {', '.join(KINDS)}")
+        event = Event(self.last + 1, self.now, kind, annotator, task, batch, token, data or {})
+        self.state.apply(event)
+        self.last += 1
+        self.events.append(event)
+        return event
+
+
+class _Job(NamedTuple):
+    command: Callable[[Turn[Any]], Any]
+    future: Future[Any]
+
+
+class EventLog(Generic[S]):
+    """The log of one campaign and the state that follows from it.
+
+    `fresh` makes an empty state; `owner` names the campaign, and a database of another is refused. Safe for several
+    threads; several processes may have one log open.
+    """
+
+    def __init__(
+        self, place: Path | str, fresh: Callable[[], S], *, owner: str, readonly: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self.place = place
+        self.readonly = readonly
+        self._fresh, self._owner, self._clock = fresh, owner, clock
+        self._engine = schema.engine_for(place, readonly=readonly)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._gate = threading.Lock()
+        self._closed = False
+        self.state: S = fresh()
+        self.last_seq = 0
+        self._prepare()
+        self._thread = threading.Thread(target=self._work, name="summeter-log", daemon=True)
+        self._thread.start()
+
+    def submit(self, command: Callable[[Turn[S]], T]) -> Future[T]:
+        """Have a command decided; the future is done once its events are committed."""
+        future: Future[T] = Future()
+        with self._gate:
+            if self._closed:
+                raise StoreError("the log is closed")
+            self._jobs.put(_Job(command, future))
+        return future
+
+    def do(self, command: Callable[[Turn[S]], T]) -> T:
+        """`submit`, and wait."""
+        return self.submit(command).result()
+
+    def append(self, kind: str, annotator: str | None = None, **parts: Any) -> Event:
+        """Add one event; `parts` are task, batch, token and data."""
+        return self.do(lambda turn: turn.emit(kind, annotator, **parts))
+
+    def refresh(self) -> None:
+        """Take in what other processes have added."""
+        self.do(lambda _: None)
+
+    def events(self, after: int = 0) -> Iterator[Event]:
+        """The committed events with a seq above `after`, in order."""
+        with self._engine.connect() as connection:
+            yield from _read(connection, after)
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Add events that were exported elsewhere, with their own seq and time, in one commit."""
+
+        def command(turn: Turn[S]) -> None:
+            for event in events:
+                turn.state.apply(event)
+                turn.events.append(event)
+
+        self.do(command)
+
+    def close(self) -> None:
+        """Commit what was submitted, then let go. Closing twice is harmless."""
+        with self._gate:
+            if self._closed:
+                return
+            self._closed = True
+            self._jobs.put(None)
+        self._thread.join()
+        self._engine.dispose()
+
+    def _prepare(self) -> None:
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            if not self.readonly:
+                self._migrate()
+            with self._engine.connect() as connection:
+                self._is_ours(connection)
+                self._catch_up(connection)
+        except SQLAlchemyError as error:
+            self._engine.dispose()
+            raise _fault(self.place, error) from error
+        except SummeterError:
+            self._engine.dispose()
+            raise
+
+    def _migrate(self) -> None:
+        with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+            schema.take_turn(connection)
+            schema.migrate(connection)
+            if not self._is_ours(connection):
+                connection.execute(schema.facts_table().insert().values(name="owner", value=self._owner))
+
+    def _is_ours(self, connection: Connection) -> bool:
+        """Whether the log is marked as this campaign's; False where nobody's mark is on it. Refuses another's."""
+        table = schema.facts_table()
+        known = connection.execute(table.select().where(table.c.name == "owner")).first()
+        if known is not None and known.value != self._owner:
+            raise UsageError("this database holds the log of another campaign; give each campaign its own")
+        return known is not None
+
+    def _catch_up(self, connection: Connection) -> None:
+        for event in _read(connection, self.last_seq):
+            self.state.apply(event)
+            self.last_seq = event.seq
+
+    def _work(self) -> None:
+        ended = False
+        while not ended:
+            job = self._jobs.get()
+            group: list[_Job] = []
+            while job is not None:
+                if job.future.set_running_or_notify_cancel():
+                    group.append(job)
+                if len(group) >= MOST or self._jobs.empty():
+                    break
+                job = self._jobs.get()
+            ended = job is None
+            if group:
+                self._commit(group)
+
+    def _commit(self, group: list[_Job]) -> None:
+        try:
+            replies = self._try(group)
+        except Exception as error:  # noqa: BLE001 - whatever it was, nothing was committed and every caller must hear
+            self._rebuild()
+            fault = error if isinstance(error, StoreError) else StoreError(f"nothing was stored: {error}")
+            fault.__cause__ = error
+            for job in group:
+                job.future.set_exception(fault)
+            return
+        for job, (reply, refused) in zip(group, replies, strict=True):
+            if refused is None:
+                job.future.set_result(reply)
+            else:
+                job.future.set_exception(refused)
+
+    def _try(self, group: list[_Job]) -> list[tuple[Any, SummeterError | None]]:
+        """Decide and commit. A command may refuse (with a SummeterError) before it emits anything of its own."""
+        replies: list[tuple[Any, SummeterError | None]] = []
+        events: list[Event] = []
+        with self._engine.connect().execution_options(writes=not self.readonly) as connection, connection.begin():
+            if not self.readonly:
+                schema.take_turn(connection)
+            self._catch_up(connection)
+            last = self.last_seq
+            for job in group:
+                turn = Turn(self.state, int(self._clock() * 1000), last)
+                try:
+                    replies.append((job.command(turn), None))
+                except SummeterError as error:
+                    replies.append((None, error))
+                events += turn.events
+                last = events[-1].seq if events else last
+            if events:
+                self._insert(connection, events)
+        self.last_seq = last
+        return replies
+
+    def _insert(self, connection: Connection, events: list[Event]) -> None:
+        if self.readonly:
+            raise StoreError("the log is open for reading only")
+        rows = [{**event._asdict(), "data": packed(event.data)} for event in events]
+        connection.execute(schema.events_table().insert(), rows)
+
+    def _rebuild(self) -> None:
+        """The state may hold what was not committed: start from the log. If that fails too, the next command tries."""
+        self.state, self.last_seq = self._fresh(), 0
+
+
+def _read(connection: Connection, after: int) -> Iterator[Event]:
+    import json
+
+    for row in connection.execute(schema.events_after(), {"after": after}):
+        parts = row._mapping  # public, whatever its name says
+        yield Event(**{**parts, "data": json.loads(parts["data"])})
+
+
+def _fault(place: Path | str, error: Exception) -> SummeterError:
+    cause = getattr(error, "orig", None) or error
+    if isinstance(place, Path):
+        if "not a database" in str(cause) or "malformed" in str(cause):
+            return InputError.at(place, None, None, f"is not a readable log ({cause}); move it away or restore it")
+        return SummeterError(f"{place}: the log cannot be used: {cause}")
+    return SummeterError(f"the database cannot be used: {str(cause).strip()}")

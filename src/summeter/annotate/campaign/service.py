@@ -1,0 +1,113 @@
+"""CampaignService: everything that can be asked of a campaign, each as one command on the log.
+
+The server, the command line and the simulation all come here; nothing else decides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+from summeter.annotate.campaign.events import Event
+from summeter.annotate.campaign.folder import EVENTS, CampaignFolder
+from summeter.annotate.campaign.log import EventLog, Turn
+from summeter.annotate.campaign.people import Visitor
+from summeter.annotate.campaign.requests import REQUESTS, Json, PersonTurn
+from summeter.annotate.campaign.stages import end_overdue
+from summeter.annotate.campaign.state import State
+from summeter.records import UsageError
+
+
+class CampaignService:
+    """One open campaign. Safe from any thread; close it when done (or use `with`).
+
+    The log is the folder's SQLite file, or the PostgreSQL `database` of a URL. `clock` gives seconds since 1970.
+    Raises InstallError without the extra `annotate`.
+    """
+
+    def __init__(
+        self,
+        folder: CampaignFolder,
+        database: Path | str | None = None,
+        *,
+        readonly: bool = False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.folder = folder
+        self.campaign = folder.campaign
+        self.tasks = folder.tasks
+        self.kind = folder.kind
+        self.names = folder.names
+        place = database or folder.folder / EVENTS
+        self.log: EventLog[State] = EventLog(
+            place, self.empty_state, owner=folder.owner, readonly=readonly, clock=clock
+        )
+
+    def empty_state(self) -> State:
+        """The state before the first event."""
+        lease = int(self.campaign.batch.lease_minutes * 60_000)
+        return State([task.key for task in self.tasks.work], self.campaign.answers_per_item, lease)
+
+    @property
+    def state(self) -> State:
+        """What follows from the log, up to `log.last_seq`."""
+        return self.log.state
+
+    def close(self) -> None:
+        """Let go of the log, once what was submitted is committed."""
+        self.log.close()
+
+    def __enter__(self) -> CampaignService:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(self, name: str, visitor: Visitor, body: Json | None = None) -> Future[Json]:
+        """A request of `requests.REQUESTS`, by name: `submit("answers", visitor, {...})`.
+
+        The future gives the reply once the events are committed, or Refusal for what is not allowed. A session writes
+        at most that somebody known has come from another submission.
+        """
+        command = REQUESTS[name]
+
+        def decide(turn: Turn[State]) -> Json:
+            if not self.log.readonly:
+                end_overdue(turn, self.campaign)
+            asked = PersonTurn(self.folder, turn, visitor)
+            if name != "session":
+                asked.require_writable()
+            if not self.log.readonly:
+                asked.arrive()
+            return command(asked, body or {})
+
+        return self.log.submit(decide)
+
+    def request(self, name: str, visitor: Visitor, body: Json | None = None) -> Json:
+        """`submit`, and wait for the reply."""
+        return self.submit(name, visitor, body).result()
+
+    def exclude(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
+        """The person's answers stop counting and their slots open. Raises UsageError for an unknown person."""
+        return self._rule("excluded", annotator, {"reason": reason, "by": by, "rule": rule})
+
+    def reinstate(self, annotator: str, reason: str, *, by: str, rule: str | None = None) -> Event:
+        """The person's answers count again, where a slot is still free."""
+        return self._rule("reinstated", annotator, {"reason": reason, "by": by, "rule": rule})
+
+    def _rule(self, kind: str, annotator: str, data: Json) -> Event:
+        def decide(turn: Turn[State]) -> Event:
+            person = turn.state.people.get(annotator)
+            if person is None:
+                raise UsageError(f"nobody called {annotator!r} has taken part")
+            if person.excluded == (kind == "excluded"):
+                raise UsageError(f"{annotator} is {'already' if person.excluded else 'not'} excluded")
+            return turn.emit(kind, annotator, data=data)
+
+        return self.log.do(decide)
+
+    def end_leases(self) -> None:
+        """End the leases that have run out now, rather than when somebody next asks."""
+        self.log.do(lambda turn: end_overdue(turn, self.campaign))

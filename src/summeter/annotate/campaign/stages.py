@@ -1,0 +1,88 @@
+"""What attention checks, outcomes and exclusions do to a person's campaign."""
+
+from __future__ import annotations
+
+from summeter.annotate.campaign.config import HARD, Campaign
+from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.state import Batch, Person, State
+
+BY_RULE = "rule"
+
+
+def end_overdue(turn: Turn[State], campaign: Campaign) -> None:
+    """End every lease that has run out: what was not answered is offered to others."""
+    for person, batch in turn.state.overdue(turn.now):
+        _release(turn, person, batch, "expired")
+        if batch.answered and not batch.finished:
+            finish(turn, campaign, person, batch, by="lease")
+
+
+def give_back(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch) -> int:
+    """Return the unanswered tasks of a batch; what was answered makes the batch finished."""
+    count = _release(turn, person, batch, "returned")
+    if batch.answered:
+        finish(turn, campaign, person, batch, by="annotator")
+    return count
+
+
+def _release(turn: Turn[State], person: Person, batch: Batch, kind: str) -> int:
+    waiting = [task for task in batch.tasks if task in batch.waiting]
+    for task in waiting:
+        turn.emit(kind, person.annotator, task=task, batch=batch.number)
+    return len(waiting)
+
+
+def finish(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
+    """Finish a batch, and end the person's work where the checks or the number of batches say so."""
+    turn.emit("finished", person.annotator, batch=batch.number, data={"by": by})
+    if person.ended in HARD or person.excluded:
+        return
+    if failed(campaign, person):
+        turn.emit("ended", person.annotator, data={"outcome": "failed_checks"})
+        if campaign.attention.exclude:
+            said = f"passed {person.checks_passed} of {person.checks_seen} attention checks"
+            turn.emit(
+                "excluded", person.annotator, data={"reason": said, "by": BY_RULE, "rule": "attention.pass_share"}
+            )
+    elif _enough(campaign, person):
+        turn.emit("ended", person.annotator, data={"outcome": "completed"})
+
+
+def failed(campaign: Campaign, person: Person) -> bool:
+    """Whether enough checks were answered, and too few as expected."""
+    seen = person.checks_seen
+    return seen >= campaign.attention.judge_after and person.checks_passed / seen < campaign.attention.pass_share
+
+
+def _enough(campaign: Campaign, person: Person) -> bool:
+    return campaign.batch.per_annotator is not None and person.finished >= campaign.batch.per_annotator
+
+
+def stages(campaign: Campaign, training: int) -> list[str]:
+    """The stages of a campaign; one without text or tasks is passed over."""
+    there = {
+        "consent": bool(campaign.consent), "instructions": bool(campaign.instructions),
+        "qualification": campaign.qualification is not None, "training": training > 0,
+    }  # fmt: skip
+    return [*(name for name, yes in there.items() if yes), "work"]
+
+
+def stage_of(campaign: Campaign, training: int, person: Person | None) -> str:
+    """Where a person stands; `training` is the number of training tasks there are."""
+    if person is None:
+        return stages(campaign, training)[0]
+    if person.excluded or person.ended in HARD:
+        return "done"
+    passed = {
+        "consent": bool(person.agreed), "instructions": person.instructed, "qualification": person.qualified,
+        "training": len(person.trained) >= training,
+    }  # fmt: skip
+    for name in stages(campaign, training)[:-1]:
+        if not passed[name]:
+            return name
+    return "done" if person.ended is not None and person.active is None else "work"
+
+
+def outcome_of(person: Person) -> str:
+    """How it ended for a person whose stage is done."""
+    return person.ended or "screened_out"

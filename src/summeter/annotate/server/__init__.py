@@ -1,0 +1,1 @@
+"""The annotation server: aiohttp, plain pages, one campaign service behind it."""

@@ -1,0 +1,231 @@
+"""The server: requests in, the service's replies out. Holds no state of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from aiohttp import web
+
+from summeter.annotate.campaign.log import StoreError
+from summeter.annotate.campaign.people import PREVIEW, Visitor
+from summeter.annotate.campaign.requests import Refusal, about
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.platforms import platform_named
+from summeter.annotate.server import admin
+from summeter.annotate.server.patience import Guards, Patience
+from summeter.annotate.server.security import CSRF, Handler, body_of, cookie_of, headers, same_origin, set_cookie
+from summeter.records import UsageError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+APP = Path(__file__).parents[1] / "app"
+COOKIE = "summeter"
+LARGEST = 64 * 1024
+"""Bytes of a body."""
+SERVICE: web.AppKey[CampaignService] = web.AppKey("service", CampaignService)
+PAGES: web.AppKey[Any] = web.AppKey("pages", object)
+
+WRITES = {
+    "consent": "consent", "instructions": "instructions", "qualification": "qualification", "training": "training",
+    "batch": "batch", "opened": "opened", "answers": "answers", "batch/finish": "finish", "return": "return",
+}  # fmt: skip
+"""Path under /api/ -> request of the service."""
+
+
+def make_app(service: CampaignService, guards: Guards | None = None) -> web.Application:
+    """The application on an open service. Closing it is the caller's; `guards` are those of the connections."""
+    patient = (guards or Guards()).middleware()
+    app = web.Application(middlewares=[_refusals, patient], client_max_size=LARGEST)
+    service.folder.preload()
+    platform = platform_named(service.campaign.platform.name)
+    app[SERVICE] = service
+    app[PAGES] = _Pages(service)
+    app.on_response_prepare.append(headers(platform))
+    app.router.add_get("/", _enter)
+    app.router.add_get("/work", _work)
+    app.router.add_get("/api/session", _session)
+    for path, request in WRITES.items():
+        app.router.add_post(f"/api/{path}", _write(request))
+    admin.add_routes(app, service, app[PAGES].page)
+    app.router.add_get(f"/static/task_{service.kind.name}.js", _task_script)
+    app.router.add_static("/static/", APP / "static", follow_symlinks=False, show_index=False)
+    return app
+
+
+class _Pages:
+    """The HTML pages: templates with the campaign's own texts."""
+
+    def __init__(self, service: CampaignService) -> None:
+        self._environment = _environment()
+        campaign = service.campaign
+        self._common = {"campaign": about(service.folder), "kind": service.kind.name, "static": "/static"}
+        self.texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
+
+    def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
+        """A page as a response; `more` is what only this template gets."""
+        text = self._environment.get_template(name).render({**self._common, "framed": False, **(more or {})})
+        return web.Response(text=text, content_type="text/html", status=status)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(APP / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def markdown(text: str) -> Markup:
+    """Markdown as HTML. Raw HTML in it is shown as text, and a link can run nothing.
+
+    >>> str(markdown("**yes** <b>")).strip()
+    '<p><strong>yes</strong> &lt;b&gt;</p>'
+    """
+    from markdown_it import MarkdownIt
+    from markupsafe import Markup
+
+    return Markup(MarkdownIt("commonmark", {"html": False}).render(text))  # noqa: S704 - its own escaping
+
+
+@web.middleware
+async def _refusals(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Every error as JSON under /api/, as aiohttp's plain text elsewhere."""
+    try:
+        return await handler(request)
+    except Refusal as refusal:
+        return _json(refusal.to_json(), refusal.status)
+    except StoreError as error:
+        logging.getLogger(__name__).error("the log could not be written: %s", error)
+        return _error(503, "store", "the answer could not be stored; it is kept here and sent again")
+    except web.HTTPRequestEntityTooLarge:
+        return _error(413, "too_large", f"a body has at most {LARGEST} bytes")
+    except web.HTTPException as error:
+        if not request.path.startswith("/api/"):
+            raise
+        return _error(error.status, "not_found" if error.status == 404 else "bad_request", error.reason)
+
+
+def _json(body: Any, status: int = 200) -> web.Response:
+    return web.json_response(body, status=status)
+
+
+def _error(status: int, code: str, message: str) -> web.Response:
+    return _json(Refusal(status, code, message).to_json(), status)
+
+
+async def _enter(request: web.Request) -> web.StreamResponse:
+    """A link: who it names gets a cookie and goes to work; nothing is written."""
+    service, query = request.app[SERVICE], dict(request.query)
+    name = service.campaign.platform.name
+    if query.get("preview") == "1":
+        visitor: Visitor | None = Visitor(name, PREVIEW)
+    else:
+        visitor = platform_named(name).identify(query, service.names, service.campaign)
+    if visitor is None:
+        if not query and _visitor(request) is not None:
+            raise web.HTTPSeeOther("/work")
+        return _pages(request).page("nobody.html", status=401 if query else 200)
+    response = web.Response(status=303, headers={"Location": "/work"})
+    framed = bool(platform_named(name).frames)
+    set_cookie(request, response, COOKIE, service.names.cookie(visitor), framed=framed)
+    return response
+
+
+async def _work(request: web.Request) -> web.StreamResponse:
+    if _visitor(request) is None:
+        return _pages(request).page("nobody.html", status=401)
+    framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
+    pages = _pages(request)
+    return pages.page("work.html", more={"framed": framed, **pages.texts})
+
+
+async def _task_script(request: web.Request) -> web.StreamResponse:
+    return web.FileResponse(request.app[SERVICE].kind.script)
+
+
+async def _session(request: web.Request) -> web.StreamResponse:
+    service, visitor = request.app[SERVICE], _visitor(request)
+    if visitor is None:
+        raise Refusal(401, "no_session", "open the link of the study again")
+    session = await asyncio.wrap_future(service.submit("session", visitor))
+    return _json({**session, "csrf": service.names.csrf(cookie_of(request, COOKIE))})
+
+
+def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        service, visitor = request.app[SERVICE], _visitor(request)
+        if visitor is None:
+            raise Refusal(401, "no_session", "open the link of the study again")
+        same_origin(request)
+        given, cookie = request.headers.get(CSRF, ""), cookie_of(request, COOKIE)
+        if not service.names.same(given, "csrf", cookie, length=40):
+            raise Refusal(403, "csrf", "the request lacks the session's token; load the page again")
+        body = await body_of(request)
+        # Once submitted, the command is decided even if the browser hangs up: it will ask again with the same id.
+        return _json(await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body))))
+
+    return handle
+
+
+def _visitor(request: web.Request) -> Visitor | None:
+    cookie = cookie_of(request, COOKIE)
+    visitor = request.app[SERVICE].names.visitor_of(cookie) if cookie else None
+    # A cookie of the time when the campaign came from elsewhere names nobody here.
+    return visitor if visitor and visitor.platform == request.app[SERVICE].campaign.platform.name else None
+
+
+def _pages(request: web.Request) -> _Pages:
+    pages: _Pages = request.app[PAGES]
+    return pages
+
+
+async def serve(
+    service: CampaignService, host: str, port: int, ready: Callable[[str], None], patience: Patience | None = None
+) -> None:
+    """Serve until cancelled or told to stop (SIGINT, SIGTERM); what was acknowledged is committed.
+
+    `ready` is called with the address once requests are taken; `patience` is how long slow clients are waited for.
+    """
+    guards = Guards(patience)
+    runner = web.AppRunner(make_app(service, guards), handle_signals=False, access_log=None, shutdown_timeout=5)
+    await runner.setup()
+    listening: asyncio.Server | None = None
+    try:
+        server = cast("Callable[[], asyncio.Protocol]", runner.server)  # there, once the runner is set up
+        listening = await _listen(guards.factory(server), host, port)
+        bound = listening.sockets[0].getsockname()
+        shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
+        ready(f"http://{shown}:{bound[1]}")
+        await _stopped()
+    finally:
+        if listening is not None:
+            listening.close()
+        await runner.cleanup()
+
+
+async def _listen(protocol: Callable[[], asyncio.Protocol], host: str, port: int) -> asyncio.Server:
+    try:
+        return await asyncio.get_running_loop().create_server(protocol, host, port)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot listen on {host}, port {port}: {why}; choose another host or port") from error
+
+
+async def _stopped() -> None:
+    import signal
+
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        await stop.wait()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

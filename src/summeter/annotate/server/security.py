@@ -1,0 +1,94 @@
+"""What every response carries, and what every write must bring."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from summeter.annotate.campaign.requests import Refusal
+from summeter.annotate.platforms.base import Platform
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+CSRF = "X-CSRF-Token"
+KEPT = 60 * 60 * 24 * 60
+"""Seconds for which a browser keeps a cookie: sixty days."""
+
+
+def policy(platform: Platform) -> str:
+    """The content security policy: our own files, and nothing written into a page."""
+    forms = " ".join(part for part in ("'self'", platform.forms) if part)
+    frames = platform.frames or "'none'"
+    return "; ".join(
+        [
+            "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'",
+            "font-src 'self'", f"form-action {forms}", "base-uri 'none'",
+            f"frame-ancestors {frames}", "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        ]
+    )  # fmt: skip
+
+
+def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
+    """The signal that puts the headers on every response, errors and files too."""
+    fixed = {
+        "Content-Security-Policy": policy(platform), "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()", "Server": "summeter",
+    }  # fmt: skip
+
+    async def prepare(request: web.Request, response: web.StreamResponse) -> None:
+        response.headers.update(fixed)
+        static = request.path.startswith("/static/")
+        response.headers.setdefault("Cache-Control", "no-cache" if static else "no-store")
+
+    return prepare
+
+
+def same_origin(request: web.Request) -> None:
+    """Refuse a write that another site's page sent. Browsers say whose page it was; other clients say nothing.
+
+    What `Sec-Fetch-Site` says holds behind a proxy that changes `Host`, too; over plain HTTP there is only `Origin`.
+    """
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        foreign = site not in {"same-origin", "none"}
+    else:
+        foreign = origin is not None and urlsplit(origin).netloc != request.host
+    if foreign:
+        raise Refusal(403, "csrf", "this request came from another site's page")
+
+
+def cookie_of(request: web.Request, name: str) -> str:
+    """A cookie's value, or an empty text."""
+    return request.cookies.get(name, "")
+
+
+def set_cookie(request: web.Request, response: web.StreamResponse, name: str, value: str, *, framed: bool) -> None:
+    """A cookie no script can read and, but for a `framed` page, no other site can send with a write.
+
+    In a platform's frame a browser keeps only cookies that say `SameSite=None`, over TLS; each outer site gets its own
+    (`Partitioned`), and writes need the csrf token all the same. A proxy says by `X-Forwarded-Proto` that it ends TLS.
+    """
+    secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
+    site = ["SameSite=None", "Partitioned"] if framed and secure else ["SameSite=Lax"]
+    parts = [f"{name}={value}", "Path=/", f"Max-Age={KEPT}", "HttpOnly", *site, *(["Secure"] if secure else [])]
+    response.headers.add("Set-Cookie", "; ".join(parts))  # http.cookies knows Partitioned from Python 3.14 on
+
+
+async def body_of(request: web.Request) -> dict[str, Any]:
+    """The JSON object of a request."""
+    try:
+        body = json.loads(await request.read() or b"{}", parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refusal(400, "bad_json", "the body is not JSON") from error
+    if not isinstance(body, dict):
+        raise Refusal(400, "bad_json", "the body is no JSON object")
+    return body
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
