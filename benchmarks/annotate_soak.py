@@ -20,13 +20,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from summeter.annotate.build import build
-from summeter.annotate.folder import CampaignFolder
-from summeter.annotate.simulate.network import Network, simulate
-from summeter.annotate.simulate.profile import Profile
+from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.network import Network, simulate_over_http
 from summeter.annotate.simulate.script import crowd
-from summeter.annotate.simulate.truth import Truth
-from summeter.annotate.store.files import export_events, import_events
+from summeter.annotate.tasks.simulation import Profile, Truth
 
 
 def campaign(folder: Path, documents: int, annotators: int) -> CampaignFolder:
@@ -75,13 +75,13 @@ class Server:
 def faults(folder: CampaignFolder, database: str | None, network: Network, twin: CampaignFolder) -> dict[str, int]:
     """How often each promise was broken."""
     place = folder.folder.parent
-    with folder.open(database) as desk:
-        events = list(desk.log.events())
+    with CampaignService(folder, database) as service:
+        events = list(service.log.events())
         stored = {(one.annotator, one.token): one.seq for one in events if one.kind == "answered"}
         assigned = Counter((one.annotator, one.task) for one in events if one.kind == "assigned")
-        overlap = [len(one.counted) for one in desk.state.items.values()]
-        export_events(desk, place / "one.jsonl")
-    with twin.open() as second:
+        overlap = [len(one.counted) for one in service.state.items.values()]
+        export_events(service, place / "one.jsonl")
+    with CampaignService(twin) as second:
         import_events(second, place / "one.jsonl")
         export_events(second, place / "two.jsonl")
     return {
@@ -108,7 +108,7 @@ def main() -> int:
         server = Server(folder, asked.database, len(folder.tasks.work) * 3 // (asked.kills + 1), asked.kills)
         network, began = Network(drop=asked.drop, patience=300, heard=server.hit), time.perf_counter()
         try:
-            asyncio.run(simulate(f"http://127.0.0.1:{server.port}", scripts, network))
+            asyncio.run(simulate_over_http(f"http://127.0.0.1:{server.port}", scripts, network))
         finally:
             server.process.terminate()
             server.process.wait()
