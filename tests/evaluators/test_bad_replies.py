@@ -23,10 +23,8 @@ from summeter.evaluators.geval.rating import GEvalPlusRating
 from summeter.evaluators.geval.support import GEvalPlusFaithfulness
 from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.h2h import HeadToHead
-from summeter.evaluators.rating.mcq import MultipleChoice
-from summeter.evaluators.rating.mcq2 import MultipleChoiceShort
-from summeter.evaluators.rating.rts import ReasonThenScore
-from summeter.evaluators.rating.rts2 import ReasonThenScoreShort
+from summeter.evaluators.rating.mcq import MultipleChoice, MultipleChoiceShort
+from summeter.evaluators.rating.rts import ReasonThenScore, ReasonThenScoreShort
 from summeter.evaluators.rating.stareval import StarEval
 from summeter.evaluators.rating.together import RatedTogether
 from summeter.evaluators.rating.yesno import YesNo

@@ -92,7 +92,7 @@ def derived(evaluator: DerivedEvaluator, job: Job, data: Dataset, judgments: lis
 def pair(name: str, **fields: Any) -> list[dict[str, Any]]:
     """The row under test, and a second system's where the evaluator compares two."""
     found = [row(**fields)]
-    if find(name).pairs:
+    if find(name).pairwise:
         found.append(row("b", **{key: value for key, value in fields.items() if key != "summary"}))
     return found
 

@@ -16,11 +16,12 @@ from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.claims.factscore import FactScore
-from summeter.evaluators.finesure.by_window import joined
 from summeter.evaluators.finesure.fact_check import FactCheck
-from summeter.evaluators.finesure.key_facts import Found, KeyFactExtraction, _merged
-from summeter.evaluators.finesure.verdicts import Verdict
+from summeter.evaluators.finesure.key_facts import KeyFactExtraction, _merged
+from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.rating.rts import ReasonThenScore
+from summeter.evaluators.replies import Texts
+from summeter.evaluators.supported import SupportVerdict, decide
 from summeter.evaluators.windows import GAP, LEAST, Shown, View, closest, shown
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
@@ -201,24 +202,25 @@ class TestFineSurE:
         assert "truncated_tokens" not in prepared.data
 
     def test_too_many_key_facts_are_cut_from_each_window_alike(self) -> None:
-        found = [Found(("A1.", "A2.", "A3."), 0), Found(("B1.", "a1", "B2."), 1), Found(("C1.",), 0)]
+        found = [Texts(("A1.", "A2.", "A3."), 0), Texts(("B1.", "a1", "B2."), 1), Texts(("C1.",), 0)]
         got = _merged(found, 4)
         # Firsts of A, B, C, then the seconds of A (B's second repeats A1).
         assert got == {"key_facts": ["A1.", "A2.", "B1.", "C1."], "repeated": 2, "cut": 2}
 
     def test_an_error_that_some_window_names_goes_before_not_being_mentioned(self) -> None:
-        absent, wrong = Verdict(False, "out-of-context error"), Verdict(False, "entity error")
-        answers = [Answer((one,), "ok", None, (), None, None) for one in (absent, wrong, absent)]
+        absent, wrong = SupportVerdict(False, "out-of-context error"), SupportVerdict(False, "entity error")
         views = [View("The bell.", 0), View("Nothing.", 9), View("The bell rang.", 18)]
-        assert joined(answers, 0, "The bell rang.", views) == wrong
-        assert joined([answers[0], answers[2]], 0, "The bell rang.", views[:2]) == absent
+        assert decide("The bell rang.", {0: absent, 1: wrong, 2: absent}, views) == (wrong, 1)
+        assert decide("The bell rang.", {0: absent, 1: absent}, views[:2]) == (absent, 0)
 
     def test_a_window_without_a_reply_leaves_a_sentence_open_that_no_other_supports(self) -> None:
+        one = item(LONG, PLANTED, "The bell was sold in 1801.")
         failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None, None)
-        good = Answer((Verdict(True), Verdict(False)), "ok", None, (), None, None)
+        good = Answer((SupportVerdict(True), SupportVerdict(False)), "ok", None, (), None, None)
         views = [View("a", 0), View("b", 1)]
-        assert joined([failed, good], 0, "a", views) == Verdict(True)
-        assert joined([failed, good], 1, "b", views) == ("unparsed", "window 1 of 2: no JSON")
+        assert FactCheck().join([failed, good], one, views) == (
+            SupportVerdict(True), NoVerdict("unparsed", "window 1 of 2: no JSON"),
+        )  # fmt: skip
 
 
 def test_a_rating_is_of_the_opening_and_the_passages_nearest_to_the_summary() -> None:

@@ -82,7 +82,7 @@ def injection(
     dataset = data if isinstance(data, Dataset) else load(data)
     seed = int(options.get("seed") or 0)
     chosen = subjects(dataset, design.sample, seed)
-    rivals = any(part.pairs for whole in built for part in whole.parts())
+    rivals = any(part.pairwise for whole in built for part in whole.parts())
     audited = variants(dataset, chosen, attacks, rivals=rivals)
     run = evaluate(audited, built, models=models, out=out, replay=replay, progress=progress, **options)
     study = flips(run.judgments(), chosen, attacks, seed)

@@ -139,7 +139,7 @@ async def _estimate(plan: RunPlan, job: Job, known: _Known, table: Prices) -> Es
     return Estimate(
         judge=job.evaluator.name, signature=job.signature, items=sum(unit.size for unit in todo), calls=tally["calls"],
         tokens_in=tally["tokens_in"], tokens_out=tally["tokens_out"],
-        unit="pair" if job.evaluator.pairs else "summary", tokens_shared=tally["tokens_shared"],
+        unit="pair" if job.evaluator.pairwise else "summary", tokens_shared=tally["tokens_shared"],
         cost=None if why else round(tally["nanodollars"] / 1e9, 6), reason=why,
         batch=plan.options.batch, local=dict(local) or None,
         reads={model: plan.contexts[model].model_dump() for model in tallies if model in plan.contexts} or None,

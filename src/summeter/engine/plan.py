@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -86,7 +86,10 @@ def jobs(
             reduce=evaluator.reduce, file=stem(evaluator.name, signed), prepares_only=evaluator.prepares_only,
             members=tuple(members), roles={role: name for role, name in roles.items() if role != name},
         )  # fmt: skip
-        planned.setdefault(signed, Job(evaluator, entry, draw))
+        first = planned.setdefault(signed, Job(evaluator, entry, draw))
+        if (merged := first.evaluator.merged(evaluator)) is not first.evaluator:
+            settings = merged.model_dump(mode="json", exclude_defaults=True)
+            planned[signed] = replace(first, evaluator=merged, entry=entry.model_copy(update={"settings": settings}))
         return signed
 
     for evaluator in (part for whole in evaluators for part in whole.parts()):

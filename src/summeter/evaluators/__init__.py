@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from summeter.evaluators.rating.direct import DirectAssessment as DirectAssessment
     from summeter.evaluators.rating.h2h import HeadToHead as HeadToHead
     from summeter.evaluators.rating.mcq import MultipleChoice as MultipleChoice
-    from summeter.evaluators.rating.mcq2 import MultipleChoiceShort as MultipleChoiceShort
+    from summeter.evaluators.rating.mcq import MultipleChoiceShort as MultipleChoiceShort
     from summeter.evaluators.rating.rts import ReasonThenScore as ReasonThenScore
-    from summeter.evaluators.rating.rts2 import ReasonThenScoreShort as ReasonThenScoreShort
+    from summeter.evaluators.rating.rts import ReasonThenScoreShort as ReasonThenScoreShort
     from summeter.evaluators.rating.stareval import StarEval as StarEval
     from summeter.evaluators.rating.together import RatedTogether as RatedTogether
     from summeter.evaluators.rating.yesno import YesNo as YesNo

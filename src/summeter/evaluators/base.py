@@ -48,6 +48,11 @@ class Prepared(Record):
         """Twelve hex digits of the content; empty data has an id too."""
         return digest([self.document_id, self.data, self.status], 12)
 
+    @property
+    def stored_id(self) -> str | None:
+        """The id where there is something to store: data, or a failure."""
+        return self.id if self.data or self.status != "ok" else None
+
 
 @dataclass(frozen=True)
 class Tools:
@@ -85,7 +90,7 @@ class Evaluator(BaseModel):
     `default_models`: models of roles that nobody need bind. `reduce`: how judgments below the summary become its
     score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
-    something of documents and judges no summary. `pairs`: it compares two summaries of a document.
+    something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
     `positional_setting`: the setting that a word without = in `-e` sets (`geval[sample:20]`).
     """
 
@@ -102,7 +107,7 @@ class Evaluator(BaseModel):
     reduce: ClassVar[Reduce] = "share"
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False
-    pairs: ClassVar[bool] = False
+    pairwise: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = None
 
     def parts(self) -> tuple[Evaluator, ...]:
@@ -125,9 +130,9 @@ class Evaluator(BaseModel):
         return any(role not in self.local_model_kinds for role in self.required_roles)
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
-        """What there is to judge in a document: every summary, or every ordered pair of two (`pairs`)."""
+        """What there is to judge in a document: every summary, or every ordered pair of two (`pairwise`)."""
         # The parts were validated when the data was read; building 10,000 items should not do it again.
-        rivals: Sequence[Summary | None] = summaries if self.pairs else (None,)
+        rivals: Sequence[Summary | None] = summaries if self.pairwise else (None,)
         return [
             Item.model_construct(document=document, summary=one, rival=rival)
             for one in summaries
@@ -135,9 +140,17 @@ class Evaluator(BaseModel):
             if one is not rival
         ]
 
+    def merged(self, other: Evaluator) -> Evaluator:
+        """One evaluator for the items of both, where `other` has other settings and the same signature.
+
+        Only settings that change no judgment are unsigned (which pairs are compared). Default: itself.
+        """
+        del other
+        return self
+
     def incompatible(self, systems: Collection[str]) -> str | None:
         """Why it has nothing to do in data with summaries by these systems, or None."""
-        if self.pairs and len(systems) < 2:
+        if self.pairwise and len(systems) < 2:
             return f"{self.name} compares two systems, and the data hold summaries by one only"
         return None
 
@@ -205,7 +218,10 @@ def target(item: Item, unit: Unit = "summary", index: int | None = None, list_id
 
 @dataclass(frozen=True)
 class JudgmentBuilder:
-    """Writes judgments of one evaluator about one item, so that no field is forgotten."""
+    """Writes judgments of one evaluator about one item, so that no field is forgotten.
+
+    `prepared` is the id of what was prepared, `calls` the keys of the calls behind the judgments.
+    """
 
     evaluator: Evaluator
     item: Item
@@ -213,22 +229,34 @@ class JudgmentBuilder:
     prepared: str | None = None
     model: str | None = None
     calls: tuple[str, ...] = ()
+    truncated_tokens: int | None = None
 
     def ok(self, aspect: str, unit: Unit = "summary", index: int | None = None, **fields: Any) -> Judgment:
-        """A verdict; pass `value`, `label`, `evidence`, `reason`, `list_id`..."""
+        """A judgment; pass `value`, `label`, `evidence`, `reason`, `list_id`..."""
         return self._write(aspect, unit, index, "ok", fields)
 
     def failed(
-        self, aspect: str, status: Status, reason: str, unit: Unit = "summary",
-        index: int | None = None, **fields: Any,
-    ) -> Judgment:  # fmt: skip
+        self,
+        aspect: str,
+        status: Status,
+        reason: str,
+        unit: Unit = "summary",
+        index: int | None = None,
+        **fields: Any,
+    ) -> Judgment:
         """A judgment that could not be had, and why."""
         return self._write(aspect, unit, index, status, {"reason": reason, **fields})
 
     def _write(self, aspect: str, unit: Unit, index: int | None, status: Status, fields: dict[str, Any]) -> Judgment:
         list_id = fields.pop("list_id", None)
         return Judgment(
-            target=target(self.item, unit, index, list_id), aspect=aspect, judge=self.evaluator.name,
-            signature=self.signature, model=self.model, prepared=self.prepared, calls=self.calls,
-            status=status, **fields,
-        )  # fmt: skip
+            target=target(self.item, unit, index, list_id),
+            aspect=aspect,
+            judge=self.evaluator.name,
+            signature=self.signature,
+            model=self.model,
+            prepared=self.prepared,
+            calls=self.calls,
+            status=status,
+            **{"truncated_tokens": self.truncated_tokens, **fields},
+        )

@@ -258,7 +258,7 @@ def _members(of: str, aspect: str | None) -> tuple[Member, ...]:
         named = _SEEN_AS.fullmatch(spec)
         text, role = (named["spec"], named["role"]) if named else (spec, None)
         for one in _built(text, aspect).parts():
-            if isinstance(one, DerivedEvaluator) or one.pairs:
+            if isinstance(one, DerivedEvaluator) or one.pairwise:
                 raise UsageError(f"{one.name} cannot be part of an ensemble: it judges no summary by itself")
             if not one.prepares_only:
                 found.append(Member(one, role))

@@ -1,4 +1,4 @@
-"""Reading an LLM's reply: the JSON it holds, taken as it stands or refused, never guessed.
+"""The forms that LLMs are asked to reply in, and the strict reading of replies: taken as they stand or refused.
 
 What is put up with, because it loses nothing: a byte-order mark and zero-width characters, Markdown
 fences, prose before and after, a leading `<think>` block, trailing commas, single quotes and Python's
@@ -18,8 +18,8 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from summeter.records import ReplyError
 
@@ -27,6 +27,11 @@ T = TypeVar("T")
 
 DEPTH = 64  # no answer asked for here nests deeper than five
 MANY = 100  # separate values in one reply; more is noise
+REASON: Final = 300
+"""Longest reason or quote a server is told to let through, in characters; the prompts ask for 40 words."""
+YES_NO: Final[dict[str, Any]] = {"type": "string", "enum": ["yes", "no"]}
+NO_YES: Final[dict[str, Any]] = {"type": "string", "enum": ["no", "yes"]}
+"""No first: a dry run, which takes the first, then counts every window of a long document."""
 _THIN = "\ufeff\u200b\u200c\u200d\u2060"
 _BLANK = rf"[\s{_THIN}]*+"
 
@@ -79,6 +84,47 @@ class _Stretch(NamedTuple):
     start: int
     depth: int
     whole: bool
+
+
+def object_schema(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """The schema of an object with all these properties and no others.
+
+    Only what the strict modes of hosted providers and the grammars of local servers both hold to (design/schemas.md).
+
+    >>> object_schema({"answer": YES_NO})["required"]
+    ['answer']
+    """
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def keyed_schema(keys: int | Sequence[str], name: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object with one required entry a key, each with `properties`; a number asks for "1" to that.
+
+    The entry stands once, under $defs, since some servers limit the enum values of a schema in all.
+
+    >>> keyed_schema(2, "vote", {"useful": YES_NO})["required"]
+    ['1', '2']
+    """
+    names = [str(place) for place in range(1, keys + 1)] if isinstance(keys, int) else keys
+    entry = {"$ref": f"#/$defs/{name}"}
+    return object_schema(dict.fromkeys(names, entry), **{"$defs": {name: object_schema(properties)}})
+
+
+def text_schema(most: int) -> dict[str, Any]:
+    """The schema of a text of so many characters at most: a small model would write on to its limit."""
+    return {"type": "string", "maxLength": most}
+
+
+def list_schema(items: Mapping[str, Any], most: int, least: int | None = 1) -> dict[str, Any]:
+    """The schema of a list of `least` to `most` items."""
+    bounds = {"maxItems": most} if least is None else {"minItems": least, "maxItems": most}
+    return {"type": "array", "items": dict(items), **bounds}
 
 
 def read_reply(
@@ -168,6 +214,51 @@ def _squeezed(text: str) -> str:
     return "".join(text.split())
 
 
+def read_answer(
+    text: str,
+    from_json: Callable[[Mapping[str, Any]], T],
+    from_text: Callable[[str], T],
+    *,
+    same: Callable[[T], object],
+    material: Sequence[str] = (),
+    wordless: bool = False,
+) -> T:
+    """The answer in a reply: from its JSON object where it holds a brace, else from its text.
+
+    `from_json` is given an object with keys in lower case, `from_text` the text in compatibility form. The other
+    parameters are as for `read_reply`. Raises ReplyError, of kind "refused" where a text without an answer begins as
+    refusals do.
+    """
+    body = answer_text(text)
+    if "{" in body:
+        return read_reply(
+            text,
+            lambda value: from_json(_keys(value)),
+            wanted=is_object,
+            same=same,
+            material=material,
+            wordless=wordless,
+        )
+    if not body:
+        raise ReplyError("the reply is empty", fault="no_json")
+    try:
+        return from_text(unicodedata.normalize("NFKC", body))
+    except ReplyError:
+        if is_refusal(body):
+            raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused") from None
+        raise
+
+
+def _keys(value: Any) -> dict[str, Any]:
+    value = unwrap(value)
+    if not isinstance(value, dict):
+        raise ReplyError(f"expected an object, got {show(value)}")
+    entry_of = {choice(key) or key: entry for key, entry in value.items()}
+    if len(entry_of) < len(value):
+        raise ReplyError("a field is given twice", fault="ambiguous")
+    return entry_of
+
+
 def is_record(value: Any) -> bool:
     """An object, or a list that holds an object: what a reply with one entry a unit looks like."""
     return bool(value) and (_is_dict(value) or (isinstance(value, list) and any(map(_is_dict, value))))
@@ -232,6 +323,82 @@ def _by_number(pairs: list[tuple[Any, Any]], count: int, noun: str) -> list[Any]
         some = f"{', '.join(missing[:5])}{'...' if len(missing) > 5 else ''}"
         raise ReplyError(f"no entry for {noun} {some}", fault="wrong_count")
     return [placed[position] for position in range(1, count + 1)]
+
+
+def read_entries(value: Any, count: int, noun: str, read: Callable[[Any, int], T]) -> tuple[T, ...]:
+    """`read` applied to each of exactly `count` entries (see `entries`) with its place from 0; a fault names the unit.
+
+    >>> read_entries({"2": "no", "1": "Yes."}, 2, "sentence", lambda entry, place: yes(entry))
+    (True, False)
+    """
+    read_so_far = []
+    for place, entry in enumerate(entries(value, count, noun)):
+        try:
+            read_so_far.append(read(entry, place))
+        except ReplyError as error:
+            raise error.within(f"{noun} {place + 1}") from None
+    return tuple(read_so_far)
+
+
+class Texts(NamedTuple):
+    """The texts of a list in a reply, without repetitions; `repeated` counts those left out."""
+
+    texts: tuple[str, ...]
+    repeated: int
+
+
+def read_texts(value: Any, names: Sequence[str], noun: str, fault: Callable[[Any, int], str | None]) -> Texts:
+    """The list of texts under one of these names, or under an object's only key.
+
+    `fault` says what is wrong with an entry (counted from 1), or None; such an entry is a fault of the whole reply.
+    """
+    named = [value[name] for name in names if name in value]
+    value = named[0] if len(named) == 1 else unwrap(value)
+    if isinstance(value, dict) and len(named := [value[name] for name in names if name in value]) == 1:
+        value = named[0]
+    if not isinstance(value, list):
+        raise ReplyError(f"expected a list of {noun}s, got {show(value)}")
+    kept: dict[str, str] = {}
+    for place, entry in enumerate(value, 1):
+        if why := fault(entry, place):
+            raise ReplyError(why)
+        kept.setdefault(choice(clean(entry)) or clean(entry), clean(entry))
+    if not kept:
+        raise ReplyError(f"the list of {noun}s is empty")
+    return Texts(tuple(kept.values()), len(value) - len(kept))
+
+
+def is_object(value: Any) -> bool:
+    """An object that is not empty."""
+    return _is_dict(value) and bool(value)
+
+
+def field(entry: Mapping[str, Any], *names: str) -> Any:
+    """The value under the one of these names that is there; ReplyError for none and for several."""
+    there = [name for name in names if name in entry]
+    if len(there) != 1:
+        raise ReplyError(f"it has {'no' if not there else 'more than one'} field named {' or '.join(names)}")
+    return entry[there[0]]
+
+
+def yes(value: Any) -> bool:
+    """Whether it says yes, in any case, or as a boolean; ReplyError for anything else.
+
+    >>> yes("No.")
+    False
+    """
+    word = {True: "yes", False: "no"}[value] if isinstance(value, bool) else choice(value)
+    if word not in {"yes", "no"}:
+        raise ReplyError(f"{show(value)} is neither yes nor no")
+    return word == "yes"
+
+
+def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
+    """The text under a name, None where there is none; ReplyError where it is no text."""
+    value = entry.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ReplyError(f"the {name} is {show(value)}, not a text")
+    return clean(value) or None if value else None
 
 
 def number(value: Any) -> int | None:

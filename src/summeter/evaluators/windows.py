@@ -93,7 +93,7 @@ def _windows(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], ro
     return [View(text[start:end], start) for start, end in spans]
 
 
-def seen(item: Item, text: str) -> Item:
+def with_document(item: Item, text: str) -> Item:
     """The item with this text for its document's: what a question on one view is asked about."""
     document = item.document.model_copy(update={"text": text, "sentences": ()})
     return item.model_copy(update={"document": document})

@@ -35,15 +35,16 @@ class Template:
         self.hash = digest(source, 4)
 
     @classmethod
-    def load(cls, package: str, name: str, override: Path | None = None) -> Template:
-        """`name`.txt from `override` where it has one, else from the package's prompts folder."""
+    def load(cls, package: str, name: str, override: Path | None = None, default: str | None = None) -> Template:
+        """`name`.txt from `override` where it has one, else `default`, else from the package's prompts folder."""
+        shipped = cls(name, default) if default is not None else None
         if override is None:
-            return _shipped(package, name)
+            return shipped or _shipped(package, name)
         if not override.is_dir():
             raise UsageError(f"the prompt folder {override} does not exist (no such folder, or it is a file)")
         file = override / f"{name}.txt"
         if not file.is_file():
-            return _shipped(package, name)
+            return shipped or _shipped(package, name)
         try:
             return cls(name, file.read_text("utf-8"))
         except (OSError, UnicodeDecodeError) as error:
@@ -91,5 +92,8 @@ def _parts(source: str) -> list[tuple[Any, str]]:
 
 @cache
 def _shipped(package: str, name: str) -> Template:
-    file = resources.files(package) / "prompts" / f"{name}.txt"
-    return Template(name, file.read_text("utf-8"))
+    try:
+        file = resources.files(package) / "prompts" / f"{name}.txt"
+        return Template(name, file.read_text("utf-8"))
+    except (OSError, ModuleNotFoundError, ValueError) as error:
+        raise UsageError(f"there is no prompt template {name}.txt in the folder `prompts` of {package!r}") from error

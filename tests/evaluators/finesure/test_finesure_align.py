@@ -236,11 +236,14 @@ def test_alignment_uses_the_extracted_list() -> None:
 
 def test_the_bundle_passes_its_settings_on(tmp_path: Path) -> None:
     bundle = FineSurE(
-        taxonomy="unisumeval", strategy="evidence", source="document", at_most=5, validators=2, prompts=tmp_path
-    )
+        taxonomy="unisumeval", strategy="evidence", align_strategy="basic", source="document", at_most=5, validators=2,
+        prompts=tmp_path,
+    )  # fmt: skip
     check, align = bundle.parts()
     assert check.model_dump() == {"taxonomy": "unisumeval", "strategy": "evidence", "prompts": tmp_path}
-    assert align.model_dump() == {"source": "document", "at_most": 5, "validators": 2, "prompts": tmp_path}
+    assert align.model_dump() == {
+        "strategy": "basic", "source": "document", "at_most": 5, "validators": 2, "prompts": tmp_path,
+    }  # fmt: skip
     assert bundle.required_roles == ("judge", "validator", "validator2")
     assert {aspect for part in bundle.parts() for aspect in part.aspects} == set(bundle.aspects)
 

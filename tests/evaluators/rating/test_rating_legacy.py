@@ -37,6 +37,8 @@ RTS = {
     "It is irrelevant (1/5).": (5, 6),
     "It is irrelevant (1).": (1, 6),
     "4.5 out of 5": (4.5, 6),
+    "2.6 ": (2, 6),  # a decimal counts from .1 to .5, as in rule 3
+    "Between 3 and 4.9 out of 5": (4, 6),
     "the 1 goal in the Euro League contest": (1, 6),
     "score.4": (4, 6),  # a full stop stands between
 }

@@ -15,7 +15,7 @@ from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.rts import ReasonThenScore
-from summeter.evaluators.rating.together import RatedTogether, schema
+from summeter.evaluators.rating.together import RatedTogether
 from summeter.evaluators.rating.yesno import YesNo
 from summeter.models.base import Completion, Request
 from summeter.models.providers.scripted import Scripted
@@ -79,7 +79,7 @@ class TestTogether:
         form = user.splitlines()[-1]
         assert form.startswith('{"coherence": {"reason": "...", "score": a whole number from 1 to 5}, "fluency": {')
         assert form.endswith("}}")
-        assert list(schema(self.judge.rated)["properties"]) == ["coherence", "fluency"]
+        assert list(self.judge.reply_schema(ITEM)["properties"]) == ["coherence", "fluency"]
 
     @pytest.mark.parametrize(
         ("lacking", "says"),

@@ -203,3 +203,56 @@ def test_settings_of_a_run_make_the_same_judge_again(tmp_path: Path) -> None:
     judge = HeadToHead(aspect="relevance", systems=("c", "a"), order="ab")
     run = evaluate(rows(1), [judge], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
     assert run.specs == [judge]
+
+
+class TestSelections:
+    def asked(self, judge: str) -> list[tuple[str, str]]:
+        ((document, summaries),) = load(rows(1, "abcd")).items()
+        items = build(judge).items(document, summaries)
+        return [(one.summary.system, one.rival.system) for one in items if one.rival]
+
+    def test_chosen_pairs_are_asked_and_no_others(self) -> None:
+        both = [("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("c", "d"), ("d", "c")]
+        assert self.asked("h2h[pairs=a:b;b:c;c:d]") == both
+        assert self.asked("h2h[pairs=d:c;a:b,order=ab]") == [("a", "b"), ("d", "c")]
+        assert self.asked("h2h[pairs=a:b]") == [("a", "b"), ("b", "a")]
+        assert build("h2h[pairs=a:b;b:c]") == HeadToHead(pairs=(("a", "b"), ("b", "c")))
+        assert build("h2h[pairs=a:b]").sign({}) == build("h2h").sign({})
+
+    @pytest.mark.parametrize(
+        ("text", "says"),
+        [
+            ("h2h[pairs=a:a]", "names pairs of two different systems"),
+            ("h2h[pairs=a]", "pairs"),
+            ("h2h[pairs=a:b:c]", "pairs"),
+            ("h2h[pairs=a:b;b:a]", "names a pair twice"),
+            ("h2h[pairs=a:b,systems=a;c]", "not both"),
+        ],
+    )
+    def test_pairs_that_make_no_sense(self, text: str, says: str) -> None:
+        with pytest.raises(UsageError, match=says):
+            build(text)
+
+    def test_a_pair_of_an_unknown_system_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="hold no summaries by z"):
+            evaluate(rows(), ["h2h[pairs=a:b;b:z]"], models=script(tmp_path, FIRST_WINS))
+
+    @pytest.mark.parametrize(
+        ("judges", "expected"),
+        [
+            (["h2h[systems=a;b]", "h2h[systems=c;d]"], {"ab", "ba", "cd", "dc"}),
+            (["h2h[systems=a;b]", "h2h[pairs=b:c;a:b]"], {"ab", "ba", "bc", "cb"}),
+            (["h2h[systems=b;a,order=ab]", "h2h[systems=a;b,order=ab]"], {"ba"}),
+            (["h2h[pairs=a:b]", "h2h"], {one + two for one in "abcd" for two in "abcd" if one != two}),
+        ],
+    )
+    def test_two_selections_in_one_run_are_both_asked(
+        self, tmp_path: Path, judges: list[str], expected: set[str]
+    ) -> None:
+        model = script(tmp_path, FIRST_WINS)
+        run = evaluate(rows(1, "abcd"), judges, models=model, out=tmp_path / "run")
+        assert {f"{one}{two}" for _, one, two in pairs(run)} == expected
+        (entry,) = run.manifest.judges
+        again = evaluate(rows(1, "abcd"), run.specs, models=model, out=tmp_path / "again")
+        assert pairs(again) == pairs(run)
+        assert entry.name == "h2h"

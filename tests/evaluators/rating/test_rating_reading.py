@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.evaluators.rating.h2h import HeadToHead
-from summeter.evaluators.rating.judge import AspectJudge
+from summeter.evaluators.rating.judge import RatingJudge
 from summeter.evaluators.rating.mcq import MultipleChoice
 from summeter.evaluators.rating.reading import letter_in, score_in, stars_in
 from summeter.evaluators.rating.rts import ReasonThenScore
@@ -241,7 +241,7 @@ def test_an_unclear_comparison_is_refused_and_no_tie(text: str, why: str) -> Non
 
 
 @pytest.mark.parametrize("judge", [ReasonThenScore(), MultipleChoice(), StarEval(), HeadToHead()], ids=lambda j: j.name)
-def test_a_refusal_is_one(judge: AspectJudge) -> None:
+def test_a_refusal_is_one(judge: RatingJudge) -> None:
     with pytest.raises(ReplyError, match="the model refused") as caught:
         judge.strict("I'm sorry, but I can't rate this.")
     assert caught.value.kind == "refused"

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from summeter.evaluators.fences import fence_code
-from summeter.evaluators.replies import choice, clean, read_reply, show, unwrap
+from summeter.evaluators.replies import (
+    Texts,
+    choice,
+    is_object,
+    list_schema,
+    object_schema,
+    read_reply,
+    read_texts,
+    show,
+    text_schema,
+)
 from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Claim, ReplyError, Span, Status, Summary, digest
@@ -25,23 +35,7 @@ LONGEST = 400
 
 How = Literal["quote", "words"]
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "claims": {
-            "type": "array", "items": {"type": "string", "maxLength": LONGEST}, "minItems": 1, "maxItems": AT_MOST,
-        },
-    },
-    "required": ["claims"],
-    "additionalProperties": False,
-}  # fmt: skip
-
-
-class Read(NamedTuple):
-    """Claims of a reply as texts, without repetitions; `repeated` counts those left out."""
-
-    texts: tuple[str, ...]
-    repeated: int
+SCHEMA = object_schema({"claims": list_schema(text_schema(LONGEST), AT_MOST)})
 
 
 class Claims(NamedTuple):
@@ -95,12 +89,12 @@ def prompt(summary: Summary, at_most: int = AT_MOST, prompts: Path | None = None
     return Template.load(PACKAGE, TEMPLATE, prompts).fill(summary=text, code=fence_code(text), limit=at_most)
 
 
-def form(summary: Summary, prompts: Path | None = None) -> Form[Read]:
+def form(summary: Summary, prompts: Path | None = None) -> Form[Texts]:
     """The schema of a reply, and the strict reader of one. A claim of the prompt's own example is no claim of the
     summary: small models repeat it."""
     template = choice(Template.load(PACKAGE, TEMPLATE, prompts).source) or ""
 
-    def read(reply: str) -> Read:
+    def read(reply: str) -> Texts:
         found = read_claims(reply, (summary.text,))
         own = choice(summary.text) or ""
         for claim in found.texts:
@@ -112,30 +106,24 @@ def form(summary: Summary, prompts: Path | None = None) -> Form[Read]:
     return Form("claims", SCHEMA, read)
 
 
-def read_claims(text: str, material: Sequence[str] = ()) -> Read:
+def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
     """Claims from a reply: an object with the list under "claims", or under its only key. An entry that is empty or
     no text is a fault of the whole reply. `material` is what they were drawn from.
 
     >>> read_claims('{"claims": ["A sold B.", "B is a boat.", "a sold b"]}')
-    Read(texts=('A sold B.', 'B is a boat.'), repeated=1)
+    Texts(texts=('A sold B.', 'B is a boat.'), repeated=1)
     """
-    return read_reply(text, _claims, wanted=lambda value: isinstance(value, dict) and bool(value), material=material)
+    return read_reply(text, _claims, wanted=is_object, material=material)
 
 
-def _claims(value: Any) -> Read:
-    value = value["claims"] if "claims" in value else unwrap(value)
-    if isinstance(value, dict) and "claims" in value:
-        value = value["claims"]
-    if not isinstance(value, list):
-        raise ReplyError(f"expected a list of claims, got {show(value)}")
-    kept: dict[str, str] = {}
-    for entry in value:
-        if not isinstance(entry, str) or not choice(entry):
-            raise ReplyError(f"a claim is {show(entry)}, not a text")
-        kept.setdefault(choice(entry) or "", " ".join(clean(entry).split()))
-    if not kept:
-        raise ReplyError("the list of claims is empty")
-    return Read(tuple(kept.values()), len(value) - len(kept))
+def _claims(value: Any) -> Texts:
+    found = read_texts(value, ("claims",), "claim", _fault)
+    return found._replace(texts=tuple(" ".join(claim.split()) for claim in found.texts))
+
+
+def _fault(entry: Any, place: int) -> str | None:
+    del place
+    return None if isinstance(entry, str) and choice(entry) else f"a claim is {show(entry)}, not a text"
 
 
 def anchor(texts: Sequence[str], summary: Summary) -> list[tuple[Span | None, How | None]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import exp
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -15,52 +16,44 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
-from summeter.evaluators.claims.extract import AT_MOST, PACKAGE, TEMPLATE, Claims, extract_claims
+from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, Claims, extract_claims
 from summeter.evaluators.fences import fence_code, lines
-from summeter.evaluators.replies import choice, clean, entries, read_reply, show
-from summeter.evaluators.windows import Shown, View, closest, shown
-from summeter.models.prompts import Prompt, Template
+from summeter.evaluators.llm import NoVerdict, load_template
+from summeter.evaluators.replies import (
+    NO_YES,
+    REASON,
+    choice,
+    clean,
+    keyed_schema,
+    read_entries,
+    read_reply,
+    show,
+    text_schema,
+)
+from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment
+from summeter.evaluators.windows import Shown, View, shown
+from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM, Form
-from summeter.records import Item, Judgment, ReplyError, Span, Status, digest
+from summeter.records import Item, Judgment, ReplyError, Span, digest
 from summeter.text.match import find_quote
 
-FAITHFULNESS = "faithfulness"
 REPLY_TOKENS = 130
 """Tokens a verdict takes: a quote, a reason, and the JSON around them."""
 
-_VERDICT: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "quote": {"type": "string", "maxLength": 300},
-        "reason": {"type": "string", "maxLength": 300},
-        # No first: a dry run, which takes the first, then counts every window.
-        "supported": {"type": "string", "enum": ["no", "yes"]},
-    },
-    "required": ["quote", "reason", "supported"],
-    "additionalProperties": False,
-}
+_VERDICT = {"quote": text_schema(REASON), "reason": text_schema(REASON), "supported": NO_YES}
 _SUPPORTED = {"yes": True, "true": True, "supported": True, "no": False, "false": False, "not supported": False}
 
 
-class Verdict(NamedTuple):
-    """What one reply says of one claim."""
-
-    supported: bool
-    reason: str | None
-    quote: str | None
-
-
 class Heard(NamedTuple):
-    """What was said of one claim: by view, the verdict, or why there is none; and the calls behind it."""
+    """What was said of one claim: by window, the verdict or why there is none; and the calls behind it."""
 
-    verdicts: dict[int, Verdict]
-    faults: dict[int, tuple[Status, str]]
+    said: dict[int, SupportVerdict | NoVerdict]
     calls: list[str]
 
     @property
     def supported(self) -> bool:
-        """Whether some view supports the claim."""
-        return any(one.supported for one in self.verdicts.values())
+        """Whether some window supports the claim."""
+        return any(isinstance(one, SupportVerdict) and one.supported for one in self.said.values())
 
 
 class FactScore(Evaluator):
@@ -99,8 +92,8 @@ class FactScore(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the prompts."""
-        templates = [Template.load(PACKAGE, name, self.prompts).hash for name in (TEMPLATE, self.name)]
-        return {**super().signature_fields(), "prompt": digest(templates, 4)}
+        hashes = [load_template(FactScore, name, self.prompts).hash for name in (TEMPLATE, self.name)]
+        return {**super().signature_fields(), "prompt": digest(hashes, 4)}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call for the claims, then one for each batch of claims and window of the document."""
@@ -125,45 +118,38 @@ class FactScore(Evaluator):
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
         """The document first: the same beginning for all questions on it, so that a provider's prefix cache serves."""
-        return Template.load(PACKAGE, self.name, self.prompts).fill(
-            document=document, document_code=fence_code(document), claims=lines(claims),
+        return load_template(FactScore, self.name, self.prompts).fill(
+            document=document,
+            document_code=fence_code(document),
+            claims=lines(claims),
             claims_code=fence_code(document, *claims),
-        )  # fmt: skip
+        )
 
     async def _check(self, claims: Sequence[str], views: Shown, llm: BoundLLM) -> list[Heard]:
         """What is said of each claim, window by window until one supports it."""
-        heard = [Heard({}, {}, []) for _ in claims]
+        heard = [Heard({}, []) for _ in claims]
         for at, view in enumerate(views.views):
             left = [place for place, one in enumerate(heard) if not one.supported]
             if not left:
                 break
             asked = [claims[place] for place in left]
             answer = await llm.ask(self.prompt(view.text, asked), form(asked, view.text))
+            lack = NoVerdict(answer.status, answer.reason or "no usable reply")
             for number, place in enumerate(left):
                 heard[place].calls.extend(answer.calls)
-                if answer.data is None:
-                    heard[place].faults[at] = (answer.status, answer.reason or "no usable reply")
-                else:
-                    heard[place].verdicts[at] = answer.data[number]
+                heard[place].said[at] = lack if answer.data is None else answer.data[number]
         return heard
 
     def _judgment(self, builder: JudgmentBuilder, drawn: Claims, place: int, views: Shown, heard: Heard) -> Judgment:
         claim = drawn.claims[place]
-        whole = JudgmentBuilder(
-            self, builder.item, builder.signature, model=builder.model, calls=(*drawn.calls, *heard.calls)
-        )
-        about = {"list_id": drawn.id, "claim": claim, "truncated_tokens": views.truncated_tokens}
-        if heard.faults and not heard.supported:
-            # A window that was not read might have held the support: nothing can be said.
-            at, (status, reason) = next(iter(heard.faults.items()))
-            told = reason if len(views.views) == 1 else f"window {at + 1} of {len(views.views)}: {reason}"
-            return whole.failed(FAITHFULNESS, status, told, "claim", place, **about)
-        at = _telling(claim.text, views.views, heard.verdicts)
-        verdict = heard.verdicts[at]
-        return whole.ok(
-            FAITHFULNESS, "claim", place, value=verdict.supported * self.penalty(len(drawn.claims)),
-            label=int(verdict.supported), reason=verdict.reason, evidence=_evidence(views.views[at], verdict), **about,
-        )  # fmt: skip
+        builder = replace(builder, calls=(*drawn.calls, *heard.calls), truncated_tokens=views.truncated_tokens)
+        verdict, at = decide(claim.text, heard.said, views.views)
+        about = {"list_id": drawn.id, "claim": claim}
+        if isinstance(verdict, NoVerdict):
+            return builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "claim", place, **about)
+        value = verdict.supported * self.penalty(len(drawn.claims))
+        evidence = _evidence(views.views[at], verdict)
+        return support_judgment(builder, verdict, place, evidence, "claim", value=value, **about)
 
     def penalty(self, claims: int) -> float:
         """What a summary of so many claims is marked down by: 1 without `gamma`, or from `gamma` claims on.
@@ -174,54 +160,43 @@ class FactScore(Evaluator):
         return 1.0 if self.gamma is None or claims >= self.gamma else exp(1 - self.gamma / claims)
 
 
-def form(claims: Sequence[str], document: str) -> Form[tuple[Verdict, ...]]:
+def form(claims: Sequence[str], document: str) -> Form[tuple[SupportVerdict, ...]]:
     """The schema of a reply on these claims (one required property each), and the strict reader of one."""
-    keys = [str(number) for number in range(1, len(claims) + 1)]
-    schema = {
-        "type": "object",
-        "properties": {key: {"$ref": "#/$defs/verdict"} for key in keys},
-        "required": keys,
-        "additionalProperties": False,
-        "$defs": {"verdict": _VERDICT},
-    }
+    schema = keyed_schema(len(claims), "verdict", _VERDICT)
     return Form("factscore", schema, lambda text: read_verdicts(text, claims, (document, *claims)))
 
 
-def read_verdicts(text: str, claims: Sequence[str], material: Sequence[str] = ()) -> tuple[Verdict, ...]:
+def read_verdicts(text: str, claims: Sequence[str], material: Sequence[str] = ()) -> tuple[SupportVerdict, ...]:
     """One verdict a claim from a reply, or ReplyError; `material` are the texts under judgment."""
     return read_reply(
         text,
-        lambda value: tuple(_verdict(entry, at) for at, entry in enumerate(entries(value, len(claims), "claim"), 1)),
-        same=lambda found: [verdict.supported for verdict in found],
+        lambda value: read_entries(value, len(claims), "claim", _verdict),
+        same=lambda verdicts: [verdict.supported for verdict in verdicts],
         material=material,
     )
 
 
-def _verdict(entry: Any, number: int) -> Verdict:
+def _verdict(entry: Any, place: int) -> SupportVerdict:
+    del place
     if not isinstance(entry, dict):
-        raise ReplyError(f"claim {number}: the verdict is {show(entry)}, not an object")
-    said = entry.get("supported")
-    decided = said if isinstance(said, bool) else _SUPPORTED.get(choice(said) or "")
-    if decided is None:
-        raise ReplyError(f'claim {number}: "supported" is {show(said)}, not yes or no')
+        raise ReplyError(f"the verdict is {show(entry)}, not an object")
+    word = entry.get("supported")
+    supported = word if isinstance(word, bool) else _SUPPORTED.get(choice(word) or "")
+    if supported is None:
+        raise ReplyError(f'"supported" is {show(word)}, not yes or no')
     texts = {name: entry.get(name, "") for name in ("reason", "quote")}
-    for name, found in texts.items():
-        if not isinstance(found, str):
-            raise ReplyError(f"claim {number}: the {name} is {show(found)}, not a text")
-    return Verdict(decided, clean(texts["reason"]) or None, clean(texts["quote"]) or None)
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise ReplyError(f"the {name} is {show(text)}, not a text")
+    quotes = tuple(filter(None, [clean(texts["quote"])]))
+    return SupportVerdict(supported, reason=clean(texts["reason"]) or None, quotes=quotes)
 
 
-def _telling(claim: str, views: Sequence[View], verdicts: Mapping[int, Verdict]) -> int:
-    """The window whose verdict is told: the one that supports the claim; else, of those that quote something against
-    it (or of all, where none does), the one nearest to the claim."""
-    supporting = [at for at, verdict in verdicts.items() if verdict.supported]
-    quoting = [at for at, verdict in verdicts.items() if verdict.quote]
-    return closest(claim, views, supporting or quoting or list(verdicts))
-
-
-def _evidence(view: View, verdict: Verdict) -> tuple[Span, ...]:
+def _evidence(view: View, verdict: SupportVerdict) -> tuple[Span, ...]:
     """The quote as a stretch of the document, where it stands there."""
-    place = find_quote(view.text, verdict.quote) if verdict.quote and view.start is not None else None
-    if place is None or view.start is None:
+    if view.start is None or not verdict.quotes:
+        return ()
+    place = find_quote(view.text, verdict.quotes[0])
+    if place is None:
         return ()
     return (Span(of="document", start=view.start + place.start, end=view.start + place.end),)

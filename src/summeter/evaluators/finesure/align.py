@@ -8,65 +8,108 @@ document is not part of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
+from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.answers import YES_NO, field, keyed, yes
-from summeter.evaluators.finesure.blocks import prompt_hash, template
-from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source, key_facts_of, templates
-from summeter.evaluators.replies import entries, number, read_reply, show
-from summeter.models.prompts import Prompt
-from summeter.models.structured import Form
-from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError, Status
+from summeter.evaluators.finesure.fact_check import find_quotes
+from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source, templates
+from summeter.evaluators.finesure.verdicts import WANTED, Strategy, Wanted, asked_first, quotes_of
+from summeter.evaluators.llm import NO_DATA, LLMJudge, Slot
+from summeter.evaluators.replies import (
+    YES_NO,
+    choice,
+    field,
+    keyed_schema,
+    list_schema,
+    number,
+    optional_text,
+    read_entries,
+    read_reply,
+    show,
+    yes,
+)
+from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError
+from summeter.text.match import QuoteFinder
 
-COMPLETENESS = "completeness"
-CONCISENESS = "conciseness"
+COMPLETENESS: Final = "completeness"
+CONCISENESS: Final = "conciseness"
+WHOLLY: Final = "conveyed"
+DEGREES: Final = (WHOLLY, "partly conveyed", "not conveyed")
+"""Categories of a key fact, where a strategy asks for one; only the first counts as present."""
 
 
 class Match(NamedTuple):
-    """Whether one key fact is present, and in which sentences (indexes from 0, ascending)."""
+    """Whether one key fact is present, and in which sentences (indexes from 0, ascending); `degree` is one of
+    `DEGREES`, and `quotes` what the judge copied from the summary, where they were asked for."""
 
     present: bool
-    sentences: tuple[int, ...]
+    sentences: tuple[int, ...] = ()
+    degree: str | None = None
+    reason: str | None = None
+    quotes: tuple[str, ...] = ()
 
 
-class Align(Evaluator):
+class Alignment(NamedTuple):
+    """A reply: a match for each key fact. `released` is set instead where the released parser read it."""
+
+    facts: KeyFacts
+    matches: tuple[Match, ...] = ()
+    released: legacy.Alignment | None = None
+
+
+class Align(LLMJudge[Alignment]):
     """Matches key facts with summary sentences, by an LLM judge.
+
+    `strategy` is a prompt strategy of FineSurE's section 3.3, as for `finesure.fact_check`; each asks for all that the
+    one before it does:
+
+    - "basic": is the key fact conveyed, yes or no, and by which lines; nothing else
+    - "instruction", the default and what FineSurE ships: the same, with the steps to take
+    - "categorization": with those steps, whether it is conveyed wholly, partly or not; only wholly counts as present
+    - "reasoning": before that, the reason in one sentence
+    - "evidence": before both, the words of the summary that decide
 
     `source`, `at_most`, `validators` and `prompts` are those of KeyFactExtraction, which derives the key facts.
 
     Writes one judgment per key fact (aspect completeness: label 1 present, 0 absent; evidence: the
-    sentences that convey it; `list_id` names the list) and one per sentence (aspect conciseness: label 1
-    where it conveys some key fact). Without key facts both aspects have the status of that failure.
+    sentences that convey it, or the words quoted; `list_id` names the list) and one per sentence (aspect conciseness:
+    label 1 where it conveys some key fact). Without key facts both aspects have the status of that failure.
     """
 
     name: ClassVar[str] = "finesure.align"
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge matches key facts with summary sentences (FineSurE)."
     aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS, CONCISENESS)
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "unread"
 
+    strategy: Strategy = "instruction"
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
     validators: int = Field(default=0, ge=0)
-    prompts: Path | None = None
 
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators of key facts."""
         return self._extraction.required_roles
 
-    def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the prompts of extraction and alignment together."""
-        return {
-            **super().signature_fields(),
-            "prompt": prompt_hash(["align", *templates(self.validators)], self.prompts),
-        }
+    @property
+    def template(self) -> str:
+        """The name of its prompt template."""
+        return "align" if self.strategy == "instruction" else "align_strategies"
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The prompts of extraction and alignment together."""
+        return (self.template, *templates(self.validators))
+
+    @property
+    def form_name(self) -> str:
+        """What the schema is called when it is sent."""
+        return "alignment"
 
     def skip_reason(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""
@@ -76,35 +119,93 @@ class Align(Evaluator):
         """The key facts of the document."""
         return await self._extraction.prepare(document, tools)
 
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One call; one judgment per key fact and one per sentence."""
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
-        if why := self.skip_reason(item):
-            return _skipped(builder, why)
-        facts = key_facts_of(prepared)
-        if facts is None:
-            return _without_facts(builder, prepared)
-        llm = tools.llm("judge")
-        answer = await llm.ask(self.prompt(item, facts), form(item, facts))
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id, model=llm.id, calls=answer.calls)
-        if answer.data is None:
-            return _failed(builder, facts, answer.status, answer.reason)
-        return _written(builder, facts, answer.data)
+    def stored_data(self, item: Item) -> Mapping[str, Any]:
+        """The key facts given with the document."""
+        return {"key_facts": item.key_facts, "origin": "given"}
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a stored reply, over the key facts given with the document."""
-        builder = JudgmentBuilder(self, item, signature)
-        if why := self.skip_reason(item):
-            return _skipped(builder, why)
-        facts = KeyFacts.of(item.key_facts, "given")
-        if parser == "legacy":
-            return legacy.alignment(builder, output, facts)
-        if not facts.facts:
-            return _skipped(builder, "no key facts are given, so the reply cannot be checked against them")
-        try:
-            return _written(builder, facts, _read(output, item, facts))
-        except ReplyError as error:
-            return _failed(builder, facts, error.kind, str(error))
+        if parser == "strict" and not item.key_facts and self.skip_reason(item) is None:
+            why = "no key facts are given, so the reply cannot be checked against them"
+            return self.skipped(JudgmentBuilder(self, item, signature), why)
+        return super().read(output, item, parser, signature)
+
+    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The key facts first, since all summaries of a document share them."""
+        facts = _facts(data)
+        return {
+            "key_facts": lines(facts.texts),
+            "facts_code": fence_code(*facts.texts),
+            "sentences": lines(item.sentences),
+            "summary_code": fence_code(*facts.texts, item.summary.text),
+            **WANTED[self.strategy]._asdict(),
+        }
+
+    def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
+        """One match a key fact, with what the strategy asks for."""
+        return schema(len(_facts(data).facts), len(item.sentences), WANTED[self.strategy])
+
+    def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
+        """One match a key fact, in this evaluator's form or the released code's."""
+        facts, wanted = _facts(data), WANTED[self.strategy]
+        found = read_reply(
+            text,
+            lambda value: matches(value, len(facts.facts), len(item.sentences), wanted),
+            same=lambda found: [(match.present, match.sentences, match.degree) for match in found],
+            material=(item.summary.text, *facts.texts),
+            wordless=not wanted.reason,
+        )
+        return Alignment(facts, found)
+
+    def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
+        """What the released parser reads: one answer per returned item, however many there are, and line numbers."""
+        del item
+        found = legacy.parse_alignment(text)
+        if not found.present:
+            raise ReplyError(f"the released parser finds no answer in {show(text)}", fault="no_json")
+        return Alignment(_facts(data), released=found)
+
+    def slots(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[Slot]:
+        """One per key fact and one per sentence. How many key facts there would be where none were had is unknown: one
+        for completeness. What the released parser does not read has one for conciseness."""
+        facts = _facts(data)
+        first = [Slot(COMPLETENESS, "key_fact", index, facts.id) for index in range(len(facts.facts))]
+        sentences = [Slot(CONCISENESS, "sentence", index) for index in range(len(item.sentences))]
+        return [*(first or [Slot(COMPLETENESS)]), *(sentences if parser == "strict" else [Slot(CONCISENESS)])]
+
+    def judgments(self, reply: Alignment, builder: JudgmentBuilder) -> list[Judgment]:
+        """One judgment per key fact and one per sentence."""
+        if reply.released is not None:
+            return _released(reply.facts, reply.released, builder)
+        spans = builder.item.summary.sentences
+        finder = QuoteFinder(builder.item.summary.text)
+        carried: list[list[str]] = [[] for _ in spans]
+        judgments = []
+        for index, match in enumerate(reply.matches):
+            for sentence in match.sentences:
+                carried[sentence].append(str(index + 1))
+            quoted, notes = find_quotes(match.quotes, finder, "summary")
+            degree = f"[{match.degree}]" if match.degree not in (None, WHOLLY) else None
+            judgments.append(
+                builder.ok(
+                    COMPLETENESS,
+                    "key_fact",
+                    index,
+                    value=float(match.present),
+                    label=int(match.present),
+                    evidence=quoted or tuple(spans[sentence] for sentence in match.sentences),
+                    reason=" ".join(filter(None, [match.reason, degree, *notes])) or None,
+                    list_id=reply.facts.id,
+                )
+            )
+        for index, facts in enumerate(carried):
+            noun = "key fact" if len(facts) == 1 else "key facts"
+            why = f"conveys {noun} {', '.join(facts)}" if facts else "conveys no key fact"
+            value = bool(facts)
+            judgments.append(
+                builder.ok(CONCISENESS, "sentence", index, value=float(value), label=int(value), reason=why)
+            )
+        return judgments
 
     @property
     def _extraction(self) -> KeyFactExtraction:
@@ -112,124 +213,71 @@ class Align(Evaluator):
             source=self.source, at_most=self.at_most, validators=self.validators, prompts=self.prompts
         )
 
-    def prompt(self, item: Item, facts: KeyFacts) -> Prompt:
-        """The key facts first, since all summaries of a document share them."""
-        return template("align", self.prompts).fill(
-            key_facts=lines(facts.texts),
-            facts_code=fence_code(*facts.texts),
-            sentences=lines(item.sentences),
-            summary_code=fence_code(*facts.texts, item.summary.text),
-        )
 
-
-def form(item: Item, facts: KeyFacts) -> Form[tuple[Match, ...]]:
-    """The schema of a reply about this summary and these key facts, and the strict reader of one."""
-    made = schema(len(facts.facts), len(item.sentences))
-    return Form("alignment", made, lambda text: _read(text, item, facts))
-
-
-def schema(facts: int, sentences: int) -> dict[str, Any]:
+def schema(facts: int, sentences: int, wanted: Wanted = WANTED["instruction"]) -> dict[str, Any]:
     """An object with one required property a key fact; line numbers in range. Shaped as the fact check's."""
-    numbers = {"type": "integer", "enum": list(range(1, sentences + 1))}
-    lines_ = {"type": "array", "items": numbers, "maxItems": sentences}
-    return keyed(facts, "match", {"present": YES_NO, "lines": lines_})
+    line_numbers = list_schema({"type": "integer", "enum": list(range(1, sentences + 1))}, sentences, least=None)
+    said = {"category": {"type": "string", "enum": list(DEGREES)}} if wanted.category else {"present": YES_NO}
+    return keyed_schema(facts, "match", {**asked_first(wanted), **said, "lines": line_numbers})
 
 
-def matches(value: Any, facts: int, sentences: int) -> tuple[Match, ...]:
+def matches(value: Any, facts: int, sentences: int, wanted: Wanted = WANTED["instruction"]) -> tuple[Match, ...]:
     """One match per key fact from the JSON of a reply, or ReplyError.
 
     Also read is the released form: a list in the order of the key facts, of {"key fact", "response",
     "line number"}. The lines of an absent fact are ignored. A fact said to be present in no line is an
     answer that contradicts itself: completeness would count a fact that no sentence conveys.
     """
-    found = []
-    for position, entry in enumerate(entries(value, facts, "key fact"), start=1):
-        try:
-            found.append(_match(entry, sentences))
-        except ReplyError as error:
-            raise error.within(f"key fact {position}") from None
-    return tuple(found)
+    return read_entries(value, facts, "key fact", lambda entry, _: _match(entry, sentences, wanted))
 
 
-def _match(entry: Any, sentences: int) -> Match:
+def _match(entry: Any, sentences: int, wanted: Wanted) -> Match:
     if not isinstance(entry, dict):
         raise ReplyError(f"the answer is {show(entry)}, not an object")
-    present = yes(field(entry, "present", "response"))
+    degree = _degree(field(entry, "category")) if wanted.category else None
+    present = degree == WHOLLY if wanted.category else yes(field(entry, "present", "response"))
+    why = optional_text(entry) if wanted.reason else None
+    quotes = quotes_of(entry) if wanted.quote else ()
     if not present:
-        return Match(present=False, sentences=())
+        return Match(present=False, degree=degree, reason=why, quotes=quotes)
     numbers = _lines(field(entry, "lines", "line number"), sentences)
     if not numbers:
         raise ReplyError("it is said to be present, but in no line")
-    return Match(present=True, sentences=numbers)
+    return Match(present=True, sentences=numbers, degree=degree, reason=why, quotes=quotes)
 
 
-def _lines(said: Any, sentences: int) -> tuple[int, ...]:
+def _degree(value: Any) -> str:
+    degree = choice(value)
+    if degree not in DEGREES:
+        raise ReplyError(f"{show(value)} is none of the categories: {', '.join(DEGREES)}")
+    return degree
+
+
+def _lines(value: Any, sentences: int) -> tuple[int, ...]:
     """Line numbers as indexes from 0; a single number counts as a list of one."""
-    found = set()
-    for one in said if isinstance(said, list) else [said]:
-        line = number(one)
+    indexes = set()
+    for entry in value if isinstance(value, list) else [value]:
+        line = number(entry)
         if line is None:
-            raise ReplyError(f"{show(one)} is not a line number")
+            raise ReplyError(f"{show(entry)} is not a line number")
         if not 1 <= line <= sentences:
             raise ReplyError(f"line {line}, but the lines run from 1 to {sentences}")
-        found.add(line - 1)
-    return tuple(sorted(found))
+        indexes.add(line - 1)
+    return tuple(sorted(indexes))
 
 
-def _read(text: str, item: Item, facts: KeyFacts) -> tuple[Match, ...]:
-    return read_reply(
-        text,
-        lambda value: matches(value, len(facts.facts), len(item.sentences)),
-        material=(item.summary.text, *facts.texts),
-        wordless=True,
-    )
+def _facts(data: Mapping[str, Any]) -> KeyFacts:
+    return KeyFacts.of(data.get("key_facts", ()), data.get("origin", "given"))
 
 
-def _written(builder: JudgmentBuilder, facts: KeyFacts, found: tuple[Match, ...]) -> list[Judgment]:
-    spans = builder.item.summary.sentences
-    carried: list[list[str]] = [[] for _ in spans]
-    judgments = []
-    for index, match in enumerate(found):
-        for sentence in match.sentences:
-            carried[sentence].append(str(index + 1))
-        judgments.append(
-            builder.ok(
-                COMPLETENESS, "key_fact", index, value=float(match.present), label=int(match.present),
-                evidence=tuple(spans[sentence] for sentence in match.sentences), list_id=facts.id,
-            )
-        )  # fmt: skip
-    for index, numbers in enumerate(carried):
-        noun = "key fact" if len(numbers) == 1 else "key facts"
-        reason = f"conveys {noun} {', '.join(numbers)}" if numbers else "conveys no key fact"
-        judgments.append(
-            builder.ok(
-                CONCISENESS, "sentence", index, value=float(bool(numbers)), label=int(bool(numbers)), reason=reason
-            )
-        )
-    return judgments
-
-
-def _failed(builder: JudgmentBuilder, facts: KeyFacts, status: Status, reason: str | None) -> list[Judgment]:
-    why = reason or "no usable reply"
-    return [
-        *(
-            builder.failed(COMPLETENESS, status, why, "key_fact", index, list_id=facts.id)
-            for index in range(len(facts.facts))
-        ),
-        *(builder.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(builder.item.sentences))),
+def _released(facts: KeyFacts, reply: legacy.Alignment, builder: JudgmentBuilder) -> list[Judgment]:
+    """One judgment per returned item (completeness), and one for the summary (conciseness): the number of distinct
+    lines named, in range or not, by the number of sentences. It may exceed 1."""
+    list_id = facts.id if len(reply.present) == len(facts.facts) else legacy.LIST
+    sentences = len(builder.item.sentences)
+    judgments = [
+        builder.ok(COMPLETENESS, "key_fact", index, value=float(present), label=present, list_id=list_id)
+        for index, present in enumerate(reply.present)
     ]
-
-
-def _without_facts(builder: JudgmentBuilder, prepared: Prepared) -> list[Judgment]:
-    """How many key facts there would be is unknown: one missing judgment for completeness, one per sentence for
-    conciseness."""
-    status: Status = "skipped" if prepared.status == "ok" else prepared.status
-    why = prepared.reason or "there are no key facts"
-    return [
-        builder.failed(COMPLETENESS, status, why),
-        *(builder.failed(CONCISENESS, status, why, "sentence", index) for index in range(len(builder.item.sentences))),
-    ]
-
-
-def _skipped(builder: JudgmentBuilder, why: str) -> list[Judgment]:
-    return [builder.failed(aspect, "skipped", why) for aspect in (COMPLETENESS, CONCISENESS)]
+    reason = f"{len(reply.lines)} distinct lines named, {sentences} sentences"
+    return [*judgments, builder.ok(CONCISENESS, value=len(reply.lines) / sentences, reason=reason)]

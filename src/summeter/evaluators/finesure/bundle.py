@@ -19,6 +19,9 @@ class FineSurE(Evaluator):
     """Faithfulness, completeness and conciseness in two calls a summary, plus one a document where key
     facts have to be extracted, and one a document for each validator of them.
 
+    `strategy` is the prompt strategy of the fact check, `align_strategy` that of the alignment; the other settings are
+    those of the parts.
+
     A bundle: `parts()` do the work, and their judgments carry the parts' own names and signatures.
 
     >>> [part.name for part in FineSurE().parts()]
@@ -33,6 +36,7 @@ class FineSurE(Evaluator):
 
     taxonomy: Taxonomy = "finesure"
     strategy: Strategy = "reasoning"
+    align_strategy: Strategy = "instruction"
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
     validators: int = Field(default=0, ge=0)
@@ -52,5 +56,11 @@ class FineSurE(Evaluator):
         """The fact check and the alignment, with this bundle's settings."""
         return (
             FactCheck(taxonomy=self.taxonomy, strategy=self.strategy, prompts=self.prompts),
-            Align(source=self.source, at_most=self.at_most, validators=self.validators, prompts=self.prompts),
+            Align(
+                strategy=self.align_strategy,
+                source=self.source,
+                at_most=self.at_most,
+                validators=self.validators,
+                prompts=self.prompts,
+            ),
         )

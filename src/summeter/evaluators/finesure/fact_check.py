@@ -7,31 +7,26 @@ EMNLP 2024). One call a summary. faithfulness = share of sentences without error
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import ClassVar, Self
+from functools import lru_cache
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
+from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.blocks import prompt_hash, template
-from summeter.evaluators.finesure.by_window import joined, settled
 from summeter.evaluators.finesure.taxonomy import Taxonomy
-from summeter.evaluators.finesure.verdicts import WANTED, Strategy, Verdict, VerdictForm
-from summeter.evaluators.replies import read_reply, show
-from summeter.evaluators.windows import seen, shown
-from summeter.models.prompts import Prompt
-from summeter.models.structured import Answer, Form
-from summeter.records import Item, Judgment, ReplyError, Span, Status
+from summeter.evaluators.finesure.verdicts import WANTED, Strategy, VerdictForm
+from summeter.evaluators.llm import NO_DATA, NoVerdict, material
+from summeter.evaluators.replies import clean, read_reply, show
+from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment
+from summeter.records import Item, Judgment, ReplyError, Span
 from summeter.text.match import QuoteFinder
 
-FAITHFULNESS = "faithfulness"
-REPLY_TOKENS = 80
-"""Tokens that the verdict on a sentence takes, reason and quote included."""
+Verdicts = tuple[SupportVerdict | NoVerdict, ...]
 
 
-class FactCheck(Evaluator):
+class FactCheck(SentenceJudge):
     """A verdict on each summary sentence, from an LLM judge.
 
     `strategy` is the prompt strategy of FineSurE's section 3.3. Each asks for all that the one before it does:
@@ -54,112 +49,85 @@ class FactCheck(Evaluator):
     name: ClassVar[str] = "finesure.fact_check"
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge finds the factual errors of each sentence (FineSurE)."
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    reply_tokens: ClassVar[int] = 80  # reason and quote included
 
     taxonomy: Taxonomy = "finesure"
     strategy: Strategy = "reasoning"
-    prompts: Path | None = None
 
     @model_validator(mode="after")
     def _means_something(self) -> Self:
         check_strategy(self.strategy, self.taxonomy)
         return self
 
-    def signature_fields(self) -> Mapping[str, object]:
-        """Taxonomy and strategy where they are not the default, and the prompt."""
-        return {**super().signature_fields(), "prompt": prompt_hash([self._template], self.prompts)}
+    @property
+    def template(self) -> str:
+        """The name of its prompt template."""
+        if not self._form.wanted.category:
+            return "fact_check_yes_no"
+        return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
 
-    def skip_reason(self, item: Item) -> str | None:
-        """As for every evaluator; and there must be sentences."""
-        return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
+    @property
+    def form_name(self) -> str:
+        """What the schema is called when it is sent."""
+        return "fact_check"
 
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One call, or one a window of a document that is longer than the judge reads (see `by_window`); one judgment
-        per sentence."""
-        del prepared
-        builder = JudgmentBuilder(self, item, tools.signature)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
-        llm = tools.llm("judge")
-        count = len(item.sentences)
-        found = shown(item.document, llm, self.prompt(seen(item, "")), REPLY_TOKENS * count)
-        answers: list[Answer[tuple[Verdict, ...]]] = []
-        while len(answers) < len(found.views) and not (answers and settled(answers, count)):
-            one = item if found.whole else seen(item, found.views[len(answers)].text)
-            answers.append(await llm.ask(self.prompt(one), self.form(one)))
-        calls = tuple(key for answer in answers for key in answer.calls)
-        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id, calls=calls)
-        finder: QuoteFinder = tools.scratch.setdefault("quotes", QuoteFinder(item.document.text))
-        verdicts = [joined(answers, place, text, found.views) for place, text in enumerate(item.sentences)]
-        return self._written(builder, verdicts, finder, found.truncated_tokens)
-
-    def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Judgments from a stored reply: of this evaluator's form, or of the released code's."""
-        builder = JudgmentBuilder(self, item, signature)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
-        if parser == "legacy":
-            return legacy.faithfulness(builder, output)
-        try:
-            return self._written(builder, self._read(output, item), QuoteFinder(item.document.text))
-        except ReplyError as error:
-            return _failed(builder, error.kind, str(error))
-
-    def prompt(self, item: Item) -> Prompt:
+    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The document first: the same beginning for all evaluators and all summaries of a document, so that a
         provider's prefix cache can serve it."""
-        return template(self._template, self.prompts).fill(
-            document=item.document.text,
-            document_code=fence_code(item.document.text),
-            sentences=lines(item.sentences),
-            summary_code=fence_code(item.document.text, item.summary.text),
+        del data
+        return {
+            "document": item.document.text,
+            "document_code": fence_code(item.document.text),
+            "sentences": lines(item.sentences),
+            "summary_code": fence_code(item.document.text, item.summary.text),
             **WANTED[self.strategy]._asdict(),
-        )
+        }
 
-    def form(self, item: Item) -> Form[tuple[Verdict, ...]]:
-        """The schema of a reply to this item, and the strict reader of one."""
-        return Form("fact_check", self._form.schema(len(item.sentences)), lambda text: self._read(text, item))
+    def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
+        """One verdict a sentence, with what the strategy asks for."""
+        del data
+        return self._form.schema(len(item.sentences))
 
-    def _read(self, text: str, item: Item) -> tuple[Verdict, ...]:
+    def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
+        """One verdict a sentence, in this evaluator's form or the released code's."""
+        del data
         return read_reply(
             text,
             lambda value: self._form.read(value, item.sentences),
-            same=lambda found: [(verdict.supported, verdict.category) for verdict in found],
-            material=(item.document.text, item.summary.text),
+            same=lambda verdicts: [(verdict.supported, verdict.category) for verdict in verdicts],
+            material=material(item)[:2],
             wordless=not self._form.wanted.reason,
         )
 
-    def _written(
-        self,
-        builder: JudgmentBuilder,
-        found: Sequence[Verdict | tuple[Status, str]],
-        finder: QuoteFinder,
-        cut: int | None = None,
-    ) -> list[Judgment]:
-        judgments = []
-        for index, verdict in enumerate(found):
-            if not isinstance(verdict, Verdict):
-                judgments.append(builder.failed(FAITHFULNESS, *verdict, "sentence", index, truncated_tokens=cut))
-                continue
-            evidence, reason = _evidence(verdict, finder) if self._form.wanted.quote else ((), verdict.reason)
-            judgments.append(
-                builder.ok(
-                    FAITHFULNESS, "sentence", index, value=float(verdict.supported), label=int(verdict.supported),
-                    error_type=verdict.category, evidence=evidence, reason=reason, truncated_tokens=cut,
-                )
-            )  # fmt: skip
-        return judgments
+    def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
+        """One verdict per label that the released parser reads, however many there are."""
+        del item, data
+        labels = legacy.parse_fact_check(text)
+        if not labels:
+            raise ReplyError(f"the released parser finds no verdict in {show(text)}", fault="no_json")
+        return tuple(SupportVerdict(not label.error, clean(label.type) or None) for label in labels)
+
+    def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
+        """One judgment a verdict. Where their count is not the summary's (which only the released parser lets pass),
+        they name no sentence of it: they stand in the list "legacy", and indexes may run past the last sentence."""
+        if len(reply) != len(builder.item.sentences):
+            return [
+                support_judgment(builder, verdict, place, list_id=legacy.LIST)
+                for place, verdict in enumerate(reply)
+                if isinstance(verdict, SupportVerdict)
+            ]
+        return super().judgments(reply, builder)
+
+    def verdict_judgment(self, verdict: SupportVerdict, place: int, builder: JudgmentBuilder) -> Judgment:
+        """The judgment, with the places of the document that were quoted."""
+        if not self._form.wanted.quote:
+            return support_judgment(builder, verdict, place)
+        evidence, reason = _evidence(verdict, builder.item.document.text)
+        return support_judgment(builder, verdict._replace(reason=reason), place, evidence)
 
     @property
     def _form(self) -> VerdictForm:
         return VerdictForm(WANTED[self.strategy], self.taxonomy)
-
-    @property
-    def _template(self) -> str:
-        if not self._form.wanted.category:
-            return "fact_check_yes_no"
-        return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
 
 
 def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
@@ -171,22 +139,27 @@ def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
         )
 
 
-def _evidence(verdict: Verdict, finder: QuoteFinder) -> tuple[tuple[Span, ...], str | None]:
+def _evidence(verdict: SupportVerdict, document: str) -> tuple[tuple[Span, ...], str | None]:
     """Where the quotes stand in the document; and the reason, with a note on those that stand nowhere."""
-    spans, notes = [], []
-    for quote in verdict.quotes:
-        found = finder.find(quote)
-        if found is None:
-            notes.append(f"[not in the document: {show(quote, 120)}]")
-        else:
-            spans.append(Span(of="document", start=found.start, end=found.end))
+    spans, notes = find_quotes(verdict.quotes, _finder(document), "document")
     if verdict.supported and not verdict.quotes:
         notes.append("[no quote given]")
-    return tuple(dict.fromkeys(spans)), " ".join(filter(None, [verdict.reason, *notes])) or None
+    return spans, " ".join(filter(None, [verdict.reason, *notes])) or None
 
 
-def _failed(builder: JudgmentBuilder, status: Status, reason: str | None) -> list[Judgment]:
-    why = reason or "no usable reply"
-    return [
-        builder.failed(FAITHFULNESS, status, why, "sentence", index) for index in range(len(builder.item.sentences))
-    ]
+def find_quotes(quotes: Sequence[str], finder: QuoteFinder, of: Any) -> tuple[tuple[Span, ...], list[str]]:
+    """Where quotes stand in a text, each once; and a note on each that stands nowhere."""
+    spans, notes = [], []
+    for quote in quotes:
+        place = finder.find(quote)
+        if place is None:
+            notes.append(f"[not in the {of}: {show(quote, 120)}]")
+        else:
+            spans.append(Span(of=of, start=place.start, end=place.end))
+    return tuple(dict.fromkeys(spans)), notes
+
+
+@lru_cache(maxsize=32)
+def _finder(document: str) -> QuoteFinder:
+    """One for all summaries of a document: what it prepares is dear."""
+    return QuoteFinder(document)

@@ -11,20 +11,29 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.fences import fence_code
 from summeter.evaluators.finesure import validation
-from summeter.evaluators.finesure.answers import text
-from summeter.evaluators.finesure.blocks import prompt_hash, template
-from summeter.evaluators.replies import choice, clean, read_reply, show, unwrap
+from summeter.evaluators.llm import load_template
+from summeter.evaluators.replies import (
+    Texts,
+    choice,
+    is_object,
+    list_schema,
+    object_schema,
+    read_reply,
+    read_texts,
+    show,
+    text_schema,
+)
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import Document, Item, Judgment, KeyFacts, Origin, ReplyError, Status
+from summeter.records import Document, Item, Judgment, KeyFacts, Origin, Status, digest
 
 Source = Literal["auto", "given", "reference", "document"]
 
@@ -37,13 +46,6 @@ REPLY_TOKENS: Final = 50
 """Tokens that a key fact takes in a reply."""
 MOST: Final = 100
 """No list longer than this can be asked for: servers' schemas end here."""
-
-
-class Found(NamedTuple):
-    """Key facts of a reply, without repetitions; `repeated` counts those left out."""
-
-    texts: tuple[str, ...]
-    repeated: int
 
 
 class KeyFactExtraction(Evaluator):
@@ -83,7 +85,8 @@ class KeyFactExtraction(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the prompts."""
-        return {**super().signature_fields(), "prompt": prompt_hash(templates(self.validators), self.prompts)}
+        hashes = [load_template(KeyFactExtraction, name, self.prompts).hash for name in templates(self.validators)]
+        return {**super().signature_fields(), "prompt": digest(hashes, 4)}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The document's key facts; at most one question to the judge (one a window of a document that is longer than
@@ -149,14 +152,14 @@ class KeyFactExtraction(Evaluator):
     def _shown(self, document: Document, llm: BoundLLM, limit: int) -> Shown:
         return shown(document, llm, self._prompt("", "document", limit), REPLY_TOKENS * limit)
 
-    async def _ask(self, source: str, origin: Origin, limit: int, llm: BoundLLM) -> Answer[Found]:
+    async def _ask(self, source: str, origin: Origin, limit: int, llm: BoundLLM) -> Answer[Texts]:
         form = Form("key_facts", schema(limit), lambda reply: read_key_facts(reply, (source,)))
         return await llm.ask(self._prompt(source, origin, limit), form)
 
     def _prompt(self, source: str, origin: Origin, limit: int) -> Prompt:
         noun = "reference" if origin == "reference" else "document"
         holes: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
-        return template(TEMPLATES[origin], self.prompts).fill(**holes)
+        return load_template(KeyFactExtraction, TEMPLATES[origin], self.prompts).fill(**holes)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
         if not document.text.strip():
@@ -183,7 +186,7 @@ class KeyFactExtraction(Evaluator):
         )
 
 
-def _merged(found: Sequence[Found], limit: int) -> dict[str, Any]:
+def _merged(found: Sequence[Texts], limit: int) -> dict[str, Any]:
     """The lists of all windows as one, in order. Where that is too long, each window's first facts go before any
     window's later ones."""
     kept: dict[str, tuple[int, int, str]] = {}
@@ -205,10 +208,7 @@ def templates(validators: int) -> list[str]:
 
 def schema(limit: int) -> dict[str, Any]:
     """An object with a list of one to `limit` key facts."""
-    facts = {"type": "array", "items": text(FACT), "minItems": 1, "maxItems": limit}
-    return {
-        "type": "object", "properties": {"key_facts": facts}, "required": ["key_facts"], "additionalProperties": False,
-    }  # fmt: skip
+    return object_schema({"key_facts": list_schema(text_schema(FACT), limit)})
 
 
 def key_facts_of(prepared: Prepared) -> KeyFacts | None:
@@ -219,30 +219,25 @@ def key_facts_of(prepared: Prepared) -> KeyFacts | None:
     return KeyFacts.of(texts, prepared.data["origin"])
 
 
-def read_key_facts(reply: str, material: Sequence[str] = ()) -> Found:
+def read_key_facts(reply: str, material: Sequence[str] = ()) -> Texts:
     """Key facts from a reply: an object with the list under "key_facts", or under its only key.
     `material` is what they were drawn from.
 
     >>> read_key_facts("{'key facts': ['A sold B.', 'a sold b']}")
-    Found(texts=('A sold B.',), repeated=1)
+    Texts(texts=('A sold B.',), repeated=1)
     """
-    return read_reply(reply, _found, wanted=lambda value: isinstance(value, dict) and bool(value), material=material)
+    return read_reply(
+        reply,
+        lambda value: read_texts(value, ("key_facts", "key facts"), "key fact", _fault),
+        wanted=is_object,
+        material=material,
+    )
 
 
-def _found(value: Any) -> Found:
-    named = [value[key] for key in ("key_facts", "key facts") if key in value]
-    value = named[0] if len(named) == 1 else unwrap(value)
-    if not isinstance(value, list):
-        raise ReplyError(f"expected a list of key facts, got {show(value)}")
-    kept: dict[str, str] = {}
-    for position, one in enumerate(value, start=1):
-        if not isinstance(one, str) or not any(char.isalnum() for char in one):
-            raise ReplyError(f"key fact {position} is {show(one)}, not a statement")
-        fact = clean(one)
-        kept.setdefault(choice(fact) or fact, fact)
-    if not kept:
-        raise ReplyError("the list of key facts is empty")
-    return Found(tuple(kept.values()), len(value) - len(kept))
+def _fault(entry: Any, place: int) -> str | None:
+    if isinstance(entry, str) and any(char.isalnum() for char in entry):
+        return None
+    return f"key fact {place} is {show(entry)}, not a statement"
 
 
 def _reference(document: Document) -> str | None:

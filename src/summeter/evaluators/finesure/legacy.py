@@ -11,10 +11,6 @@ import ast
 import warnings
 from typing import Any, NamedTuple
 
-from summeter.evaluators.base import JudgmentBuilder
-from summeter.evaluators.replies import clean, show
-from summeter.records import Judgment, KeyFacts, ReplyError
-
 LIST = "legacy"  # the list_id of units that are whatever the reply held, not the item's own
 _ERRORS = (
     "out-of-context error", "entity error", "predicate error", "circumstantial error",
@@ -85,61 +81,11 @@ def parse_alignment(output: str) -> Alignment:
     return Alignment(present, lines)
 
 
-def _line(said: Any) -> int:
-    return int(said.replace("[", "").replace("]", "") if isinstance(said, str) else said)
+def _line(value: Any) -> int:
+    return int(value.replace("[", "").replace("]", "") if isinstance(value, str) else value)
 
 
 def _literal(text: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a judge's stray backslash is no concern of the user's
         return ast.literal_eval(text)
-
-
-def faithfulness(builder: JudgmentBuilder, output: str) -> list[Judgment]:
-    """One judgment per returned label. Where their count is not the summary's, they name no sentence of it:
-    they stand in the list "legacy", and indexes may run past the last sentence."""
-    labels = parse_fact_check(output)
-    sentences = len(builder.item.sentences)
-    if not labels:
-        why = str(ReplyError(f"the released parser finds no verdict in {show(output)}", fault="no_json"))
-        return [builder.failed("faithfulness", "unparsed", why, "sentence", index) for index in range(sentences)]
-    list_id = None if len(labels) == sentences else LIST
-    return [
-        builder.ok(
-            "faithfulness", "sentence", index, value=1.0 - label.error, label=1 - label.error,
-            error_type=clean(label.type) or None, list_id=list_id,
-        )
-        for index, label in enumerate(labels)
-    ]  # fmt: skip
-
-
-def alignment(builder: JudgmentBuilder, output: str, facts: KeyFacts) -> list[Judgment]:
-    """One judgment per returned item (completeness), and one for the summary (conciseness): the number of
-    distinct lines named, in range or not, by the number of sentences. It may exceed 1."""
-    found = parse_alignment(output)
-    own = len(found.present) == len(facts.facts)
-    if not found.present:
-        return _unread(
-            builder, facts, str(ReplyError(f"the released parser finds no answer in {show(output)}", fault="no_json"))
-        )
-    judgments = [
-        builder.ok(
-            "completeness", "key_fact", index, value=float(present), label=present,
-            list_id=facts.id if own else LIST,
-        )
-        for index, present in enumerate(found.present)
-    ]  # fmt: skip
-    share = len(found.lines) / len(builder.item.sentences)
-    reason = f"{len(found.lines)} distinct lines named, {len(builder.item.sentences)} sentences"
-    return [*judgments, builder.ok("conciseness", value=share, reason=reason)]
-
-
-def _unread(builder: JudgmentBuilder, facts: KeyFacts, why: str) -> list[Judgment]:
-    if facts.facts:
-        failed = [
-            builder.failed("completeness", "unparsed", why, "key_fact", index, list_id=facts.id)
-            for index in range(len(facts.facts))
-        ]
-    else:
-        failed = [builder.failed("completeness", "unparsed", why)]
-    return [*failed, builder.failed("conciseness", "unparsed", why)]

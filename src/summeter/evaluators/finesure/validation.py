@@ -12,9 +12,19 @@ from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.fences import fence_code, lines
-from summeter.evaluators.finesure.answers import REASON, YES_NO, field, keyed, reason, text, yes
-from summeter.evaluators.finesure.blocks import template
-from summeter.evaluators.replies import entries, read_reply, show
+from summeter.evaluators.llm import load_template
+from summeter.evaluators.replies import (
+    REASON,
+    YES_NO,
+    field,
+    keyed_schema,
+    optional_text,
+    read_entries,
+    read_reply,
+    show,
+    text_schema,
+    yes,
+)
 from summeter.evaluators.windows import shown
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, Asked, BoundLLM, Form
@@ -120,7 +130,7 @@ async def _ask(
     source = found.views[0].text
     form = Form(
         "key_fact_votes",
-        keyed(len(facts), "vote", {"reason": text(REASON), "useful": YES_NO}),
+        keyed_schema(len(facts), "vote", {"reason": text_schema(REASON), "useful": YES_NO}),
         lambda reply: read_votes(reply, len(facts), (source, *facts)),
     )
     answer = await model.ask(ballot(source, facts, prompts), form, asked)
@@ -129,7 +139,7 @@ async def _ask(
 
 def ballot(document: str, facts: Sequence[str], prompts: Path | None = None) -> Prompt:
     """The question: the document's text, then the numbered facts."""
-    return template(TEMPLATE, prompts).fill(
+    return load_template(Validation, TEMPLATE, prompts).fill(
         document=document, document_code=fence_code(document),
         key_facts=lines(facts), facts_code=fence_code(document, *facts),
     )  # fmt: skip
@@ -147,12 +157,11 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[Vo
 
 
 def _votes(value: Any, count: int) -> tuple[Vote, ...]:
-    found = []
-    for position, entry in enumerate(entries(value, count, "key fact"), start=1):
-        try:
-            if not isinstance(entry, dict):
-                raise ReplyError(f"the vote is {show(entry)}, not an object")
-            found.append(Vote(yes(field(entry, "useful")), reason(entry)))
-        except ReplyError as error:
-            raise error.within(f"key fact {position}") from None
-    return tuple(found)
+    return read_entries(value, count, "key fact", _vote)
+
+
+def _vote(entry: Any, place: int) -> Vote:
+    del place
+    if not isinstance(entry, dict):
+        raise ReplyError(f"the vote is {show(entry)}, not an object")
+    return Vote(yes(field(entry, "useful")), optional_text(entry))

@@ -18,9 +18,8 @@ from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
 from summeter.evaluators.geval import steps as steps_
-from summeter.evaluators.geval.common import PACKAGE, ScoreForm
-from summeter.models.prompts import Template
-from summeter.records import Document, digest
+from summeter.evaluators.geval.common import ScoreForm
+from summeter.records import Document, Item, digest
 
 TEMPLATE_OF_STEPS = "geval_steps"
 
@@ -76,7 +75,7 @@ class GEval(ScoreForm):
         """Of all templates that are used: the form's, that of the steps, and those that key facts are drawn with."""
         hashes = [super().prompt_hash]
         if self.given is None:
-            hashes.append(Template.load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts).hash)
+            hashes.append(self.load_template(TEMPLATE_OF_STEPS).hash)
         if self.key_facts != "none":
             hashes.append(str(self._extraction.signature_fields()["prompt"]))
         return hashes[0] if len(hashes) == 1 else digest(hashes, 4)
@@ -99,19 +98,18 @@ class GEval(ScoreForm):
                 return facts
             data, calls = {"key_facts": facts.data["key_facts"], "origin": facts.data["origin"]}, facts.calls
         if self.given is None:
-            made = await steps_.written(
-                tools.llm("judge"), Template.load(PACKAGE, TEMPLATE_OF_STEPS, self.prompts), self.about
-            )
+            made = await steps_.written(tools.llm("judge"), self.load_template(TEMPLATE_OF_STEPS), self.about)
             calls = (*calls, *made.calls)
             if made.status != "ok":
                 return Prepared(document_id=document.id, calls=calls, status=made.status, reason=made.reason)
             data["steps"] = list(made.texts)
         return Prepared(document_id=document.id, data=data, calls=calls)
 
-    def filling(self, prepared: Mapping[str, Any]) -> Mapping[str, Any]:
+    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Steps and key facts: those of the settings, else what was prepared."""
-        facts = lines(prepared.get("key_facts", ()))
-        return {"steps": self.given or prepared["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
+        facts = lines(data.get("key_facts", ()))
+        shown = {"steps": self.given or data["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
+        return {**super().holes(item, data), **shown}
 
     @property
     def _extraction(self) -> KeyFactExtraction:

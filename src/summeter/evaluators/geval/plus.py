@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.geval.common import SAMPLES, counted
 from summeter.evaluators.geval.rating import RATED_PLUS, GEvalPlusRating
-from summeter.evaluators.geval.support import FAITHFULNESS, GEvalPlusFaithfulness
+from summeter.evaluators.geval.support import GEvalPlusFaithfulness
+from summeter.evaluators.supported import FAITHFULNESS
 
 
 class GEvalPlus(Evaluator):

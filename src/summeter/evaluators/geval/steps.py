@@ -6,20 +6,22 @@ import re
 from typing import Any, NamedTuple
 
 from summeter.evaluators.aspects import AspectDef
-from summeter.evaluators.replies import clean, read_reply, show, unwrap
+from summeter.evaluators.replies import (
+    clean,
+    is_object,
+    list_schema,
+    object_schema,
+    read_reply,
+    show,
+    text_schema,
+    unwrap,
+)
 from summeter.models.prompts import Template
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import ReplyError, Status
 
 MOST = 10
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "steps": {"type": "array", "minItems": 1, "maxItems": MOST, "items": {"type": "string", "maxLength": 400}}
-    },
-    "required": ["steps"],
-    "additionalProperties": False,
-}
+SCHEMA = object_schema({"steps": list_schema(text_schema(400), MOST)})
 _NUMBERED = re.compile(r"(?:step\s*)?\d{1,2}[.):]\s*", re.IGNORECASE)
 
 TUNED: dict[str, tuple[str, ...]] = {
@@ -65,7 +67,7 @@ def read_steps(text: str) -> tuple[str, ...]:
     >>> read_steps('{"steps": ["1. Read both.", "Give the score."]}')
     ('Read both.', 'Give the score.')
     """
-    return read_reply(text, _steps, wanted=lambda value: isinstance(value, dict) and bool(value))
+    return read_reply(text, _steps, wanted=is_object)
 
 
 def _steps(value: Any) -> tuple[str, ...]:

@@ -11,18 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import reading
-from summeter.evaluators.rating.judge import AspectJudge, Verdict
+from summeter.evaluators.rating.judge import Rating, RatingJudge
 from summeter.evaluators.replies import show
 from summeter.records import ReplyError
 
 HIGH = 100
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    # Not minimum and maximum, which some servers leave out in silence.
-    "properties": {"score": {"type": "integer", "enum": list(range(HIGH + 1))}},
-    "required": ["score"],
-    "additionalProperties": False,
-}
 _OF = r"(?:\s*(?:/|\(?out\s+of)\s*(\d{1,9})(?!\d)\)?)?"
 _BARE = re.compile(rf"[\s*_\"'`]*(\d{{1,9}}){_OF}[\s*_\"'`.!]*", re.IGNORECASE)
 _NAMED = re.compile(
@@ -32,7 +25,7 @@ _NAMED = re.compile(
 )
 
 
-class DirectAssessment(AspectJudge):
+class DirectAssessment(RatingJudge):
     """A whole score from 0 to 100 for one aspect, without a reason.
 
     Writes one judgment a summary: value in [0, 100].
@@ -45,39 +38,34 @@ class DirectAssessment(AspectJudge):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "An LLM judge gives a score from 0 to 100 for one aspect (direct assessment)."
     scale: ClassVar[str | None] = "0-100"
-    schema_: ClassVar[dict[str, Any]] = SCHEMA
+    # Not minimum and maximum, which some servers leave out in silence.
+    reply: ClassVar[Mapping[str, Any]] = {"score": {"type": "integer", "enum": list(range(HIGH + 1))}}
 
     aspect: str = "faithfulness"
 
-    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
+    def from_json(self, answer: Mapping[str, Any]) -> Rating:
+        """The score, a whole number."""
+        score = reading.field(answer, "score")
+        if isinstance(score, str) and (bare := _BARE.fullmatch(score)):
+            return Rating(_whole(bare))
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            raise ReplyError(f"the score is {show(score)}, not a whole number from 0 to {HIGH}")
+        return Rating(_on_scale(float(score), show(score)))
+
+    def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The one score named; a whole number that stands alone will do."""
-        return reading.verdict(
-            text, _from_json, lambda body: Verdict(_named(body, material)), material, wordless=True
-        )  # fmt: skip
-
-
-def _from_json(value: Mapping[str, Any]) -> Verdict:
-    score = reading.field(value, "score")
-    if isinstance(score, str) and (found := _BARE.fullmatch(score)):
-        return Verdict(_whole(found))
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        raise ReplyError(f"the score is {show(score)}, not a whole number from 0 to {HIGH}")
-    return Verdict(_on_scale(float(score), show(score)))
-
-
-def _named(body: str, material: Sequence[str]) -> float:
-    if bare := _BARE.fullmatch(body):
-        return _whole(bare)
-    values = {_whole(one) for one in reading.own(_NAMED.finditer(body), material)}
-    if len(values) != 1:
-        if values:
+        if bare := _BARE.fullmatch(text):
+            return Rating(_whole(bare))
+        values = {_whole(one) for one in reading.own(_NAMED.finditer(text), material)}
+        if len(values) > 1:
             raise ReplyError("the reply names more than one score", fault="ambiguous")
-        raise ReplyError(f"the reply names no score; it ends {show(body[-50:])}", fault="no_json")
-    return values.pop()
+        if not values:
+            raise ReplyError(f"the reply names no score; it ends {show(text[-50:])}", fault="no_json")
+        return Rating(values.pop())
 
 
-def _whole(found: re.Match[str]) -> float:
-    number, out_of = found.groups()
+def _whole(score: re.Match[str]) -> float:
+    number, out_of = score.groups()
     if out_of is not None and int(out_of) != HIGH:
         raise ReplyError(f"the score is out of {out_of}, not out of {HIGH}")
     return _on_scale(float(number.replace(",", ".")), number)

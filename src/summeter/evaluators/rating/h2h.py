@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from itertools import combinations
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import field_validator
+from pydantic import field_validator, model_validator
 
-from summeter.evaluators.base import Need
+from summeter.evaluators.base import Evaluator, Need
 from summeter.evaluators.rating import legacy, reading
-from summeter.evaluators.rating.judge import AspectJudge, Verdict
+from summeter.evaluators.rating.judge import Rating, RatingJudge
 from summeter.evaluators.replies import clean
 from summeter.records import Document, Item, ReplyError, Summary, Unit
 
 LETTERS = "ABC"
 VALUES = {"A": 1.0, "B": 0.0, "C": 0.5}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "enum": list(LETTERS)}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
 _TURNED = re.compile(r"\b(?:not|less|worse|neither|nor)\b|n['’]t\b", re.IGNORECASE)
 
 
-class HeadToHead(AspectJudge):
+class HeadToHead(RatingJudge):
     """Two summaries of a document side by side: #1, #2, or both equally.
 
     Every pair of systems is asked in both orders, since judges favour a place: a preference is the mean of
-    the two verdicts, and one that turns with the order is a tie (`scoring.preferences`). `order="ab"` asks
-    once, in the order of `systems` where given, else of the names; such a run is signed so. `systems`
-    compares these only (in `-e`: `h2h[systems=A;B;C]`); it changes no verdict and is not signed.
+    the two ratings, and one that turns with the order is a tie (`scoring.preferences`). `order="ab"` asks
+    once, in the order of `systems` or `pairs` where given, else of the names; such a run is signed so.
+
+    `systems` compares these only (in `-e`: `h2h[systems=A;B;C]`), `pairs` these pairs only (`h2h[pairs=A:B;B:C]`).
+    Both change no judgment and are not signed: a run can be carried on with more of them, and two selections in one
+    run become one (`merged`).
 
     Writes one judgment a pair: value 1 where the summary shown first (`Item.summary`) wins, 0 where the
     rival does, 0.5 for both.
@@ -44,62 +42,104 @@ class HeadToHead(AspectJudge):
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge compares two summaries on one aspect, in both orders (H2H)."
     needs: ClassVar[frozenset[Need]] = frozenset({"rival"})
-    pairs: ClassVar[bool] = True
+    pairwise: ClassVar[bool] = True
     scale: ClassVar[str | None] = None
     unit: ClassVar[Unit] = "pair"
-    schema_: ClassVar[dict[str, Any]] = SCHEMA
+    reply: ClassVar[Mapping[str, Any]] = {"answer": {"type": "string", "enum": list(LETTERS)}}
 
     order: Literal["both", "ab"] = "both"
     systems: tuple[str, ...] | None = None
+    pairs: tuple[tuple[str, str], ...] | None = None
 
     @field_validator("systems", mode="before")
     @classmethod
-    def _split(cls, value: Any) -> Any:
-        return tuple(part.strip() for part in value.split(";")) if isinstance(value, str) else value
+    def _split_systems(cls, value: Any) -> Any:
+        return _split(value)
 
-    @field_validator("systems")
+    @field_validator("pairs", mode="before")
     @classmethod
-    def _distinct(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if value is not None and (len(value) < 2 or len(set(value)) < len(value)):
-            raise ValueError("name two or more different systems")
-        return value
+    def _split_pairs(cls, value: Any) -> Any:
+        value = _split(value)
+        if not isinstance(value, list | tuple):
+            return value
+        return tuple(tuple(map(str.strip, pair.split(":"))) if isinstance(pair, str) else pair for pair in value)
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if self.systems is not None and (len(self.systems) < 2 or len(set(self.systems)) < len(self.systems)):
+            raise ValueError("`systems` names two or more different systems")
+        if self.pairs is None:
+            return self
+        if self.systems is not None:
+            raise ValueError("give `systems` or `pairs`, not both")
+        if not self.pairs or any(not all(pair) or len(set(pair)) < 2 for pair in self.pairs):
+            raise ValueError("`pairs` names pairs of two different systems: A:B;C:D")
+        if len({frozenset(pair) for pair in self.pairs}) < len(self.pairs):
+            raise ValueError("`pairs` names a pair twice")
+        return self
 
     def signature_fields(self) -> Mapping[str, object]:
         """As for every rating judge; and the order, where only one is asked."""
         return {**super().signature_fields(), "order": None if self.order == "both" else self.order}
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
-        """The pairs of the chosen systems: each in both orders, or each once."""
-        ranks = {name: rank for rank, name in enumerate(self.systems or sorted(one.system for one in summaries))}
-        pairs = super().items(document, [one for one in summaries if one.system in ranks])
+        """The pairs chosen: each in both orders, or each once."""
+        chosen = set(self._pairs([one.system for one in summaries]))
         if self.order == "both":
-            return pairs
-        return [one for one in pairs if one.rival and ranks[one.summary.system] < ranks[one.rival.system]]
+            chosen |= {(second, first) for first, second in chosen}
+        items = super().items(document, summaries)
+        return [one for one in items if one.rival and (one.summary.system, one.rival.system) in chosen]
 
     def incompatible(self, systems: Collection[str]) -> str | None:
         """Also where a chosen system has no summaries."""
-        absent = [name for name in self.systems or () if name not in systems]
+        absent = [name for name in self._chosen if name not in systems]
         if absent:
             return f"{self.name}: the data hold no summaries by {', '.join(absent)} (systems: {', '.join(systems)})"
         return super().incompatible(systems)
 
-    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
-        """The one letter answered, where what follows does not gainsay it."""
-        return reading.verdict(text, _from_json, _from_text, material, wordless=True)
+    def merged(self, other: Evaluator) -> Evaluator:
+        """The pairs of both selections, each once."""
+        if not isinstance(other, HeadToHead) or other == self:
+            return super().merged(other)
+        first, second = self._selection, other._selection
+        if first is None or second is None:
+            return self if first is None else other
+        of = {frozenset(pair): pair for pair in (*second, *first)}
+        settings = {"systems": None, "pairs": tuple(of.values())}
+        return self.model_copy(update=settings)
 
-    def released(self, text: str) -> Verdict:
-        """The verdict by the released rules: whatever cannot be read is a tie."""
-        return Verdict(legacy.h2h(text), clean(text) or None)
+    @property
+    def _chosen(self) -> tuple[str, ...]:
+        return self.systems or tuple(dict.fromkeys(name for pair in self.pairs or () for name in pair))
+
+    @property
+    def _selection(self) -> tuple[tuple[str, str], ...] | None:
+        return self.pairs if self.systems is None else tuple(combinations(self.systems, 2))
+
+    def _pairs(self, systems: Sequence[str]) -> Sequence[tuple[str, str]]:
+        selection = self._selection
+        return tuple(combinations(sorted(systems), 2)) if selection is None else selection
+
+    def from_json(self, answer: Mapping[str, Any]) -> Rating:
+        """The value of the letter."""
+        return Rating(VALUES[reading.letter(reading.field(answer, "answer"), LETTERS)])
+
+    def from_text(self, text: str, material: Sequence[str]) -> Rating:
+        """The value of the letter that the text begins with, where what follows does not gainsay it."""
+        del material
+        answer = reading.letter_in(text, LETTERS)
+        named = re.findall(r"#\s*([12])", answer.rest)
+        agrees = {"A": named[:1] == ["1"], "B": named[:1] == ["2"], "C": set(named) == {"1", "2"}}[answer.letter]
+        if _TURNED.search(answer.rest) or (named and not agrees):
+            raise ReplyError(
+                f"the letter {answer.letter} and what follows it do not plainly agree: {answer.rest[:80]!r}"
+            )
+        return Rating(VALUES[answer.letter], clean(answer.rest) or None)
+
+    def released(self, text: str) -> Rating:
+        """The preference by the released rules: whatever cannot be read is a tie."""
+        return Rating(legacy.h2h(text), clean(text) or None)
 
 
-def _from_json(value: Mapping[str, Any]) -> Verdict:
-    return Verdict(VALUES[reading.letter(reading.field(value, "answer"), LETTERS)])
-
-
-def _from_text(body: str) -> Verdict:
-    found = reading.letter_in(body, LETTERS)
-    named = re.findall(r"#\s*([12])", found.rest)
-    agrees = {"A": named[:1] == ["1"], "B": named[:1] == ["2"], "C": set(named) == {"1", "2"}}[found.letter]
-    if _TURNED.search(found.rest) or (named and not agrees):
-        raise ReplyError(f"the letter {found.letter} and what follows it do not plainly agree: {found.rest[:80]!r}")
-    return Verdict(VALUES[found.letter], clean(found.rest) or None)
+def _split(value: Any) -> Any:
+    return tuple(part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value

@@ -1,55 +1,54 @@
-"""What the rating judges share: one aspect, one question, one verdict an item."""
+"""RatingJudge: one aspect, one question, one rating a summary (or a pair). A new one is a schema and a reader."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
-from summeter.evaluators.fences import fence_code
-from summeter.evaluators.windows import seen, shown
-from summeter.models.prompts import Prompt, Template
-from summeter.models.structured import BoundLLM, Form
-from summeter.records import InputError, Item, Judgment, ReplyError, Summary, Unit
+from summeter.evaluators.base import JudgmentBuilder
+from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
+from summeter.evaluators.replies import clean, object_schema, read_answer, show, text_schema
+from summeter.records import InputError, Item, Judgment, ReplyError
 
-PACKAGE = "summeter.evaluators.rating"
+POINTS: Final[dict[str, Any]] = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
+"""The schema of a score from 1 to 5."""
+SENTENCE: Final = text_schema(400)
+"""The schema of a reason in one sentence."""
 
 
-class Verdict(NamedTuple):
+class Rating(NamedTuple):
     """What a reply says; `value` on the judge's scale."""
 
     value: float
     reason: str | None = None
 
 
-class AspectJudge(Evaluator):
+class RatingJudge(LLMJudge[Rating]):
     """A judge of one aspect. `aspect` is one of `RATED`, or one of the user's own.
 
     `aspect_file`: a YAML file that defines the aspect (see `read_aspects`); it is read once, when the
     evaluator is made, and what it says is kept in `definition`, so that a run needs no file to be resumed.
     `prompts`: a folder whose template of this judge's name replaces the shipped one.
 
-    Writes one judgment an item. A reply that cannot be used gives a judgment without a value. `scale`, on which
-    the values are, stands in the signature, so that no rating is taken for a share.
+    A judge gives `reply`, the fields of the JSON object that it asks for (each with its schema), and `from_json`; where
+    it also reads plain text, `from_text`; where its paper's code reads replies otherwise, `released`. `scale`, on which
+    the values are, stands in the signature, so that no rating is taken for a share (None for a preference).
+
+    Writes one judgment an item. A reply that cannot be used gives a judgment without a value.
     """
 
     aspects: ClassVar[tuple[str, ...]] = tuple(RATED)
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
     reads_sentences: ClassVar[bool] = False
-    unit: ClassVar[Unit] = "summary"
     scale: ClassVar[str | None] = "1-5"
-    package: ClassVar[str] = PACKAGE
-    reply_tokens: ClassVar[int] = 200
-    schema_: ClassVar[dict[str, Any]]
+    reply: ClassVar[Mapping[str, Any]]
 
     aspect: str = "coherence"
     aspect_file: Path | None = Field(default=None, exclude=True)
     definition: AspectDef | None = None
-    prompts: Path | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -76,6 +75,20 @@ class AspectJudge(Evaluator):
             raise ValueError(f"the definition is of {self.definition.name!r}, not of {self.aspect!r}")
         return self
 
+    def from_json(self, answer: Mapping[str, Any]) -> Rating:
+        """The rating in the JSON object of a reply (keys in lower case), or ReplyError."""
+        raise NotImplementedError
+
+    def from_text(self, text: str, material: Sequence[str]) -> Rating:
+        """The rating in a reply without JSON, or ReplyError. Words that stand in `material`, the texts under judgment,
+        may be quoted and rate nothing. Default: there is none."""
+        del material
+        raise ReplyError(f"there is no JSON in the reply, which begins {show(text)}", fault="no_json")
+
+    def released(self, text: str) -> Rating:
+        """The rating as the released code takes it. Default: as `strict`, where there is none of its own."""
+        return self.strict(text)
+
     @property
     def measured(self) -> tuple[str, ...]:
         """The one aspect it is set to."""
@@ -86,103 +99,66 @@ class AspectJudge(Evaluator):
         """What the judge is told of the aspect."""
         return self.definition or RATED[self.aspect]
 
-    @property
-    def template(self) -> str:
-        """The name of its prompt template."""
-        return self.name
-
-    @property
-    def prompt_hash(self) -> str:
-        """What stands in the signature for the prompt."""
-        return Template.load(self.package, self.template, self.prompts).hash
-
     def signature_fields(self) -> Mapping[str, object]:
         """The aspect always; the wording of a user's own; the prompt; the scale."""
         own = self.definition.hash if self.definition is not None else None
         return {"aspect": self.aspect, "def": own, "prompt": self.prompt_hash, "scale": self.scale}
 
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One call, one judgment."""
-        del prepared
-        builder = JudgmentBuilder(self, item, tools.signature)
-        if why := self.skip_reason(item):
-            return [builder.failed(self.aspect, "skipped", why, self.unit)]
-        llm = tools.llm("judge")
-        seen, cut = view(item, llm, self.prompt, self.reply_tokens)
-        answer = await llm.ask(self.prompt(seen), self.form(seen))
-        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id, calls=answer.calls)
-        if answer.data is None:
-            why = answer.reason or "no usable reply"
-            return [builder.failed(self.aspect, answer.status, why, self.unit, truncated_tokens=cut)]
-        return [self._written(builder, answer.data, cut)]
+    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The aspect and the texts. The templates show the document first, behind the same words for every judge: a
+        provider's prefix cache can then serve it for all summaries of a document, all aspects and all judges."""
+        del data
+        return {"aspect": self.about, **texts(item)}
 
-    def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """The judgment in a stored reply: in this judge's form or the published one, or by the released parser."""
-        builder = JudgmentBuilder(self, item, signature)
-        if why := self.skip_reason(item):
-            return [builder.failed(self.aspect, "skipped", why, self.unit)]
-        try:
-            return [self._written(builder, self._by(parser, output, item))]
-        except ReplyError as error:
-            return [builder.failed(self.aspect, error.kind, str(error), self.unit)]
+    def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
+        """An object with the fields of `reply`."""
+        del item, data
+        return object_schema(self.reply)
 
-    def prompt(self, item: Item) -> Prompt:
-        """The document first, behind the same words for every judge: a provider's prefix cache can then serve it
-        for all summaries of a document, all aspects and all judges."""
-        return Template.load(self.package, self.template, self.prompts).fill(aspect=self.about, **texts(item))
+    def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
+        """The rating in a reply about this item."""
+        del data
+        return self.strict(text, material(item))
 
-    def form(self, item: Item) -> Form[Verdict]:
-        """The schema of a reply to this item, and the strict reader of one."""
-        return Form(self.template, self.schema_, lambda text: self._by("strict", text, item))
+    def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
+        """The rating as the released code takes it."""
+        del item, data
+        return self.released(text)
 
-    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
-        """The verdict in a reply, or ReplyError: never a guess, and never a quotation from `material`, the
-        texts under judgment."""
-        raise NotImplementedError
+    def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
+        """The rating in a reply, or ReplyError: never a guess, and never a quotation from `material`, the texts under
+        judgment. Where a reason is asked for, all of a plain text is the reason."""
+        rating = read_answer(
+            text,
+            self.from_json,
+            lambda body: self.from_text(body, material),
+            same=lambda rating: rating.value,
+            material=material,
+            wordless="reason" not in self.reply,
+        )
+        return rating._replace(reason=clean(text)) if rating.reason is None and "reason" in self.reply else rating
 
-    def released(self, text: str) -> Verdict:
-        """The verdict as the released code took it. Default: as `strict`, where there is none of its own."""
-        return self.strict(text)
-
-    def _by(self, parser: Parser, text: str, item: Item) -> Verdict:
-        if parser == "legacy":
-            return self.released(text)
-        rival = (item.rival.text,) if item.rival else ()
-        return self.strict(text, (item.document.text, item.summary.text, *rival))
-
-    def _written(self, builder: JudgmentBuilder, verdict: Verdict, cut: int | None = None) -> Judgment:
-        return builder.ok(self.aspect, self.unit, value=verdict.value, reason=verdict.reason, truncated_tokens=cut)
+    def judgments(self, reply: Rating, builder: JudgmentBuilder) -> list[Judgment]:
+        """One judgment, of the aspect."""
+        return [builder.ok(self.aspect, self.unit, value=reply.value, reason=reply.reason)]
 
 
-def texts(item: Item) -> dict[str, Any]:
-    """The texts of an item with the codes of their fences. The document's code hangs on the document alone."""
-    document, summary = item.document.text, item.summary.text
-    rival = item.rival.text if item.rival else None
-    return {
-        "document": document, "document_code": fence_code(document),
-        "summary": summary, "rival": rival, "summary_code": fence_code(document, summary, rival or ""),
-    }  # fmt: skip
+class ShortForm(RatingJudge):
+    """The short forms that Shen et al. released beside those of their paper.
 
-
-def view(item: Item, llm: BoundLLM, prompt: Callable[[Item], Prompt], reply: int) -> tuple[Item, int | None]:
-    """The item as a judge that rates the whole is shown it, and how many tokens of the document it is not shown.
-
-    A document that is too long for the model becomes its opening and the passages nearest to the summary (see
-    `evaluators.windows`); ratings by window would have no sum.
+    `definitions`: "released" tells the judge a brief definition of the aspect, as the released short prompts do; "full"
+    the whole one, as the paper's appendix has it.
     """
-    if llm.context is None:
-        return item, None
-    near = [*_parts(item.summary), *(_parts(item.rival) if item.rival else ())]
-    found = shown(item.document, llm, prompt(seen(item, "")), reply, near)
-    if found.whole:
-        return item, None
-    return seen(item, found.views[0].text), found.truncated_tokens
 
+    definitions: Literal["released", "full"] = "released"
 
-def _parts(summary: Summary) -> tuple[str, ...]:
-    return summary.sentence_texts or (summary.text,)
+    @property
+    def about(self) -> AspectDef:
+        """What the judge is told of the aspect; the templates show its brief definition."""
+        about = super().about
+        return about if self.definitions == "released" else about.model_copy(update={"brief": about.definition})
 
-
-def sentence() -> dict[str, Any]:
-    """The schema of a reason in one sentence."""
-    return {"type": "string", "maxLength": 400}
+    def signature_fields(self) -> Mapping[str, object]:
+        """As for every rating judge; and the definitions, where they are the full ones."""
+        chosen = None if self.definitions == "released" else self.definitions
+        return {**super().signature_fields(), "definitions": chosen}

@@ -23,7 +23,7 @@ _CUE = re.compile(r"score|scoring")
 _DIGIT_AFTER = re.compile(r"[^.]+[1-5](?:\.[1-5])?")
 _WORD_AFTER = re.compile(rf"[^.]+(?:{_WORD})[ .,]")
 _ANY_DIGIT = re.compile(r"[1-5](?:\.[0-9] )?(?:out of [0-9])?")
-_POINTS = re.compile(r"[1-5](?:\.[0-9])?")
+_POINTS = re.compile(r"[1-5](?:\.[1-5])?")
 
 
 class Ruled(NamedTuple):
@@ -39,7 +39,8 @@ def rts(output: str) -> Ruled:
     1. "score:" and a digit from 1 to 5, with one decimal where there is one; 2. "score:" and a number word;
     3. "score" or "scoring" and a digit in the same sentence: the first digit after it; 4. the same with a
     number word (also as a part of a word); 6. the last digit from 1 to 5 anywhere, hence 5 for "4 out of 5".
-    (Rule 5 can never apply.) ReplyError where the released code keeps -1.
+    (Rule 5 can never apply.) Rules 3 and 6 keep decimals from .1 to .5 only: "3.8" is 3. ReplyError where the
+    released code keeps -1.
 
     >>> rts("It earns a score of 3.5 for fluency."), rts("Dull; 3 out of 5.")
     (Ruled(score=3.5, rule=3), Ruled(score=5.0, rule=6))

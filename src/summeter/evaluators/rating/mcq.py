@@ -1,4 +1,7 @@
-"""`mcq`: one of five described options, A (worst, 1) to E (best, 5) (Shen et al., Findings of EMNLP 2023)."""
+"""`mcq`: one of five described options, A (worst, 1) to E (best, 5) (Shen et al., Findings of EMNLP 2023).
+
+`mcq2` is the same by a shorter prompt: a brief definition, and options that name their points (released with it).
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
-from summeter.evaluators.rating.judge import AspectJudge, Verdict
+from summeter.evaluators.rating.judge import Rating, RatingJudge, ShortForm
 
 LETTERS = "ABCDE"
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string", "enum": list(LETTERS)}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
 
 
-class MultipleChoice(AspectJudge):
+class MultipleChoice(RatingJudge):
     """Five options in words, one letter as the answer.
 
     Writes one judgment a summary: value 1 (A) to 5 (E), no reason.
@@ -29,22 +26,30 @@ class MultipleChoice(AspectJudge):
     name: ClassVar[str] = "mcq"
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge chooses one of five described options, A = 1 to E = 5 (MCQ)."
-    schema_: ClassVar[dict[str, Any]] = SCHEMA
+    reply: ClassVar[Mapping[str, Any]] = {"answer": {"type": "string", "enum": list(LETTERS)}}
 
-    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
-        """The value of the one letter answered."""
-        return reading.verdict(
-            text, _from_json, lambda body: _valued(reading.letter_in(body, LETTERS).letter), material, wordless=True
-        )
+    def from_json(self, answer: Mapping[str, Any]) -> Rating:
+        """The value of the letter."""
+        return _rating(reading.letter(reading.field(answer, "answer"), LETTERS))
 
-    def released(self, text: str) -> Verdict:
+    def from_text(self, text: str, material: Sequence[str]) -> Rating:
+        """The value of the one letter that the text begins with."""
+        del material
+        return _rating(reading.letter_in(text, LETTERS).letter)
+
+    def released(self, text: str) -> Rating:
         """The value of a reply that is one letter."""
-        return Verdict(legacy.mcq(text))
+        return Rating(legacy.mcq(text))
 
 
-def _from_json(value: Mapping[str, Any]) -> Verdict:
-    return _valued(reading.letter(reading.field(value, "answer"), LETTERS))
+class MultipleChoiceShort(ShortForm, MultipleChoice):
+    """The short form of the multiple-choice judge; replies and values are those of `mcq`. `definitions`: see
+    `ShortForm`."""
+
+    name: ClassVar[str] = "mcq2"
+    version: ClassVar[str] = "2"
+    summary: ClassVar[str] = "As mcq, by a shorter prompt whose options name their points (MCQ2)."
 
 
-def _valued(letter: str) -> Verdict:
-    return Verdict(float(LETTERS.index(letter) + 1))
+def _rating(letter: str) -> Rating:
+    return Rating(float(LETTERS.index(letter) + 1))

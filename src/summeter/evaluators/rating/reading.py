@@ -1,4 +1,4 @@
-"""Strict reading of ratings: the JSON that was asked for, or plain text in the published forms.
+"""Scores, stars and letters in plain text, as the published forms ask for them; and the fields of a JSON answer.
 
 A text counts when it names one score, one letter or one number of stars, and nothing else that could be
 meant. Half points are kept: a judge that answers 3.5 has answered, and rounding would be a guess.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from summeter.evaluators.rating.judge import Verdict
-from summeter.evaluators.replies import answer_text, choice, clean, is_refusal, read_reply, show, unwrap
+from summeter.evaluators.replies import choice, clean, show
 from summeter.records import ReplyError
 
 LOW, HIGH = 1.0, 5.0
@@ -72,46 +71,6 @@ class Letter(NamedTuple):
     rest: str
 
 
-def verdict(
-    text: str, from_json: Callable[[Mapping[str, Any]], Verdict], from_text: Callable[[str], Verdict],
-    material: Sequence[str] = (), *, wordless: bool = False,
-) -> Verdict:  # fmt: skip
-    """The verdict in a reply: from its JSON where it holds a brace, else from its text.
-
-    `from_json` is given an object with keys in lower case. JSON that stands word for word in `material`, the
-    texts under judgment, is a quotation (`wordless`: see `read_reply`). Raises ReplyError, of kind "refused" where
-    a text without a verdict begins as refusals do.
-    """
-    body = answer_text(text)
-    if "{" in body:
-        return read_reply(
-            text, lambda value: from_json(_keys(value)), wanted=_is_filled, same=lambda found: found.value,
-            material=material, wordless=wordless,
-        )  # fmt: skip
-    if not body:
-        raise ReplyError("the reply is empty", fault="no_json")
-    try:
-        return from_text(unicodedata.normalize("NFKC", body))
-    except ReplyError:
-        if is_refusal(body):
-            raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused") from None
-        raise
-
-
-def _is_filled(value: Any) -> bool:
-    return isinstance(value, dict) and bool(value)
-
-
-def _keys(value: Any) -> dict[str, Any]:
-    value = unwrap(value)
-    if not isinstance(value, dict):
-        raise ReplyError(f"expected an object, got {show(value)}")
-    found = {choice(key) or key: entry for key, entry in value.items()}
-    if len(found) < len(value):
-        raise ReplyError("a field is given twice", fault="ambiguous")
-    return found
-
-
 def field(value: Mapping[str, Any], name: str) -> Any:
     """The value under a key that must be there."""
     if name not in value:
@@ -119,11 +78,11 @@ def field(value: Mapping[str, Any], name: str) -> Any:
     return value[name]
 
 
-def reason(value: Mapping[str, Any]) -> str:
-    """The reason of an answer, which must be a text."""
-    found = field(value, "reason")
+def text(value: Mapping[str, Any], name: str = "reason") -> str:
+    """The text under a key that must be there; it must not be blank."""
+    found = field(value, name)
     if not isinstance(found, str) or not clean(found):
-        raise ReplyError(f"the reason is {show(found)}, not a text")
+        raise ReplyError(f"the {name} is {show(found)}, not a text")
     return clean(found)
 
 

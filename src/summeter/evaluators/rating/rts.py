@@ -1,4 +1,7 @@
-"""`rts`: reason, then a score from one to five (Shen et al., Findings of EMNLP 2023, section 3: reason-then-score)."""
+"""`rts`: reason, then a score from one to five (Shen et al., Findings of EMNLP 2023, section 3: reason-then-score).
+
+`rts2` is the same by a shorter prompt: a brief definition, and only the top of the scale described (released with it).
+"""
 
 from __future__ import annotations
 
@@ -6,42 +9,41 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
-from summeter.evaluators.rating.judge import AspectJudge, Verdict, sentence
+from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating, RatingJudge, ShortForm
 from summeter.evaluators.replies import clean
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {"reason": sentence(), "score": {"type": "integer", "enum": [1, 2, 3, 4, 5]}},
-    "required": ["reason", "score"],
-    "additionalProperties": False,
-}
 
-
-class ReasonThenScore(AspectJudge):
+class ReasonThenScore(RatingJudge):
     """A reason in one sentence, then a score from 1 to 5, for one aspect.
 
     Writes one judgment a summary: value in [1, 5] (half points are kept), reason the judge's. Where a stored
     reply is plain text, all of it is the reason.
 
     >>> ReasonThenScore().strict('{"reason": "It wanders.", "score": 2}')
-    Verdict(value=2.0, reason='It wanders.')
+    Rating(value=2.0, reason='It wanders.')
     """
 
     name: ClassVar[str] = "rts"
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge gives a reason, then a score from 1 to 5, for one aspect (RTS)."
-    schema_: ClassVar[dict[str, Any]] = SCHEMA
+    reply: ClassVar[Mapping[str, Any]] = {"reason": SENTENCE, "score": POINTS}
 
-    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
-        """The score and the reason; from plain text where exactly one score is named."""
-        return reading.verdict(
-            text, _from_json, lambda body: Verdict(reading.score_in(body, material), clean(text)), material
-        )
+    def from_json(self, answer: Mapping[str, Any]) -> Rating:
+        """The score and the reason."""
+        return Rating(reading.point(reading.field(answer, "score")), reading.text(answer))
 
-    def released(self, text: str) -> Verdict:
+    def from_text(self, text: str, material: Sequence[str]) -> Rating:
+        """The one score that is named."""
+        return Rating(reading.score_in(text, material))
+
+    def released(self, text: str) -> Rating:
         """The score by the released rules."""
-        return Verdict(legacy.rts(text).score, clean(text))
+        return Rating(legacy.rts(text).score, clean(text))
 
 
-def _from_json(value: Mapping[str, Any]) -> Verdict:
-    return Verdict(reading.point(reading.field(value, "score")), reading.reason(value))
+class ReasonThenScoreShort(ShortForm, ReasonThenScore):
+    """The short form of reason-then-score; replies and values are those of `rts`. `definitions`: see `ShortForm`."""
+
+    name: ClassVar[str] = "rts2"
+    version: ClassVar[str] = "2"
+    summary: ClassVar[str] = "As rts, by a shorter prompt that describes only the top of the scale (RTS2)."

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
+from summeter.evaluators.base import JudgmentBuilder
+from summeter.evaluators.llm import NO_DATA, LLMJudge, material
 from summeter.evaluators.rating import reading
-from summeter.evaluators.rating.judge import PACKAGE, Verdict, texts, view
-from summeter.evaluators.replies import choice, clean, show
-from summeter.models.prompts import Prompt, Template
-from summeter.models.structured import Form
+from summeter.evaluators.rating.judge import Rating
+from summeter.evaluators.replies import YES_NO, choice, clean, object_schema, read_answer, show, text_schema
 from summeter.records import Item, Judgment, ReplyError
 
 FAITHFULNESS = "faithfulness"
-REPLY_TOKENS = 500
 VALUES = {"yes": 1.0, "no": 0.0}
-_ANSWER: dict[str, Any] = {"type": "string", "enum": list(VALUES)}
-_REASONING: dict[str, Any] = {"type": "string", "maxLength": 1500}
 _END = r"(?=[\s*_\"'`”)\]]*(?:[.,;:!]|\s[–—-]\s|\n|$))"
 _AT_FIRST = re.compile(rf"[\s*_\"'`“(]*(yes|no)\b{_END}", re.IGNORECASE)
 _NAMED = re.compile(rf"\banswer\b(?:\s+is\b)?[\s:=*_\"'`“()]*(yes|no)\b{_END}", re.IGNORECASE)
@@ -32,7 +27,7 @@ _AT_LAST = re.compile(r"(?:[.!?,;]\s|\n)[\s*_\"'`“(]*(yes|no)[\s*_\"'`”).!]*
 _CHOICE = re.compile(r"\byes\s*(?:or|/)\s*no\b", re.IGNORECASE)  # the question repeated
 
 
-class YesNo(Evaluator):
+class YesNo(LLMJudge[Rating]):
     """Whether a summary as a whole is consistent with its document.
 
     `cot`: the judge reasons step by step before it answers (chain of thought); else it answers at once
@@ -49,11 +44,10 @@ class YesNo(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "An LLM judge says whether the whole summary is consistent, at once or after reasoning."
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
     reads_sentences: ClassVar[bool] = False
+    reply_tokens: ClassVar[int] = 500
 
     cot: bool = False
-    prompts: Path | None = None
 
     @property
     def template(self) -> str:
@@ -62,84 +56,49 @@ class YesNo(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Whether it reasons, and the prompt."""
-        return {
-            "variant": "cot" if self.cot else "zero-shot",
-            "prompt": Template.load(PACKAGE, self.template, self.prompts).hash,
-        }
+        return {"variant": "cot" if self.cot else "zero-shot", "prompt": self.prompt_hash}
 
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """One call, one judgment."""
-        del prepared
-        builder = JudgmentBuilder(self, item, tools.signature)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
-        llm = tools.llm("judge")
-        seen, cut = view(item, llm, self.prompt, REPLY_TOKENS)
-        answer = await llm.ask(self.prompt(seen), self.form(seen))
-        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id, calls=answer.calls)
-        if answer.data is None:
-            why = answer.reason or "no usable reply"
-            return [builder.failed(FAITHFULNESS, answer.status, why, truncated_tokens=cut)]
-        return [_written(builder, answer.data, cut)]
+    def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
+        """The answer, after the reasoning where that is asked for."""
+        del item, data
+        return object_schema({"reasoning": text_schema(1500), "answer": YES_NO} if self.cot else {"answer": YES_NO})
 
-    def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """The judgment in a stored reply; nothing was released to read as, so both parsers are this one."""
-        del parser
-        builder = JudgmentBuilder(self, item, signature)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
-        try:
-            return [_written(builder, self.strict(output, _material(item)))]
-        except ReplyError as error:
-            return [builder.failed(FAITHFULNESS, error.kind, str(error))]
+    def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
+        """The answer in a reply about this item."""
+        del data
+        return self.strict(text, material(item)[:2])
 
-    def prompt(self, item: Item) -> Prompt:
-        """The document first, as for every rating judge."""
-        return Template.load(PACKAGE, self.template, self.prompts).fill(**texts(item))
+    def judgments(self, reply: Rating, builder: JudgmentBuilder) -> list[Judgment]:
+        """One judgment."""
+        return [builder.ok(FAITHFULNESS, value=reply.value, label=int(reply.value), reason=reply.reason)]
 
-    def form(self, item: Item) -> Form[Verdict]:
-        """The schema of a reply, and the strict reader of one."""
-        fields = {"reasoning": _REASONING, "answer": _ANSWER} if self.cot else {"answer": _ANSWER}
-        schema = {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
-        return Form(self.template, schema, lambda text: self.strict(text, _material(item)))
-
-    def strict(self, text: str, material: Sequence[str] = ()) -> Verdict:
+    def strict(self, text: str, material: Sequence[str] = ()) -> Rating:
         """The one answer of a reply: in its JSON; else where a text begins with it, ends with it or calls it the
         answer, and never says the other. What is quoted from `material` answers nothing."""
-        return reading.verdict(
-            text, self._from_json, lambda body: self._from_text(body, material), material, wordless=not self.cot
+        return read_answer(
+            text,
+            self._from_json,
+            lambda body: self._from_text(body, material),
+            same=lambda rating: rating.value,
+            material=material,
+            wordless=not self.cot,
         )
 
-    def _from_json(self, value: Mapping[str, Any]) -> Verdict:
-        answer = choice(reading.field(value, "answer"))
-        if answer not in VALUES:
-            raise ReplyError(f"the answer is {show(value['answer'])}, not yes or no")
-        if not self.cot:
-            return Verdict(VALUES[answer])
-        reasoning = reading.field(value, "reasoning")
-        if not isinstance(reasoning, str) or not clean(reasoning):
-            raise ReplyError(f"the reasoning is {show(reasoning)}, not a text")
-        return Verdict(VALUES[answer], clean(reasoning))
+    def _from_json(self, answer: Mapping[str, Any]) -> Rating:
+        word = choice(reading.field(answer, "answer"))
+        if word not in VALUES:
+            raise ReplyError(f"the answer is {show(answer['answer'])}, not yes or no")
+        return Rating(VALUES[word], reading.text(answer, "reasoning") if self.cot else None)
 
-    def _from_text(self, body: str, material: Sequence[str] = ()) -> Verdict:
+    def _from_text(self, body: str, material: Sequence[str] = ()) -> Rating:
         text = _CHOICE.sub("", reading.unquoted(body, material))
         named = reading.own(_NAMED.finditer(text), material)
-        found = [one for one in (_AT_FIRST.match(text), _AT_LAST.search(text), *named) if one is not None]
-        if found and (turned := _LAST_WORD.search(text)):
-            found.append(turned)  # "Yes, but no"
-        said = {one[1].lower() for one in found}
-        if len(said) != 1:
-            if said:
-                raise ReplyError("the reply answers both yes and no", fault="ambiguous")
+        answers = [one for one in (_AT_FIRST.match(text), _AT_LAST.search(text), *named) if one is not None]
+        if answers and (turned := _LAST_WORD.search(text)):
+            answers.append(turned)  # "Yes, but no"
+        words = {one[1].lower() for one in answers}
+        if len(words) > 1:
+            raise ReplyError("the reply answers both yes and no", fault="ambiguous")
+        if not words:
             raise ReplyError(f"the reply answers neither yes nor no; it ends {show(body[-50:])}", fault="no_json")
-        return Verdict(VALUES[said.pop()], clean(body) if self.cot else None)
-
-
-def _material(item: Item) -> tuple[str, str]:
-    return item.document.text, item.summary.text
-
-
-def _written(builder: JudgmentBuilder, verdict: Verdict, cut: int | None = None) -> Judgment:
-    return builder.ok(
-        FAITHFULNESS, value=verdict.value, label=int(verdict.value), reason=verdict.reason, truncated_tokens=cut
-    )  # fmt: skip
+        return Rating(VALUES[words.pop()], clean(body) if self.cot else None)

@@ -1,0 +1,250 @@
+"""LLMJudge: an evaluator that asks a language model about an item and writes judgments from its reply.
+
+A judge gives a prompt (a template file beside its module, or `prompt_text`), the `reply_schema`, `parse` (the
+strict reader), and `judgments`. Asking, the repair turn, long documents, stored replies and failures are done here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
+
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
+from summeter.evaluators.fences import fence_code
+from summeter.evaluators.windows import Shown, View, shown, with_document
+from summeter.models.prompts import Prompt, Template
+from summeter.models.structured import Answer, BoundLLM, Form
+from summeter.records import Item, Judgment, ReplyError, Status, Summary, Unit, digest
+
+R = TypeVar("R")
+
+NO_DATA: Final[Mapping[str, Any]] = MappingProxyType({})
+"""What was prepared, where nothing was."""
+
+
+class NoVerdict(NamedTuple):
+    """Why there is no verdict on a unit."""
+
+    status: Status
+    reason: str
+
+
+class Slot(NamedTuple):
+    """A judgment that a reply should have given: where a reply cannot be used, each slot gets a failed one."""
+
+    aspect: str
+    unit: Unit = "summary"
+    place: int | None = None
+    list_id: str | None = None
+
+
+class LLMJudge(Evaluator, Generic[R]):
+    """A judge that puts one question about an item to the model in the role `judge`; R is a reply, read.
+
+    `prompts`: a folder whose templates replace the shipped ones of the same name.
+
+    Class facts: `prompt_text`, the template itself where no file holds it; `long_documents`, what becomes of a
+    document that is longer than the model reads: "passages" (its opening and what is nearest to the summary),
+    "windows" (one question each, until `settled`, then `join`), or "unread" (the prompt does not hold it);
+    `reply_tokens`, about how many tokens a reply takes; `unit` what its judgments are about.
+
+    Methods take `data`, what `prepare` derived (`Prepared.data`).
+    """
+
+    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    unit: ClassVar[Unit] = "summary"
+    prompt_text: ClassVar[str | None] = None
+    long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "passages"
+    reply_tokens: ClassVar[int] = 200
+
+    prompts: Path | None = None
+
+    # --- what a judge gives ---
+
+    def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
+        """The JSON schema of a reply about this item; see `replies.object_schema`."""
+        raise NotImplementedError
+
+    def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
+        """The reply, read strictly; ReplyError where it says nothing plain. Never a guess."""
+        raise NotImplementedError
+
+    def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
+        """The reply as the paper's released code reads it. Default: as `parse`, where nothing was released."""
+        return self.parse(text, item, data)
+
+    def judgments(self, reply: R, builder: JudgmentBuilder) -> list[Judgment]:
+        """The judgments that a reply gives."""
+        raise NotImplementedError
+
+    # --- what a judge may change ---
+
+    @property
+    def template(self) -> str:
+        """The name of its prompt template."""
+        return self.name
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The names of all templates that bear on its judgments."""
+        return (self.template,)
+
+    @property
+    def form_name(self) -> str:
+        """What the schema is called when it is sent."""
+        return self.template
+
+    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What fills the template: by default the texts of the item, with the codes of their fences."""
+        del data
+        return texts(item)
+
+    def slots(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[Slot]:
+        """The judgments that fail where a reply cannot be used: by default one for each aspect."""
+        del item, data, parser
+        return [Slot(aspect, self.unit) for aspect in self.measured]
+
+    def expected_tokens(self, item: Item) -> int:
+        """About how many tokens the reply takes."""
+        del item
+        return self.reply_tokens
+
+    def settled(self, answers: Sequence[Answer[R]], item: Item) -> bool:
+        """Whether the windows asked about so far decide, so that no more need be."""
+        del answers, item
+        return False
+
+    def join(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[View]) -> R | NoVerdict:
+        """One reply from those on all windows. Default: there is one."""
+        del item, views
+        (answer,) = answers
+        return _unusable(answer) if answer.data is None else answer.data
+
+    async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[R]:
+        """Put the question: once, and once more where the reply can be mended."""
+        return await llm.ask(self.prompt(item, data), self.form(item, data))
+
+    # --- what is the same for all ---
+
+    @property
+    def prompt_hash(self) -> str:
+        """What stands in the signature for the templates."""
+        hashes = [self.load_template(name).hash for name in self.templates]
+        return hashes[0] if len(hashes) == 1 else digest(hashes, 4)
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings, and the prompt."""
+        return {**super().signature_fields(), "prompt": self.prompt_hash}
+
+    def load_template(self, name: str) -> Template:
+        """The template `name`: the user's, else `prompt_text`, else that in `prompts/` beside the judge's module."""
+        return load_template(type(self), name, self.prompts)
+
+    def prompt(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Prompt:
+        """The question about an item."""
+        return self.load_template(self.template).fill(**self.holes(item, data))
+
+    def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[R]:
+        """The schema of a reply to this item, and the strict reader of one."""
+        return Form(self.form_name, self.reply_schema(item, data), lambda text: self.parse(text, item, data))
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One question, or one a window of a long document; a judgment for every unit."""
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.stored_id)
+        if why := self.skip_reason(item):
+            return self.skipped(builder, why)
+        if prepared.status != "ok":
+            builder = replace(builder, calls=prepared.calls)
+            why = prepared.reason or "nothing was prepared"
+            return self.failed(builder, NoVerdict(prepared.status, why), self.slots(item, prepared.data))
+        llm, data = tools.llm("judge"), prepared.data
+        seen = self.shown(item, data, llm)
+        answers: list[Answer[R]] = []
+        for view in seen.views:
+            one = item if seen.whole else with_document(item, view.text)
+            answers.append(await self.ask(llm, one, data))
+            if self.settled(answers, item):
+                break
+        calls = tuple(key for answer in answers for key in answer.calls)
+        builder = replace(builder, model=llm.id, calls=calls, truncated_tokens=seen.truncated_tokens)
+        reply = self.join(answers, item, seen.views)
+        if isinstance(reply, NoVerdict):
+            return self.failed(builder, reply, self.slots(item, data))
+        return self.judgments(reply, builder)
+
+    def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
+        """Judgments from a stored reply: in this judge's form or the published one, or by the released parser."""
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return self.skipped(builder, why)
+        data = self.stored_data(item)
+        try:
+            read = self.parse if parser == "strict" else self.parse_released
+            return self.judgments(read(output, item, data), builder)
+        except ReplyError as error:
+            return self.failed(builder, NoVerdict(error.kind, str(error)), self.slots(item, data, parser))
+
+    def stored_data(self, item: Item) -> Mapping[str, Any]:
+        """What is taken for prepared where a stored reply is read."""
+        del item
+        return NO_DATA
+
+    def shown(self, item: Item, data: Mapping[str, Any], llm: BoundLLM) -> Shown:
+        """What of the document the judge is shown, and in how many questions."""
+        if self.long_documents == "unread" or llm.context is None:
+            return Shown((View(item.document.text, 0),))
+        near = None
+        if self.long_documents == "passages":
+            near = [*_parts(item.summary), *(_parts(item.rival) if item.rival else ())]
+        frame = self.prompt(with_document(item, ""), data)
+        return shown(item.document, llm, frame, self.expected_tokens(item), near)
+
+    def skipped(self, builder: JudgmentBuilder, why: str) -> list[Judgment]:
+        """A skipped judgment for each aspect."""
+        return [builder.failed(aspect, "skipped", why, self.unit) for aspect in self.measured]
+
+    @staticmethod
+    def failed(builder: JudgmentBuilder, lack: NoVerdict, slots: Sequence[Slot]) -> list[Judgment]:
+        """A failed judgment for each slot."""
+        return [
+            builder.failed(one.aspect, lack.status, lack.reason, one.unit, one.place, list_id=one.list_id)
+            for one in slots
+        ]
+
+
+def load_template(owner: type[Any], name: str, folder: Path | None = None) -> Template:
+    """The template `name`.txt: from the user's `folder`, else the class's `prompt_text`, else from `prompts/` in the
+    package of the class."""
+    shipped = getattr(owner, "prompt_text", None)
+    package = owner.__module__.rpartition(".")[0]
+    return Template.load(package, name, folder, default=shipped)
+
+
+def texts(item: Item) -> dict[str, Any]:
+    """The texts of an item with the codes of their fences. The document's code hangs on the document alone."""
+    document, summary = item.document.text, item.summary.text
+    rival = item.rival.text if item.rival else None
+    return {
+        "document": document,
+        "document_code": fence_code(document),
+        "summary": summary,
+        "rival": rival,
+        "summary_code": fence_code(document, summary, rival or ""),
+    }
+
+
+def material(item: Item) -> tuple[str, ...]:
+    """The texts under judgment: an answer that is quoted from them is no answer."""
+    rival = (item.rival.text,) if item.rival else ()
+    return (item.document.text, item.summary.text, *rival)
+
+
+def _parts(summary: Summary) -> tuple[str, ...]:
+    return summary.sentence_texts or (summary.text,)
+
+
+def _unusable(answer: Answer[Any]) -> NoVerdict:
+    return NoVerdict(answer.status, answer.reason or "no usable reply")

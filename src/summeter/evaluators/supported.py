@@ -1,0 +1,144 @@
+"""Judges that say of each sentence or claim whether the document supports it: their verdicts, and long documents.
+
+A document that is longer than the judge reads is asked about window by window: what one window supports is supported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, Literal, NamedTuple
+
+from summeter.evaluators.base import JudgmentBuilder, Parser
+from summeter.evaluators.llm import LLMJudge, NoVerdict, Slot
+from summeter.evaluators.windows import View, closest
+from summeter.models.structured import Answer
+from summeter.records import Item, Judgment, Span, Unit
+
+ABSENT: Final = frozenset({"out-of-context error", "out-of-article error"})
+"""Categories that say only that a window does not speak of it."""
+FAITHFULNESS: Final = "faithfulness"
+
+
+class SupportVerdict(NamedTuple):
+    """Whether the document supports a sentence or a claim. `category` is the type of error ("no error" for none), None
+    where none was asked for; `quotes` what the judge copied from the document, blank ones left out."""
+
+    supported: bool
+    category: str | None = None
+    reason: str | None = None
+    quotes: tuple[str, ...] = ()
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the window that was shown speaks of it: it contradicts it, or is quoted."""
+        return bool(self.quotes) if self.category is None else self.category not in ABSENT
+
+
+class Decided(NamedTuple):
+    """What comes of all windows for one sentence or claim; `view` is the number of the window that decides."""
+
+    verdict: SupportVerdict | NoVerdict
+    view: int = 0
+
+
+def decide(text: str, said: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[View]) -> Decided:
+    """The verdict on a sentence or claim `text`, from what was said of it by window.
+
+    Supported by one window is supported. A window without a usable reply might have been that one: then there is no
+    verdict. Else the verdict is that of a window that speaks of it (of any, where none does), and of these of the one
+    that shares most words with it.
+    """
+    verdicts = {at: verdict for at, verdict in said.items() if isinstance(verdict, SupportVerdict)}
+    for at, verdict in verdicts.items():
+        if verdict.supported:
+            return Decided(verdict, at)
+    for at, lack in said.items():
+        if isinstance(lack, NoVerdict):
+            where = "" if len(views) == 1 else f"window {at + 1} of {len(views)}: "
+            return Decided(NoVerdict(lack.status, f"{where}{lack.reason}"), at)
+    at = closest(text, views, [at for at, verdict in verdicts.items() if verdict.speaks] or list(verdicts))
+    return Decided(verdicts[at], at)
+
+
+class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
+    """A judge of each sentence of a summary, in one question (or one a window of a long document).
+
+    A judge gives `verdict_judgment` where a verdict says more than yes or no.
+    """
+
+    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "windows"
+
+    def skip_reason(self, item: Item) -> str | None:
+        """As for every evaluator; and there must be sentences."""
+        return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
+
+    def slots(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[Slot]:
+        """One a sentence."""
+        del data, parser
+        return [Slot(FAITHFULNESS, "sentence", place) for place in range(len(item.sentences))]
+
+    def expected_tokens(self, item: Item) -> int:
+        """`reply_tokens` a sentence."""
+        return self.reply_tokens * len(item.sentences)
+
+    def settled(self, answers: Sequence[Answer[tuple[SupportVerdict | NoVerdict, ...]]], item: Item) -> bool:
+        """Whether every sentence is supported by some window."""
+        replies = [answer.data for answer in answers if answer.data is not None]
+        return all(
+            any(isinstance(one := reply[place], SupportVerdict) and one.supported for reply in replies)
+            for place in range(len(item.sentences))
+        )
+
+    def join(
+        self,
+        answers: Sequence[Answer[tuple[SupportVerdict | NoVerdict, ...]]],
+        item: Item,
+        views: Sequence[View],
+    ) -> tuple[SupportVerdict | NoVerdict, ...]:
+        """One verdict a sentence, or why there is none."""
+        return tuple(
+            decide(
+                text,
+                {
+                    at: NoVerdict(one.status, one.reason or "no usable reply") if one.data is None else one.data[place]
+                    for at, one in enumerate(answers)
+                },
+                views,
+            ).verdict
+            for place, text in enumerate(item.sentences)
+        )
+
+    def judgments(self, reply: tuple[SupportVerdict | NoVerdict, ...], builder: JudgmentBuilder) -> list[Judgment]:
+        """One judgment a sentence: label 1 and value 1.0 where it is supported, else 0 and 0.0."""
+        return [
+            builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "sentence", place)
+            if isinstance(verdict, NoVerdict)
+            else self.verdict_judgment(verdict, place, builder)
+            for place, verdict in enumerate(reply)
+        ]
+
+    def verdict_judgment(self, verdict: SupportVerdict, place: int, builder: JudgmentBuilder) -> Judgment:
+        """The judgment that a verdict gives on the sentence number `place`."""
+        return support_judgment(builder, verdict, place)
+
+
+def support_judgment(
+    builder: JudgmentBuilder,
+    verdict: SupportVerdict,
+    place: int,
+    evidence: tuple[Span, ...] = (),
+    unit: Unit = "sentence",
+    **fields: Any,
+) -> Judgment:
+    """Label, value, error type and reason on a sentence or claim; `fields` are further ones of the judgment."""
+    return builder.ok(
+        FAITHFULNESS,
+        unit,
+        place,
+        label=int(verdict.supported),
+        error_type=verdict.category,
+        evidence=evidence,
+        reason=verdict.reason,
+        **{"value": float(verdict.supported), **fields},
+    )
