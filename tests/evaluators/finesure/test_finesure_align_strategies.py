@@ -104,6 +104,8 @@ def test_the_success_ratio_of_each_strategy_is_counted() -> None:
     for strategy in ("basic", "categorization"):
         for call, answer in enumerate(replies):
             read = Align(strategy=strategy).read(json.dumps(answer), item(), "strict", f"finesure.align|{strategy}")
-            rows += [one.model_copy(update={"calls": (f"{strategy} {call}",)}) for one in read]
+            for one in read:
+                target = one.target.model_copy(update={"document_id": f"d{call}"})
+                rows.append(one.model_copy(update={"calls": (f"{strategy} {call}",), "target": target}))
     found = {one.signature: (one.usable, one.replies) for one in reply_counts(rows)}
     assert found == {"finesure.align|basic": (1, 3), "finesure.align|categorization": (1, 3)}
