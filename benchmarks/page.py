@@ -102,7 +102,7 @@ def visit(driver: Any, browser: str, file: Path, word: str) -> None:
     turn = page.get_by_role("button", name="Next").first
     if turn.count():
         watch.step("next page", turn.click, lambda said: said != whole)
-    watch.step("only those with errors", lambda: page.locator("[name=show]").select_option("w"))
+    watch.step("only those with errors", lambda: page.locator("[name=show]").select_option("wrong"))
     watch.step("all again", lambda: page.locator("[name=show]").select_option(""), lambda said: said == whole)
     watch.step("in another order", lambda: page.locator("[name=order]").select_option(index=1))
     first = watch.heap()

@@ -9,9 +9,9 @@ import pytest
 from report import fake_runs as fake
 
 from summeter.records import Document, Judgment, Summary, UsageError
-from summeter.report.blocks import Card, Page
+from summeter.report.blocks import ItemView, Page
 from summeter.report.build import page
-from summeter.report.cards import Cards
+from summeter.report.items import ItemViews
 from summeter.runs.manifest import JudgeEntry
 
 
@@ -95,12 +95,12 @@ def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
     assert two.failures[0].status == "error"
     assert two.failures[0].reason == "timed out after 120 s"
     link = two.failures[0].listed[0]
-    assert (two.deck.cards[link.item].system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
+    assert (two.items.views[link.item].system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
 
 
 def test_cards_worst_first_and_unknown_last(one: Page) -> None:
-    cards = one.deck.cards
-    assert [(one.deck.documents[card.document].id, card.system) for card in cards] == [
+    cards = one.items.views
+    assert [(one.items.documents[card.document].id, card.system) for card in cards] == [
         ("bridge", "cedar"), ("bridge", "aster"), ("talk", "cedar"), ("talk", "aster"),
     ]  # fmt: skip
     assert [card.order for card in cards] == [pytest.approx(1 / 3), 1.0, 1.0, None]
@@ -110,25 +110,25 @@ def test_cards_worst_first_and_unknown_last(one: Page) -> None:
 
 
 def test_systems_and_documents_are_named_in_the_order_of_the_data(tmp_path: Path) -> None:
-    deck = page([fake.make(tmp_path / "r", fake.ROWS[::-1])]).deck
-    assert deck.cards[0].system == "cedar"
+    deck = page([fake.make(tmp_path / "r", fake.ROWS[::-1])]).items
+    assert deck.views[0].system == "cedar"
     assert deck.systems == ("aster", "cedar")
     assert [one.id for one in deck.documents] == ["talk", "bridge"]
 
 
 def test_people_beside_the_judge(one: Page) -> None:
-    votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.deck.cards[0].votes}
+    votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[0].votes}
     assert votes["sentence", "faithfulness", 0].said == "circumstantial error"
     assert not votes["sentence", "faithfulness", 0].differs  # the judge names another type, but says error too
     assert votes["key_fact", "completeness", 0].differs
-    aster = {(vote.unit, vote.aspect, vote.at): vote for vote in one.deck.cards[1].votes}
+    aster = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[1].votes}
     assert aster["sentence", "faithfulness", 0].said == "supported (2 of 3)"
-    assert one.deck.people
+    assert one.items.people
 
 
 def test_evidence_cuts_back_to_the_text(one: Page) -> None:
-    card = next(card for card in one.deck.cards if card.system == "cedar" and "table" in card.text)
-    text = one.deck.documents[card.document].text
+    card = next(card for card in one.items.views if card.system == "cedar" and "table" in card.text)
+    text = one.items.documents[card.document].text
     (verdict,) = [verdict for verdict in card.verdicts if verdict.evidence and verdict.unit == "sentence"]
     assert [text[span.start : span.end] for span in verdict.evidence] == [
         "the 😀 table", "😀 table free", "I can hold it.",
@@ -143,7 +143,7 @@ def test_two_runs_side_by_side(two: Page) -> None:
     ]  # fmt: skip
     assert two.heads[1].alarm is not None
     assert "interrupted" in two.heads[1].alarm
-    assert [switch.aspect for switch in two.deck.switches] == ["faithfulness", "completeness", "conciseness"]
+    assert [switch.aspect for switch in two.items.filters] == ["faithfulness", "completeness", "conciseness"]
 
 
 def test_changes(two: Page) -> None:
@@ -156,7 +156,7 @@ def test_changes(two: Page) -> None:
     assert rows["cedar"].words == "too few documents for an interval"
     (changed,) = change.changed
     assert (changed.flips, changed.link.doc_id, changed.link.system) == (1, "bridge", "cedar")
-    assert two.deck.cards[changed.link.item].changed == 1
+    assert two.items.views[changed.link.item].changed == 1
     # 1 sentence on which both decided + 2 key facts + 2 sentences' conciseness
     assert changed.compared == 5
 
@@ -168,7 +168,7 @@ def test_runs_over_other_texts_share_no_item(tmp_path: Path) -> None:
     assert (change.common, change.alone) == (0, (4, 4))
     assert change.note is not None
     assert "different data" in change.note
-    assert len(both.deck.cards) == 8
+    assert len(both.items.views) == 8
     assert all(row.difference is None for contrast in change.contrasts for row in contrast.rows)
 
 
@@ -181,20 +181,20 @@ def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
         (fake.FACT_CHECK, fake.fact_check), (other, fake.lenient), (fake.NOVELTY, fake.novelty), (strict, fake.novelty),
     )  # fmt: skip
     both = page([fake.make(tmp_path / "r", judges=judges)])
-    assert both.deck.sources == (
+    assert both.items.sources == (
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)",
         "abstractiveness", "abstractiveness[n=3]",
     )  # fmt: skip
     assert both.heads[0].judges == (
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)", "abstractiveness", "abstractiveness[n=3]",
     )  # fmt: skip
-    assert both.deck.switches == (("faithfulness", (0, 1)),)
+    assert both.items.filters == (("faithfulness", (0, 1)),)
     assert [column.title for column in both.tables[0].columns] == [
         "faithfulness",
         "faithfulness",
         *["abstractiveness"] * 2,
     ]
-    first = next(card for card in both.deck.cards if card.changed)
+    first = next(card for card in both.items.views if card.changed)
     assert first.changed == 1  # 41: an error to one, supported to the other
 
 
@@ -211,8 +211,8 @@ def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
     row = {"id": "p", "signature": fake.ALIGN.signature, "document_id": "d",
            "data": {"key_facts": list(derived.texts), "origin": "document"}}  # fmt: skip
     (run.folder / "prepared" / "mock.align.jsonl").write_text(json.dumps(row) + "\n" + '{"torn', encoding="utf-8")
-    deck = page([run]).deck
-    card = deck.cards[0]
+    deck = page([run]).items
+    card = deck.views[0]
     assert card.facts == (("document", ("It rained.",)),)
     assert [(verdict.facts, verdict.foreign) for verdict in card.verdicts] == [(0, False), (None, True)]
 
@@ -221,13 +221,13 @@ def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
     started = page([fake.make(tmp_path / "r", status="running", documents=1)])
     assert started.heads[0].alarm is not None
     assert (started.heads[0].judged, started.heads[0].summaries) == (2, 4)
-    assert len(started.deck.cards) == 2
+    assert len(started.items.views) == 2
 
 
 def test_nothing_judged_yet(tmp_path: Path) -> None:
     empty = page([fake.make(tmp_path / "r", status="failed", documents=0)])
     assert empty.heads[0].verdict == "Nothing has been judged yet."
-    assert (empty.tables, empty.panels, empty.heats, list(empty.deck.cards)) == ((), (), (), [])
+    assert (empty.tables, empty.panels, empty.heats, list(empty.items.views)) == ((), (), (), [])
 
 
 def test_no_run_is_an_error() -> None:
@@ -257,8 +257,8 @@ def test_provenance_tells_how_to_run_again(one: Page) -> None:
 
 
 def test_what_goes_wrong_within_a_card_does_not_end_the_deck() -> None:
-    def make(at: int) -> Card:
+    def make(at: int) -> ItemView:
         raise IndexError(at)
 
     with pytest.raises(IndexError):
-        list(Cards(make, 3))
+        list(ItemViews(make, 3))

@@ -33,8 +33,8 @@ def check(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
 
 def test_each_summary_has_its_claims_with_verdicts(tmp_path: Path) -> None:
     made = page([fake.make(tmp_path / "run", ROWS, ((ENTRY, check),))])
-    assert len(made.deck.cards) == 2
-    for card in made.deck.cards:
+    assert len(made.items.views) == 2
+    for card in made.items.views:
         assert card.facts == (("summary", (f"{card.system} says rain.", "It is so.")),)
         assert [(one.unit, one.at, one.said, one.foreign) for one in card.verdicts] == [
             ("claim", 0, "unsupported", False), ("claim", 1, "supported", False),
@@ -49,6 +49,6 @@ def test_what_was_not_shown_is_said(tmp_path: Path) -> None:
     assert made.heads[0].left_out == (
         "4 judgments go by a document that the judge was not shown whole (about 2,400 tokens left out in all)"
     )
-    told = made.deck.cards[0].verdicts[0].reasons
+    told = made.items.views[0].verdicts[0].reasons
     assert told == ("so", "about 1,200 tokens of the source were not shown to the judge")
     assert "not shown whole" in html([run], tmp_path / "page.html").read_text("utf-8")

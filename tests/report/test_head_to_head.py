@@ -161,10 +161,10 @@ class TestFailuresAndCards:
         assert (group.status, group.judgments, group.items, group.pairs) == ("unparsed", 2, 1, True)
         (link,) = group.listed
         assert (link.doc_id, link.system, link.rival) == ("d0", "birch", "cedar")
-        assert only.deck.cards[link.item].system == "birch"
+        assert only.items.views[link.item].system == "birch"
 
     def test_a_verdict_stands_on_both_cards(self, only: Page) -> None:
-        cards = {(only.deck.documents[one.document].id, one.system): one for one in only.deck.cards}
+        cards = {(only.items.documents[one.document].id, one.system): one for one in only.items.views}
         assert len(cards) == 24
         assert {one.said for one in cards["d7", "birch"].verdicts} == {
             "better than aster (shown first)", "worse than aster (shown second)",  # whoever comes first
@@ -180,7 +180,7 @@ class TestFailuresAndCards:
             return [one for one in duels.duel(document, summary, entry) if one.target.system < (one.target.rival or "")]
 
         found = page([fake.make(tmp_path / "r", duels.rows(), ((duels.DUEL, first_only),))])
-        assert {card.system for card in found.deck.cards} == set(duels.SYSTEMS)
+        assert {card.system for card in found.items.views} == set(duels.SYSTEMS)
         assert found.heads[0].judged == 24
 
     def test_a_pair_without_words_of_its_own(self) -> None:

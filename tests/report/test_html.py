@@ -106,12 +106,12 @@ def test_hostile_names_stand_in_the_matrix_of_pairs(plain: str, hostile: str) ->
     assert "rival &lt;script&gt;alert(1)&lt;/script&gt;" in hostile
 
 
-def test_the_deck_holds_hostile_texts_unchanged(hostile: str) -> None:
+def test_the_embedded_json_holds_hostile_texts_unchanged(hostile: str) -> None:
     pieces = read(hostile).data
     assert not set("".join(pieces.values())) & set("<>&\u2028\u2029")
-    documents = [json.loads(text) for name, text in pieces.items() if name.startswith("doc-")]
+    documents = [json.loads(text) for name, text in pieces.items() if name.startswith("document-")]
     assert {one["references"][0] for one in documents} == set(xss.CORPUS)
-    assert {json.loads(text)["t"] for name, text in pieces.items() if name.startswith("card-")} == {
+    assert {json.loads(text)["text"] for name, text in pieces.items() if name.startswith("summary-")} == {
         f"{text} was said." for text in xss.CORPUS
     }
 
@@ -119,22 +119,39 @@ def test_the_deck_holds_hostile_texts_unchanged(hostile: str) -> None:
 def test_every_summary_is_a_piece_that_can_be_read_alone(plain: str) -> None:
     """What the script chooses and orders by stands apart, and says the same."""
     pieces = {name: json.loads(text) for name, text in read(plain).data.items()}
-    deck = pieces["deck"]
-    assert list(pieces) == ["card-0", "card-1", "card-2", "card-3", "doc-0", "doc-1", "deck"]
-    named = [(deck["systems"][system], pieces[f"doc-{document}"]["id"]) for system, document in
-             zip(deck["system"], deck["document"], strict=True)]  # fmt: skip
+    shared = pieces["shared"]
+    summaries = [pieces[f"summary-{index}"] for index in range(4)]
+    assert list(pieces) == [*(f"summary-{index}" for index in range(4)), "document-0", "document-1", "shared"]
+    own = shared["summaries"]
+    named = [(shared["systems"][system], pieces[f"document-{document}"]["id"]) for system, document in
+             zip(own["system"], own["document"], strict=True)]  # fmt: skip
     assert named == [("cedar", "bridge"), ("aster", "bridge"), ("cedar", "talk"), ("aster", "talk")]
-    assert [deck["domains"][at] for at in deck["domain"]] == ["news", "booking"]
-    for column, values in enumerate(deck["values"]):
-        told = [{score[0]: score[1] for score in pieces[f"card-{at}"]["c"]}.get(column) for at in range(4)]
-        assert told == values
-    lead = [title for title, _, _ in deck["columns"]].index("composite")
-    assert deck["values"][lead] == [0.3333, 1.0, 1.0, None]
-    assert "w" in deck["flags"][0]
-    assert "w" not in deck["flags"][1]
+    assert [shared["domains"][number] for number in shared["documents"]["domain"]] == ["news", "booking"]
+    for column, values in enumerate(shared["values"]):
+        scores = [dict(zip(one["scores"]["column"], one["scores"]["value"], strict=True)) for one in summaries]
+        assert [one.get(column) for one in scores] == values
+    lead = [column["title"] for column in shared["columns"]].index("composite")
+    assert shared["values"][lead] == [0.3333, 1.0, 1.0, None]
+    assert 0 in shared["flagged"]["wrong"]
+    assert 1 not in shared["flagged"]["wrong"]
     # Key facts stand once, with their document.
-    assert [pieces[name]["k"] for name in ("card-0", "card-1", "card-2")] == [[0], [0], [0]]
-    assert pieces["doc-0"]["facts"] == [["given", fake.ROWS[0]["key_facts"]]]
+    assert [one["facts"] for one in summaries[:3]] == [[0], [0], [0]]
+    assert pieces["document-0"]["facts"] == [{"origin": "given", "texts": fake.ROWS[0]["key_facts"]}]
+
+
+def test_what_the_script_reads_has_names(plain: str) -> None:
+    """A verdict is a row of named columns; evidence is [start, end] in UTF-16 units, by side."""
+    pieces = {name: json.loads(text) for name, text in read(plain).data.items()}
+    verdicts, words = pieces["summary-0"]["verdicts"], pieces["shared"]["words"]
+    assert {len(column) for column in verdicts.values()} == {len(verdicts["source"])}
+    rows = [dict(zip(verdicts, values, strict=True)) for values in zip(*verdicts.values(), strict=True)]
+    first = next(row for row in rows if words[row["aspect"]] == "faithfulness" and row["index"] == 0)
+    assert (words[first["unit"]], words[first["kind"]], words[first["said"]]) == (
+        "sentence", "bad", "entity error 0.12"
+    )  # fmt: skip
+    ((start, end),) = first["inDocument"]
+    assert pieces["document-0"]["text"][start:end] == "for 14 months"
+    assert first["inSummary"] == []
 
 
 @pytest.mark.parametrize("which", ["plain", "hostile"])

@@ -17,7 +17,7 @@ from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.report import html
 from summeter.report.build import page
-from summeter.report.standing import as_cell, places_of
+from summeter.report.ranks import as_cell, places_of
 from summeter.report.study_blocks import StudyBlock
 from summeter.report.study_words import STUDIES, about
 from summeter.scoring import SystemScore

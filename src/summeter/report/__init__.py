@@ -6,8 +6,8 @@ of that name, whose contents nobody else needs.)
 """
 
 from summeter.report.build import page
-from summeter.report.html import html, render
 from summeter.report.reliability import TOLERANCE, reliabilities
+from summeter.report.rendering import html, render
 from summeter.report.terminal import markdown, pairs, ranking, trust
 
 __all__ = ["TOLERANCE", "html", "markdown", "page", "pairs", "ranking", "reliabilities", "render", "trust"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from summeter.records import Span
 from summeter.report.study_blocks import Reliability, StudyBlock
 from summeter.report.words import Kind
 
@@ -171,7 +172,7 @@ class HeadToHead(NamedTuple):
 
 
 class ItemLink(NamedTuple):
-    """An item by its number in the deck, and its name; of a pair, its first summary and the `rival`."""
+    """An item by its number in the list, and its name; of a pair, its first summary and the `rival`."""
 
     item: int
     doc_id: str
@@ -271,17 +272,9 @@ class Provenance(NamedTuple):
     taken: tuple[str, ...] = ()
 
 
-class Evidence(NamedTuple):
-    """A stretch of the document (`of` "d") or the summary ("s"), in code points."""
-
-    of: str
-    start: int
-    end: int
-
-
 class Verdict(NamedTuple):
-    """One judgment as a card shows it: of the unit number `at`. `source` counts in the deck's list, `facts` in the
-    card's; `foreign` says that the unit is none of those on the card."""
+    """One judgment as the page shows it: of the unit number `at`. `source` counts in the list's sources, `facts` in
+    the view's; `foreign` says that the unit is none of those that are shown."""
 
     source: int
     aspect: str
@@ -292,7 +285,7 @@ class Verdict(NamedTuple):
     kind: Kind
     said: str
     reasons: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Span, ...]
 
 
 class Vote(NamedTuple):
@@ -307,8 +300,8 @@ class Vote(NamedTuple):
     differs: bool
 
 
-class CardScore(NamedTuple):
-    """A summary's score in a column of the deck."""
+class ItemScore(NamedTuple):
+    """A summary's score in a column of the list."""
 
     column: int
     value: float | None
@@ -325,7 +318,7 @@ class FactList(NamedTuple):
     texts: tuple[str, ...]
 
 
-class Card(NamedTuple):
+class ItemView(NamedTuple):
     """One summary beside its source, with the lists that verdicts on it count in."""
 
     document: int
@@ -335,7 +328,7 @@ class Card(NamedTuple):
     verdicts: tuple[Verdict, ...]
     votes: tuple[Vote, ...]
     facts: tuple[FactList, ...]
-    scores: tuple[CardScore, ...]
+    scores: tuple[ItemScore, ...]
     order: float | None
     wrong: bool
     failed: bool
@@ -343,7 +336,7 @@ class Card(NamedTuple):
     changed: int
 
 
-class DocumentCard(NamedTuple):
+class DocumentView(NamedTuple):
     """A source text."""
 
     id: str
@@ -352,32 +345,32 @@ class DocumentCard(NamedTuple):
     references: tuple[str, ...]
 
 
-class DeckColumn(NamedTuple):
-    """A score a card may show."""
+class ScoreColumn(NamedTuple):
+    """A score that a summary may have."""
 
     title: str
     source: str
     signature: str
 
 
-class Switch(NamedTuple):
+class JudgeFilter(NamedTuple):
     """An aspect that several sources judged: the reader chooses whose verdicts are shown."""
 
     aspect: str
     sources: tuple[int, ...]
 
 
-class Deck(NamedTuple):
-    """Every item, worst first, with what the cards share. The cards are made when they are asked for."""
+class ItemList(NamedTuple):
+    """Every summary, worst first, with what the views share. The views are made when they are asked for."""
 
-    documents: tuple[DocumentCard, ...]
+    documents: tuple[DocumentView, ...]
     sources: tuple[str, ...]
     signatures: tuple[str, ...]
-    columns: tuple[DeckColumn, ...]
-    cards: Sequence[Card]
+    columns: tuple[ScoreColumn, ...]
+    views: Sequence[ItemView]
     systems: tuple[str, ...]
     domains: tuple[str, ...]
-    switches: tuple[Switch, ...]
+    filters: tuple[JudgeFilter, ...]
     aspects: tuple[str, ...]
     people: bool
     ordered_by: str | None
@@ -396,7 +389,7 @@ class Page(NamedTuple):
     reliabilities: tuple[Reliability, ...]
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]
-    deck: Deck
+    items: ItemList
     comparisons: tuple[Comparison, ...]
     signed: tuple[Signed, ...]
     provenance: tuple[Provenance, ...]

@@ -10,14 +10,14 @@ from pathlib import PurePath
 from summeter._version import __version__
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.report.blocks import Count, Deck, Page, Provenance, RunHead, Signed
-from summeter.report.cards import DeckBuilder, Switching
+from summeter.report.blocks import Count, ItemList, Page, Provenance, RunHead, Signed
 from summeter.report.compare import comparisons
 from summeter.report.failures import Failing
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
+from summeter.report.items import ItemListBuilder, JudgeFilters
+from summeter.report.ranks import rank_tables, verdict
 from summeter.report.reliability import TOLERANCE, reliabilities
-from summeter.report.standing import rank_tables, verdict
 from summeter.report.strengths import Errors, heats, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
@@ -47,15 +47,15 @@ def page(
     seen = views(runs)
     found = sources(seen)
     tables = rank_tables(seen, found)
-    builder = DeckBuilder(seen, found)
-    failing, errors, switching = Failing(found, builder.where), Errors(), Switching(found)
+    builder = ItemListBuilder(seen, found)
+    failing, errors, filters = Failing(found, builder.where), Errors(), JudgeFilters(found)
     for view in seen:
         for one in view.folder.iter_judgments():
             failing.add(view.place, one)
-            switching.add(view.place, one)
+            filters.add(view.place, one)
             if view is seen[0]:
                 errors.add(one)
-    deck = builder.deck(switching.switches())
+    items = builder.build(filters.filters())
     order = [row.system for row in tables[0].rows] if tables else []
     return Page(
         title=title or _title(seen, given), summeter=__version__,
@@ -63,10 +63,10 @@ def page(
         panels=panels(seen[0], found, tables[0], errors) if tables else (),
         heats=heats(seen[0], found, order) if seen else (),
         duels=head_to_head(seen, found), reliabilities=reliabilities(runs, tolerance=tolerance),
-        studies=studies(given), failures=failing.groups(), deck=deck,
+        studies=studies(given), failures=failing.groups(), items=items,
         comparisons=comparisons(seen, found, builder.where),
         signed=tuple(_signed(seen[source.run], source) for source in found),
-        provenance=tuple(_provenance(view) for view in seen), glossary=_glossary(deck),
+        provenance=tuple(_provenance(view) for view in seen), glossary=_glossary(items),
     )  # fmt: skip
 
 
@@ -217,5 +217,5 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _glossary(deck: Deck) -> tuple[tuple[str, str, str], ...]:
-    return tuple(dict.fromkeys((one.title, one.meaning, one.formula) for one in map(gloss, deck.aspects)))
+def _glossary(items: ItemList) -> tuple[tuple[str, str, str], ...]:
+    return tuple(dict.fromkeys((one.title, one.meaning, one.formula) for one in map(gloss, items.aspects)))

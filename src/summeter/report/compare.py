@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from summeter.report.blocks import Changed, Comparison, Contrast, Difference, ItemLink
-from summeter.report.cards import UnitKey, Where, unit_key
-from summeter.report.standing import Key, Place, label_of
+from summeter.report.items import UnitKey, Where, unit_key
+from summeter.report.ranks import Key, Place, label_of
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES

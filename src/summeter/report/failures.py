@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from summeter.records import Judgment
 from summeter.report.blocks import FailureGroup, ItemLink
-from summeter.report.cards import Where
+from summeter.report.items import Where
 from summeter.report.views import Source
 from summeter.report.words import STATUS
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from summeter.report.blocks import HeadToHead, PairCell
-from summeter.report.standing import Place, label_of
+from summeter.report.ranks import Place, label_of
 from summeter.report.strengths import SHADES
 from summeter.report.views import RunView, Source
 from summeter.report.words import count, gloss, number, with_interval

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from summeter.records import Judgment
 from summeter.report.blocks import DomainMean, ErrorCount, Heat, HeatCell, Panel, RankTable, Standing
-from summeter.report.standing import Key, as_cell, label_of, places_of
-from summeter.report.standing import Place as At
+from summeter.report.ranks import Key, as_cell, label_of, places_of
+from summeter.report.ranks import Place as At
 from summeter.report.views import RunView, Source
 from summeter.report.words import NEUTRAL, gloss, said_of
 from summeter.scoring import COMPOSITE, SystemScore

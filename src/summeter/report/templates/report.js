@@ -83,49 +83,55 @@ if (pick) {
   choose();
 }
 
-// ---- the deck
+// ---- the summaries
 // A page of studies alone has no summaries to lay out.
 if (!byId("cards")) return;
 // Each summary and each document is a piece of JSON of its own, which is parsed when it is needed and not kept.
 const held = (id) => JSON.parse(byId(id).textContent);
-const deck = held("deck");
-const cards = deck.system.map((system, id) => ({ id, system, doc: deck.document[id], flags: deck.flags[id] }));
-const word = (one) => (typeof one === "number" ? deck.words[one] : one);
+const shared = held("shared");
+const cards = shared.summaries.system.map((system, id) => ({ id, system, document: shared.summaries.document[id] }));
+const flagged = Object.fromEntries(Object.entries(shared.flagged).map(([name, ids]) => [name, new Set(ids)]));
+const word = (text) => (typeof text === "number" ? shared.words[text] : text);
+// Columns, { name: [value, ...], ... }, as rows.
+function rows(columns) {
+  const names = Object.keys(columns);
+  return columns[names[0]].map((_, at) => Object.fromEntries(names.map((name) => [name, columns[name][at]])));
+}
+const spoken = (row) => ({ ...row, aspect: word(row.aspect), unit: word(row.unit), kind: word(row.kind), said: word(row.said) });
 // What is laid out now, with all that was said of it.
 let laid = new Map();
-function read({ id, system, doc: at }) {
-  const raw = held(`card-${id}`), doc = held(`doc-${at}`);
+function read({ id, system, document: number }) {
+  const raw = held(`summary-${id}`), doc = held(`document-${number}`);
   return {
-    id, raw, doc, system: deck.systems[system],
-    facts: raw.k.map((one) => (typeof one === "number" ? doc.facts[one] : one)),
-    verdicts: raw.v.map(([source, aspect, unit, index, facts, kind, said, reasons, evidence, foreign]) => ({
-      source, aspect: word(aspect), unit: word(unit), index, facts, kind, said: word(said),
-      reasons: reasons.map(word), reason: reasons.map(word).join("; "), evidence, foreign: foreign === 1,
-    })),
-    votes: raw.p.map(([unit, aspect, index, facts, kind, said]) => ({
-      unit: word(unit), aspect: word(aspect), index, facts, kind, said: word(said),
-    })),
+    id, doc, system: shared.systems[system], text: raw.text, sentences: raw.sentences,
+    facts: raw.facts.map((list) => (typeof list === "number" ? doc.facts[list] : list)),
+    verdicts: rows(raw.verdicts).map((row) => {
+      const reasons = row.reasons.map(word);
+      return { ...spoken(row), reasons, reason: reasons.join("; "), foreign: row.foreign === 1 };
+    }),
+    votes: rows(raw.votes).map(spoken),
+    scores: rows(raw.scores).map((row) => ({ ...row, status: word(row.status), reason: word(row.reason) })),
   };
 }
 const form = byId("filters");
 const list = byId("cards");
 const pagers = [...document.querySelectorAll("[data-pager]")];
-const chosen = new Map(deck.switches.map(([aspect, sources]) => [aspect, sources[0]]));
+const chosen = new Map(shared.filters.map(({ aspect, sources }) => [aspect, sources[0]]));
 let view = [];
 let start = 0;
 
 const shown = (card, verdict) => !chosen.has(verdict.aspect) || chosen.get(verdict.aspect) === verdict.source;
-const many = deck.sources.length > 1;
-const by = (verdict) => (many ? ` by ${deck.sources[verdict.source]}` : "");
+const many = shared.sources.length > 1;
+const by = (verdict) => (many ? ` by ${shared.sources[verdict.source]}` : "");
 
 // Cuts a text at the ends of spans; a stretch under two spans is marked once, as such.
 function marked(text, spans) {
-  const cuts = [...new Set([0, text.length, ...spans.flatMap(([, from, to]) => [from, to])])]
+  const cuts = [...new Set([0, text.length, ...spans.flat()])]
     .filter((at) => at >= 0 && at <= text.length).sort((a, b) => a - b);
   const parts = document.createDocumentFragment();
   for (let at = 0; at + 1 < cuts.length; at += 1) {
     const [from, to] = [cuts[at], cuts[at + 1]];
-    const cover = spans.filter(([, left, right]) => left <= from && to <= right).length;
+    const cover = spans.filter(([left, right]) => left <= from && to <= right).length;
     const piece = text.slice(from, to);
     parts.append(cover ? el("mark", { class: cover > 1 ? "twice" : null, text: piece }) : piece);
   }
@@ -148,8 +154,8 @@ function peopleChip(vote, differ) {
 
 function sentenceNumbers(card, spans) {
   const found = [];
-  card.raw.s.forEach(([from, to], at) => {
-    if (spans.some(([side, left, right]) => side === "s" && left < to && right > from)) found.push(at);
+  card.sentences.forEach(([from, to], at) => {
+    if (spans.some(([left, right]) => left < to && right > from)) found.push(at);
   });
   return found;
 }
@@ -165,10 +171,9 @@ function reasonList(reasons, look) {
 function why(card, verdict) {
   const said = verdict.aspect === "faithfulness" ? "" : `${verdict.aspect}: `;
   const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${said}${verdict.said}` }),
-    el("span", { class: "muted", title: deck.signatures[verdict.source], text: ` by ${deck.sources[verdict.source]}` })));
+    el("span", { class: "muted", title: shared.signatures[verdict.source], text: ` by ${shared.sources[verdict.source]}` })));
   if (verdict.reasons.length) box.append(reasonList(verdict.reasons, ""));
-  for (const [side, from, to] of verdict.evidence) {
-    if (side !== "d") continue;
+  for (const [from, to] of verdict.inDocument) {
     box.append(el("button", { type: "button", class: "quote", dir: "auto", "data-from": from, "data-to": to,
       "aria-label": "Evidence, show it in the source", text: card.doc.text.slice(from, to) }));
   }
@@ -176,7 +181,7 @@ function why(card, verdict) {
 }
 
 function sentence(card, at) {
-  const [from, to] = card.raw.s[at];
+  const [from, to] = card.sentences[at];
   const mine = card.verdicts.filter((one) => one.unit === "sentence" && one.index === at && !one.foreign && shown(card, one));
   const main = mine.find((one) => one.aspect === "faithfulness");
   const chips = el("span", { class: "chips" });
@@ -185,7 +190,7 @@ function sentence(card, at) {
     if (one.aspect === "conciseness" && one.kind === "good") continue;
     const text = one.aspect === "conciseness" && one.kind === "pad" ? "padding: carries no key fact"
       : one.aspect === "faithfulness" ? one.said : `${one.aspect}: ${one.said}`;
-    chips.append(chip(one.kind, text, deck.signatures[one.source]));
+    chips.append(chip(one.kind, text, shared.signatures[one.source]));
   }
   for (const vote of card.votes) {
     if (vote.unit !== "sentence" || vote.index !== at) continue;
@@ -196,7 +201,7 @@ function sentence(card, at) {
   return el("li", { class: `sent${main ? ` k-${main.kind}` : ""}`, "data-at": at },
     el("div", { class: "hit", role: "button", tabindex: "0", "aria-expanded": "false", "aria-controls": id },
       el("span", { class: "num", text: at + 1 }),
-      el("span", { class: "said", dir: "auto", text: card.raw.t.slice(from, to) }), chips),
+      el("span", { class: "said", dir: "auto", text: card.text.slice(from, to) }), chips),
     el("div", { class: "why", id, hidden: true }));
 }
 
@@ -204,30 +209,30 @@ function summaryBox(card) {
   const items = el("ol", { class: "sentences" });
   let last = 0;
   const loose = (from, to) => {
-    const text = card.raw.t.slice(from, to);
+    const text = card.text.slice(from, to);
     if (text.trim()) items.append(el("li", { class: "loose", dir: "auto", text: text.trim() }));
   };
-  card.raw.s.forEach(([from, to], at) => {
+  card.sentences.forEach(([from, to], at) => {
     loose(last, from);
     items.append(sentence(card, at));
     last = to;
   });
-  loose(last, card.raw.t.length);
-  if (!card.raw.t.trim()) items.append(el("li", { class: "loose", text: "(the summary is empty)" }));
+  loose(last, card.text.length);
+  if (!card.text.trim()) items.append(el("li", { class: "loose", text: "(the summary is empty)" }));
   return items;
 }
 
 function factBoxes(card) {
   const lists = new Map();
   for (const one of card.verdicts) {
-    if ((one.unit === "key_fact" || one.unit === "claim") && one.facts >= 0 && shown(card, one)) {
+    if ((one.unit === "key_fact" || one.unit === "claim") && one.facts !== null && shown(card, one)) {
       const key = `${one.source} ${one.facts}`;
       if (!lists.has(key)) lists.set(key, { facts: one.facts, source: one.source, found: [] });
       lists.get(key).found.push(one);
     }
   }
   return [...lists.values()].map(({ facts, source, found }) => {
-    const [origin, texts] = card.facts[facts];
+    const { origin, texts } = card.facts[facts];
     const covered = found.filter((one) => one.kind === "good").length;
     const origins = { given: "given with the data", reference: "drawn from the reference", document: "drawn from the source", summary: "drawn from the summary" };
     const box = el("ul", { class: "keyfacts" });
@@ -237,7 +242,7 @@ function factBoxes(card) {
     const people = voted.length ? `; people agree on ${agreed} of ${voted.length}` : "";
     const title = origin === "summary" ? `Claims: ${covered} of ${found.length} supported` : `Key facts: ${covered} of ${found.length} covered${people}`;
     return el("div", {}, el("h4", { text: title }),
-      el("p", { class: "small", text: `${origins[origin]}, judged by ${deck.sources[source]}` }), box);
+      el("p", { class: "small", text: `${origins[origin]}, judged by ${shared.sources[source]}` }), box);
   });
 }
 
@@ -248,13 +253,13 @@ function voteOn(card, one) {
 function fact(card, one, texts) {
   const extra = el("span", { class: "chips" });
   if (one.kind === "good") {
-    for (const at of sentenceNumbers(card, one.evidence)) {
+    for (const at of sentenceNumbers(card, one.inSummary)) {
       extra.append(el("button", { type: "button", class: "ref", "data-ref": at, text: `sentence ${at + 1}` }));
     }
   }
   const vote = voteOn(card, one);
   if (vote && differs(card, vote)) extra.append(peopleChip(vote, true));
-  return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.said, deck.signatures[one.source])),
+  return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.said, shared.signatures[one.source])),
     el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null,
       one.reasons.length ? reasonList(one.reasons, " muted") : null));
 }
@@ -265,12 +270,12 @@ function others(card) {
   if (!rest.length) return null;
   return el("details", { class: "others" }, el("summary", { text: `Other verdicts (${rest.length})` }),
     el("ul", {}, ...rest.map((one) => el("li", { dir: "auto" },
-      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index < 0 ? "" : ` ${one.index + 1}`})`}: ${one.said}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`))));
+      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index === null ? "" : ` ${one.index + 1}`})`}: ${one.said}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`))));
 }
 function placed(card, one) {
   if (one.foreign) return false;
   if (one.unit === "pair") return true;
-  return one.unit === "sentence" || ((one.unit === "key_fact" || one.unit === "claim") && one.facts >= 0);
+  return one.unit === "sentence" || ((one.unit === "key_fact" || one.unit === "claim") && one.facts !== null);
 }
 
 // Verdicts on this summary beside another of the same document.
@@ -279,7 +284,7 @@ function duels(card) {
   if (!found.length) return null;
   found.sort((a, b) => a.aspect.localeCompare(b.aspect) || a.source - b.source || a.said.localeCompare(b.said));
   return el("div", { class: "duels" }, el("h4", { text: "Head to head" }), el("ul", {}, ...found.map((one) => el("li", { dir: "auto" },
-    el("span", { class: "muted", text: `${one.aspect} ` }), chip("plain", one.said, deck.signatures[one.source]),
+    el("span", { class: "muted", text: `${one.aspect} ` }), chip("plain", one.said, shared.signatures[one.source]),
     el("span", { class: "muted", text: by(one) }), one.reason ? ` — ${one.reason}` : null))));
 }
 
@@ -300,20 +305,20 @@ function alerts(card) {
 function scoreLine(card) {
   const line = el("ul", { class: "scores" });
   const titles = new Map();
-  for (const score of card.raw.c) {
-    const title = deck.columns[score[0]][0];
+  for (const score of card.scores) {
+    const { title } = shared.columns[score.column];
     titles.set(title, [...(titles.get(title) || []), score]);
   }
   for (const [title, scores] of titles) {
-    const names = deck.columns.filter(([other]) => other === title).map(([, source]) => source);
+    const names = shared.columns.filter((column) => column.title === title).map((column) => column.source);
     const letters = names.map((name) => name.split(" · ")[0]);
     const short = new Set(letters).size === names.length;
     const entry = el("li", {}, el("span", { class: "muted", text: title }));
-    for (const [column, value, n, missing, status, reason] of scores) {
-      const [, source, signature] = deck.columns[column];
+    for (const { column, value, n, missing, status, reason } of scores) {
+      const { source, signature } = shared.columns[column];
       const name = names.length === 1 ? "" : ` ${short ? source.split(" · ")[0] : source}`;
-      const tail = value === null ? ` ${word(status)}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
-      entry.append(el("span", { title: `${signature}${reason === null ? "" : ` — ${word(reason)}`}` },
+      const tail = value === null ? ` ${status}` : missing ? ` (${missing} of ${n + missing} not judged)` : "";
+      entry.append(el("span", { title: `${signature}${reason === null ? "" : ` — ${reason}`}` },
         el("span", { class: "small", text: `${name} ` }), el("strong", { text: show(value) }), tail));
     }
     line.append(entry);
@@ -362,18 +367,18 @@ function select(node, card, item, force) {
   // The chosen judge's first, the others beneath: a reader of one verdict wants to know of the rest.
   mine.sort((a, b) => (a.aspect !== "faithfulness") - (b.aspect !== "faithfulness") || shown(card, b) - shown(card, a));
   const box = item.querySelector(".why");
-  const told = mine.filter((one) => one.reason || one.evidence.length || one.aspect === "faithfulness" || one.kind === "pad");
+  const told = mine.filter((one) => one.reason || one.inDocument.length || one.inSummary.length || one.aspect === "faithfulness" || one.kind === "pad");
   box.replaceChildren(...told.map((one) => why(card, one)));
-  const carried = card.verdicts.filter((one) => one.unit === "key_fact" && one.kind === "good" && one.facts >= 0 && shown(card, one)
-    && sentenceNumbers(card, one.evidence).includes(at));
+  const carried = card.verdicts.filter((one) => one.unit === "key_fact" && one.kind === "good" && one.facts !== null && shown(card, one)
+    && sentenceNumbers(card, one.inSummary).includes(at));
   if (carried.length) box.append(el("div", {}, el("p", { class: "muted", text: "Carries:" }),
-    ...carried.map((one) => el("p", { dir: "auto", text: card.facts[one.facts][1][one.index] ?? "" }))));
+    ...carried.map((one) => el("p", { dir: "auto", text: card.facts[one.facts].texts[one.index] ?? "" }))));
   if (!box.childNodes.length) box.append(el("p", { class: "muted", text: "No reason and no evidence was given." }));
   item.classList.add("on");
   item.querySelector(".hit").setAttribute("aria-expanded", "true");
   box.hidden = false;
   const lead = mine.filter((one) => shown(card, one));
-  highlight(node, card, lead.flatMap((one) => one.evidence).filter(([side]) => side === "d"), false);
+  highlight(node, card, lead.flatMap((one) => one.inDocument), false);
 }
 
 list.addEventListener("click", (event) => {
@@ -381,7 +386,7 @@ list.addEventListener("click", (event) => {
   if (!node) return;
   const card = laid.get(Number(node.dataset.card));
   const quote = event.target.closest(".quote");
-  if (quote) return highlight(node, card, [["d", Number(quote.dataset.from), Number(quote.dataset.to)]], true);
+  if (quote) return highlight(node, card, [[Number(quote.dataset.from), Number(quote.dataset.to)]], true);
   const ref = event.target.closest(".ref");
   if (ref) {
     const item = node.querySelector(`.sent[data-at="${Number(ref.dataset.ref)}"]`);
@@ -406,35 +411,35 @@ list.addEventListener("keydown", (event) => {
 function fill(control, names) {
   names.forEach((name, at) => control.append(el("option", { value: at, text: name })));
 }
-fill(form.elements.system, deck.systems);
-fill(form.elements.domain, deck.domains);
-form.querySelector("[data-domains]").hidden = deck.domains.length === 0;
-deck.columns.forEach(([title, source], at) => form.elements.order.append(
+fill(form.elements.system, shared.systems);
+fill(form.elements.domain, shared.domains);
+form.querySelector("[data-domains]").hidden = shared.domains.length === 0;
+shared.columns.forEach(({ title, source }, at) => form.elements.order.append(
   el("option", { value: at, text: `lowest ${title}${many ? ` (${source})` : ""}` })));
 form.elements.order.append(el("option", { value: "data", text: "by source text" }));
 
 // What is searched is parsed once, when somebody first searches, and kept as plain text.
-const texts = { card: new Map(), doc: new Map() };
+const texts = { summary: new Map(), document: new Map() };
 function searched(kind, id, text) {
   if (!texts[kind].has(id)) texts[kind].set(id, text(held(`${kind}-${id}`)).toLowerCase());
   return texts[kind].get(id);
 }
 function holds(card, part) {
-  return deck.systems[card.system].toLowerCase().includes(part)
-    || searched("doc", card.doc, (doc) => `${doc.id} ${doc.text}`).includes(part)
-    || searched("card", card.id, (raw) => raw.t).includes(part);
+  return shared.systems[card.system].toLowerCase().includes(part)
+    || searched("document", card.document, (doc) => `${doc.id} ${doc.text}`).includes(part)
+    || searched("summary", card.id, (raw) => raw.text).includes(part);
 }
 
 function apply() {
   const { system, domain, show: kind, order, text } = form.elements;
   const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
   view = cards.filter((card) => (system.value === "" || card.system === Number(system.value))
-    && (domain.value === "" || deck.domain[card.doc] === Number(domain.value))
-    && (kind.value === "" || card.flags.includes(kind.value))
+    && (domain.value === "" || shared.documents.domain[card.document] === Number(domain.value))
+    && (kind.value === "" || flagged[kind.value].has(card.id))
     && words.every((part) => holds(card, part)));
-  if (order.value === "data") view.sort((a, b) => a.doc - b.doc || a.system - b.system);
+  if (order.value === "data") view.sort((a, b) => a.document - b.document || a.system - b.system);
   else if (order.value !== "") {
-    const value = deck.values[Number(order.value)];
+    const value = shared.values[Number(order.value)];
     view.sort((a, b) => {
       const left = value[a.id], right = value[b.id];
       if (left === null || right === null) return (left === null) - (right === null);

@@ -1,7 +1,7 @@
 """One self-contained HTML file from runs and studies. Draws blocks; computes nothing but where ink goes.
 
 Nothing on the page is fetched: style and script are inline and named by hash in a content security policy
-that forbids everything else. Every text is escaped by Jinja2 or stands in a JSON island the script reads; the
+that forbids everything else. Every text is escaped by Jinja2 or stands in embedded JSON that the script reads; the
 script builds text nodes only. Equal runs give equal bytes.
 """
 
@@ -19,7 +19,7 @@ from summeter.data.atomic import write_lines
 from summeter.meta.results import Study
 from summeter.report.blocks import Page
 from summeter.report.build import page
-from summeter.report.island import island
+from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
 from summeter.report.words import STATUS, count, interval, number, ordinal
 from summeter.runs.run import RunFolder
@@ -60,7 +60,7 @@ def render(blocks: Page) -> Iterator[str]:
     """The HTML of a page's blocks, some lines at a time: the summaries are read while they are written."""
     style, script = _asset("report.css"), _asset("report.js")
     pieces = _environment().get_template("report.html.j2").generate(
-        page=blocks, style=style, script=script, policy=policy(style, script), island=island(blocks.deck)
+        page=blocks, style=style, script=script, policy=policy(style, script), embedded=embedded_json(blocks.items)
     )  # fmt: skip
     held: list[str] = []
     for piece in pieces:

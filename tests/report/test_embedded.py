@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.report.island import Units, escape
+from summeter.report.embedded import Units, escape
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("😀𝔘🇪é한"), max_size=40)
 

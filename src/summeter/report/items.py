@@ -1,4 +1,4 @@
-"""The deck: every summary beside its source, with all verdicts on it, worst first; each made when it is asked for."""
+"""The items: every summary beside its source, with all verdicts on it, worst first; each made when it is asked for."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
 from summeter.records import Document, Judgment, Status, Summary
-from summeter.report.blocks import Card, CardScore, Deck, DeckColumn, DocumentCard, Evidence, FactList, Switch, Verdict
+from summeter.report.blocks import (
+    DocumentView,
+    FactList,
+    ItemList,
+    ItemScore,
+    ItemView,
+    JudgeFilter,
+    ScoreColumn,
+    Verdict,
+)
 from summeter.report.people import Votes
-from summeter.report.standing import Place, label_of
+from summeter.report.ranks import Place, label_of
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss, kind, told, verdict
 from summeter.scoring import COMPOSITE, Score
@@ -19,35 +28,35 @@ Where = Mapping[tuple[int, str, str], int]
 # What a verdict is about: aspect, unit, index, list.
 UnitKey = tuple[str, str, int | None, str | None]
 FAILED: frozenset[Status] = frozenset({"unparsed", "refused", "error"})
-_SWITCHED = ("faithfulness", "completeness", "conciseness")
+_FILTERED = ("faithfulness", "completeness", "conciseness")
 
 
-class Cards(Sequence[Card]):
-    """Cards by number. None is kept: a run may hold more of them than fit into memory."""
+class ItemViews(Sequence[ItemView]):
+    """Views by number. None is kept: a run may hold more of them than fit into memory."""
 
-    def __init__(self, make: Callable[[int], Card], count: int) -> None:
+    def __init__(self, make: Callable[[int], ItemView], count: int) -> None:
         self._make, self._places = make, range(count)
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def __iter__(self) -> Iterator[Card]:
-        # A sequence's own way would take an IndexError from within a card for the end of the deck.
+    def __iter__(self) -> Iterator[ItemView]:
+        # A sequence's own way would take an IndexError from within a view for the end of the list.
         return map(self._make, self._places)
 
     @overload
-    def __getitem__(self, at: int) -> Card: ...
+    def __getitem__(self, at: int) -> ItemView: ...
 
     @overload
-    def __getitem__(self, at: slice) -> list[Card]: ...
+    def __getitem__(self, at: slice) -> list[ItemView]: ...
 
-    def __getitem__(self, at: int | slice) -> Card | list[Card]:
+    def __getitem__(self, at: int | slice) -> ItemView | list[ItemView]:
         if isinstance(at, slice):
             return [self._make(one) for one in self._places[at]]
         return self._make(self._places[at])
 
 
-class DeckBuilder:
+class ItemListBuilder:
     """Gathers items over runs. Summaries that are equal, text and sentences and source, are one item.
 
     Items are numbered as they stand on the page: by composite where there is one, else by the first score there is,
@@ -74,7 +83,7 @@ class DeckBuilder:
         order = sorted(range(len(values)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
         self.items = [gathered.items[item] for item in order]
         place = {item: at for at, item in enumerate(order)}
-        # How judgments and scores find their card.
+        # How judgments and scores find their item.
         self.where = {key: place[item] for key, item in gathered.where.items()}
 
     def _lead(self) -> int | None:
@@ -95,28 +104,28 @@ class DeckBuilder:
                 found[item] = score.value
         return found
 
-    def deck(self, switches: Sequence[Switch]) -> Deck:
-        """Every item, with what the cards share."""
+    def build(self, filters: Sequence[JudgeFilter]) -> ItemList:
+        """Every item, with what the views share."""
         lead = self._lead()
-        documents = tuple(DocumentCard(one.id, one.text, one.domain, one.references) for one in self.documents)
-        return Deck(
+        documents = tuple(DocumentView(one.id, one.text, one.domain, one.references) for one in self.documents)
+        return ItemList(
             documents=documents, sources=tuple(source.label for source in self.sources),
             signatures=tuple(source.signature for source in self.sources),
             columns=tuple(self._column(place) for place in self.columns),
-            cards=Cards(self.card, len(self.items)),
+            views=ItemViews(self.view, len(self.items)),
             systems=self.systems,
             domains=tuple(dict.fromkeys(one.domain for one in documents if one.domain is not None)),
-            switches=tuple(switches),
+            filters=tuple(filters),
             aspects=tuple(dict.fromkeys(place.aspect for place in self.columns)),
             people=any(self._voted(item) for item in range(len(self.items))),
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
         )  # fmt: skip
 
-    def _column(self, place: Place) -> DeckColumn:
+    def _column(self, place: Place) -> ScoreColumn:
         label = label_of(place, self.views[place.run], self.sources)
-        return DeckColumn(gloss(place.aspect).title, label, place.signature)
+        return ScoreColumn(gloss(place.aspect).title, label, place.signature)
 
-    def card(self, item: int) -> Card:
+    def view(self, item: int) -> ItemView:
         """A summary with everything that was said of it. InputError where the run's files have changed meanwhile."""
         number, summary = self.items[item]
         document = self.documents[number]
@@ -132,7 +141,7 @@ class DeckBuilder:
         decided = Votes(said).decided(judged, numbers)
         scores = sorted(score for view in views for score in self._scores_of(view, document.id, summary.system))
         own = [one for _, one in judged if one.aspect == "faithfulness" and one.status == "ok"]
-        return Card(
+        return ItemView(
             document=number, system=summary.system, text=summary.text,
             sentences=tuple((span.start, span.end) for span in summary.sentences),
             verdicts=tuple(self._verdict(source, one, summary, numbers) for source, one in judged),
@@ -148,7 +157,7 @@ class DeckBuilder:
         key = (self.documents[number].id, summary.system)
         return [view for view in self.views if self.where.get((view.place, *key)) == item]
 
-    def _scores_of(self, view: RunView, document_id: str, system: str) -> list[CardScore]:
+    def _scores_of(self, view: RunView, document_id: str, system: str) -> list[ItemScore]:
         places = self._scores[view.place].get((document_id, system), ())
         return [_score(score, self._columns[_place(view, score)]) for score in map(view.scores.__getitem__, places)]
 
@@ -158,7 +167,7 @@ class DeckBuilder:
         return self._views_of(item)[0].people.read(self.documents[number].id, summary.system)
 
     def _voted(self, item: int) -> bool:
-        """Whether people decided on anything that a card shows."""
+        """Whether people decided on anything that a view shows."""
         said = self._said(item)
         return bool(said and Votes(said).decided((), dict.fromkeys(self._lists(said), 0)))
 
@@ -191,7 +200,7 @@ class DeckBuilder:
             source=source, aspect=one.aspect, unit=target.unit, at=target.index, facts=facts, foreign=foreign,
             kind=kind(one), said=verdict(one, summary.system),
             reasons=told(one, prose=(one.judge, one.signature) in self._imported),
-            evidence=tuple(Evidence(span.of[0], span.start, span.end) for span in one.evidence),
+            evidence=one.evidence,
         )  # fmt: skip
 
 
@@ -221,12 +230,12 @@ class _Gathered:
         return alike[-1]
 
 
-class Switching:
+class JudgeFilters:
     """Which sources judged what a reader may choose among, while judgments are read."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._numbers = {(one.run, one.judge, one.signature): at for at, one in enumerate(sources)}
-        self._found: dict[str, set[int]] = {aspect: set() for aspect in _SWITCHED}
+        self._found: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
 
     def add(self, run: int, one: Judgment) -> None:
         """Take a judgment of a run."""
@@ -234,9 +243,11 @@ class Switching:
         if source is not None and one.aspect in self._found:
             self._found[one.aspect].add(source)
 
-    def switches(self) -> tuple[Switch, ...]:
+    def filters(self) -> tuple[JudgeFilter, ...]:
         """Of each aspect that several judged, who did."""
-        return tuple(Switch(aspect, tuple(sorted(found))) for aspect, found in self._found.items() if len(found) > 1)
+        return tuple(
+            JudgeFilter(aspect, tuple(sorted(found))) for aspect, found in self._found.items() if len(found) > 1
+        )
 
 
 def _columns(views: Sequence[RunView]) -> list[Place]:
@@ -252,8 +263,8 @@ def _place(view: RunView, score: Score) -> Place:
     return Place(view.place, score.judge, score.signature, score.aspect)
 
 
-def _score(score: Score, column: int) -> CardScore:
-    return CardScore(column, score.value, score.n, score.missing, score.status, score.reason)
+def _score(score: Score, column: int) -> ItemScore:
+    return ItemScore(column, score.value, score.n, score.missing, score.status, score.reason)
 
 
 def unit_key(one: Judgment) -> UnitKey:
