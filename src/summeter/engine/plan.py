@@ -105,12 +105,15 @@ def _model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, s
     if name in models:
         return models[name]
     if role in evaluator.local_model_kinds:
-        folder, hub = Parameter("models", f"{name}=local/FOLDER"), Parameter("models", f"{name}=hf/ORG/NAME@REVISION")
-        how = Message(folder, " or ", hub)
+        from summeter.models.local.bind import how_to_bind
+
+        how = how_to_bind(name, evaluator.local_model_kinds[role])
     else:
         example = Parameter("models", f"{name}=openai/gpt-4o")
         how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
-    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with ", how)
+    without = evaluator.without_model.get(role)
+    more = f". {without}" if without else ""
+    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with ", how, more)
 
 
 class RunPlan(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +25,8 @@ from summeter.records import (
     digest,
     signature,
 )
+
+T = TypeVar("T")
 
 Reduce = Literal["share", "mean", "whole"]
 Parser = Literal["strict", "legacy"]
@@ -74,11 +76,16 @@ class Tools:
 
     def llm(self, role: str) -> BoundLLM:
         """The model bound to `role`."""
-        if role not in self.llms:
-            raise UsageError(
-                f"no model for the role {role!r}; bind one with ", Parameter("models", f"{role}=PROVIDER/MODEL")
-            )
-        return self.llms[role]
+        return bound(self.llms.get(role), role)
+
+
+def bound(model: T | None, role: str) -> T:
+    """The model of a role in `Tools`. UsageError where none is bound."""
+    if model is None:
+        raise UsageError(
+            f"no model for the role {role!r}; bind one with ", Parameter("models", f"{role}=PROVIDER/MODEL")
+        )
+    return model
 
 
 class Evaluator(BaseModel):
@@ -87,7 +94,8 @@ class Evaluator(BaseModel):
     `aspects`: what it measures. `needs`: what an item must have. `roles`: the models it may ask (`required_roles`:
     those it asks as it is set). `local_model_kinds`: which roles take a local model, and of what kind
     (`{"nli": "nli"}`; it is then in `Tools` under its kind); a role that is not there takes an LLM.
-    `default_models`: models of roles that nobody need bind. `reduce`: how judgments below the summary become its
+    `default_models`: models of roles that nobody need bind. `without_model`: by role, how it does without that model,
+    for the message where none is bound. `reduce`: how judgments below the summary become its
     score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
     something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
@@ -104,6 +112,7 @@ class Evaluator(BaseModel):
     roles: ClassVar[tuple[str, ...]] = ()
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {}
     default_models: ClassVar[Mapping[str, str]] = {}
+    without_model: ClassVar[Mapping[str, str]] = {}
     reduce: ClassVar[Reduce] = "share"
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False

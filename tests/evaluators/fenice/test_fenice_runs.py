@@ -14,6 +14,7 @@ from evaluators.networks import WordNLI
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.models.local.bind import GROUP
+from summeter.records import UsageError
 
 ROW = {
     "doc_id": "d", "system": "s", "document": "Ada Holm sold the old mill. She bought a red boat in May.",
@@ -83,3 +84,17 @@ def test_without_claims_there_is_no_number(tmp_path: Path) -> None:
     assert found.reason.startswith("claims of the summary: ")
     (score,) = made.scores()
     assert (score.value, score.n, score.missing) == (None, 0, 1)
+
+
+def test_coreference_without_a_model_names_what_would_work(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        evaluate([ROW], ["fenice[coref=true]"], models={"nli": "words/nli"}, out=tmp_path / "run")
+    message = str(caught.value)
+    # No folder and no model of the hub could be loaded for this role.
+    assert "local/FOLDER" not in message
+    assert "hf/" not in message
+    assert "models={'coref': 'NAME/MODEL'}" in message
+    assert f"entry point in {GROUP}" in message
+    assert "fenice[coref=rules]" in message
+    with pytest.raises(UsageError, match="local/FOLDER"):
+        evaluate([ROW], ["fenice"], models={}, out=tmp_path / "run")

@@ -14,9 +14,8 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Tools
 from summeter.models.base import NLI
-from summeter.records import Document, Parameter, UsageError
+from summeter.records import Document
 from summeter.text.ngrams import words
 from summeter.text.split import split
 from summeter.text.windows import word_windows
@@ -26,13 +25,6 @@ Floats = NDArray[np.float64]
 ENTAIL, NEUTRAL, CONTRADICT = 0, 1, 2
 RESERVED = 4
 """One part in so many of what the network reads is left to the hypothesis."""
-
-
-def network(tools: Tools) -> NLI:
-    """The run's network; UsageError where none is bound."""
-    if tools.nli is None:
-        raise UsageError("no model for the role 'nli'; bind one with ", Parameter("models", "nli=PROVIDER/MODEL"))
-    return tools.nli
 
 
 def sentences_of(document: Document) -> list[tuple[int, int]]:

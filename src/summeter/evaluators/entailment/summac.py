@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
 from summeter.evaluators.entailment.convolution import Convolution, load
 from summeter.evaluators.entailment.grains import Grain, Passage, Place, cut, fitted
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, network, sentences_of
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, sentences_of
 from summeter.evaluators.entailment.reasons import against, chances, findings, spans, told
 from summeter.models.base import Kind
 from summeter.records import Document, Item, Judgment, Span, Summary
@@ -106,12 +106,12 @@ class SummaC(Evaluator):
         if grain == "sentence":
             return Prepared(document_id=document.id)
         places = sentences_of(document)
-        found = await fitted(cut(document.text, places, grain, self.least), places, network(tools))
+        found = await fitted(cut(document.text, places, grain, self.least), places, bound(tools.nli, "nli"))
         return Prepared(document_id=document.id, data={"passages": [one.place for one in found]})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence, one of the summary."""
-        nli = network(tools)
+        nli = bound(tools.nli, "nli")
         builder = JudgmentBuilder(
             self, item, tools.signature, prepared=prepared.id if prepared.data else None, model=nli.id
         )

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from summeter.evaluators.base import Tools
+from summeter.evaluators.base import Tools, bound
 from summeter.evaluators.claims.extract import AT_MOST, anchor, extract_claims
 from summeter.models.base import Seq2Seq
-from summeter.records import Claim, Parameter, Span, Status, Summary, UsageError, digest
+from summeter.records import Claim, Span, Status, Summary, digest
 from summeter.text.english.clauses import LONGEST, clauses
 from summeter.text.english.dependency import parse, statements
 from summeter.text.split import split
@@ -42,7 +42,7 @@ async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | N
     if source == "parse":
         return Drawn(by_parse(summary))
     if source == "seq2seq":
-        return await by_network(summary, tools.seq2seq)
+        return await by_network(summary, bound(tools.seq2seq, "seq2seq"))
     llm = tools.llm("extractor")
     found = await extract_claims(summary, llm, at_most=AT_MOST, prompts=prompts)
     return Drawn(found.claims, found.status, found.reason, found.calls, llm.id)
@@ -72,12 +72,8 @@ def _each(summary: Summary, apart: Callable[[str], tuple[str, ...]]) -> tuple[Cl
     return tuple(Claim(text=text, span=span) for text, span in found.items())
 
 
-async def by_network(summary: Summary, model: Seq2Seq | None) -> Drawn:
+async def by_network(summary: Summary, model: Seq2Seq) -> Drawn:
     """What the network writes, one sentence one claim (FENICE, section 3.1); exact repetitions are left out."""
-    if model is None:
-        raise UsageError(
-            "no model for the role 'seq2seq'; bind one with ", Parameter("models", "seq2seq=PROVIDER/MODEL")
-        )
     (text,) = await model.generate([summary.text])
     texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
     if not texts:

@@ -8,16 +8,16 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
-from summeter.evaluators.entailment.premises import network, sentences_of, stretches
+from summeter.evaluators.entailment.premises import sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant, Verdict
 from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
 from summeter.evaluators.fenice.reasons import opposed, told
-from summeter.models.base import Coref, Kind
+from summeter.models.base import Kind
 from summeter.models.prompts import Template
-from summeter.records import Claim, Document, Item, Judgment, Parameter, Unit, UsageError
+from summeter.records import Claim, Document, Item, Judgment, Unit
 from summeter.text.english import dependency
 from summeter.text.english.pronouns import clusters
 
@@ -58,6 +58,7 @@ class Fenice(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     roles: ClassVar[tuple[str, ...]] = ("nli", "coref", "seq2seq", "extractor")
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
+    without_model: ClassVar[Mapping[str, str]] = {"coref": "fenice[coref=rules] resolves pronouns without a model"}
     reduce: ClassVar[Reduce] = "mean"
 
     variant: Variant = "paper"
@@ -110,7 +111,7 @@ class Fenice(Evaluator):
         """The stretches that stand for the whole document, and the clusters of mentions."""
         data: dict[str, object] = {}
         if self.rules.levels and self.variant == "paper":
-            data["whole"] = await stretches(document.text, sentences_of(document), network(tools))
+            data["whole"] = await stretches(document.text, sentences_of(document), bound(tools.nli, "nli"))
         if self.resolves:
             data["clusters"] = await self._clusters(document, tools)
         return Prepared(document_id=document.id, data=data)
@@ -127,7 +128,9 @@ class Fenice(Evaluator):
             return [
                 builder.failed(FAITHFULNESS, "skipped" if drawn.status == "ok" else drawn.status, drawn.reason or none)
             ]
-        builder = JudgmentBuilder(self, item, tools.signature, builder.prepared, network(tools).id, drawn.calls)
+        builder = JudgmentBuilder(
+            self, item, tools.signature, builder.prepared, bound(tools.nli, "nli").id, drawn.calls
+        )
         aligner = self._aligner(item.document, prepared, tools)
         verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
         return [
@@ -139,7 +142,7 @@ class Fenice(Evaluator):
         """Mentions that mean the same, as the model or the rules say."""
         if self.coref == "rules":
             return clusters(document.text, sentences_of(document))
-        return await _coref(tools).clusters(document.text)
+        return await bound(tools.coref, "coref").clusters(document.text)
 
     async def _draw(self, item: Item, tools: Tools) -> Drawn:
         return await draw(item.summary, self.claims, tools, self.prompts)
@@ -150,7 +153,7 @@ class Fenice(Evaluator):
             whole = prepared.data.get("whole") or [(0, len(document.text))]
             clusters = prepared.data.get("clusters") or []
             tools.scratch["aligner"] = Aligner(
-                document, network(tools), self.rules, [(start, end) for start, end in whole],
+                document, bound(tools.nli, "nli"), self.rules, [(start, end) for start, end in whole],
                 [[(start, end) for start, end in cluster] for cluster in clusters],
             )  # fmt: skip
         found: Aligner = tools.scratch["aligner"]
@@ -177,9 +180,3 @@ class Fenice(Evaluator):
             FAITHFULNESS, unit, place, value=best.score, label=int(supported), reason=reason,
             evidence=spans(places), **fields,
         )  # fmt: skip
-
-
-def _coref(tools: Tools) -> Coref:
-    if tools.coref is None:
-        raise UsageError("no model for the role 'coref'; bind one with ", Parameter("models", "coref=PROVIDER/MODEL"))
-    return tools.coref

@@ -9,12 +9,12 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools, bound
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy
 from summeter.models.base import Kind, TokenEmbedder, TokenStates
 from summeter.models.fitted import read_numbers
-from summeter.records import Document, Item, Judgment, Parameter, Span, UsageError, digest
+from summeter.records import Document, Item, Judgment, Span, digest
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 SHOWN = 3
@@ -80,7 +80,7 @@ class BertScore(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Three judgments of the summary, one a sentence."""
         del prepared
-        encoder = _encoder(tools)
+        encoder = bound(tools.encoder, "encoder")
         builder = JudgmentBuilder(self, item, tools.signature, model=encoder.id)
         if why := self.skip_reason(item):
             return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
@@ -102,7 +102,7 @@ class BertScore(Evaluator):
 
     async def _references(self, document: Document, tools: Tools) -> list[TokenStates]:
         if "references" not in tools.scratch:
-            encoder = _encoder(tools)
+            encoder = bound(tools.encoder, "encoder")
             texts = [text.strip() for text in document.references if text.strip()]
             tools.scratch["references"] = await encoder.states(texts, self._layer(encoder)) if texts else []
         found: list[TokenStates] = tools.scratch["references"]
@@ -114,14 +114,6 @@ class BertScore(Evaluator):
             tools.scratch["idf"] = Frequencies.load(self.idf)
         found: Frequencies | None = tools.scratch.get("idf")
         return found
-
-
-def _encoder(tools: Tools) -> TokenEmbedder:
-    if tools.encoder is None:
-        raise UsageError(
-            "no model for the role 'encoder'; bind one with ", Parameter("models", "encoder=PROVIDER/MODEL")
-        )
-    return tools.encoder
 
 
 def _f1(match: Greedy) -> float:

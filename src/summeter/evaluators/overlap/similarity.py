@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.support.matched import unmatched
 from summeter.models.base import Embedder, Kind
-from summeter.records import Document, Item, Judgment, Parameter, Span, UsageError
+from summeter.records import Document, Item, Judgment, Span
 
 SIMILARITY = "similarity"
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Similarity(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary; against the document, one a sentence."""
         del prepared
-        embedder = _embedder(tools)
+        embedder = bound(tools.embed, "embed")
         builder = JudgmentBuilder(self, item, tools.signature, model=embedder.id)
         if why := self.skip_reason(item):
             return [builder.failed(SIMILARITY, "skipped", why)]
@@ -85,7 +85,7 @@ class Similarity(Evaluator):
 
     async def _other(self, document: Document, tools: Tools) -> _Against:
         if "against" not in tools.scratch:
-            tools.scratch["against"] = await self._embedded(document, _embedder(tools))
+            tools.scratch["against"] = await self._embedded(document, bound(tools.embed, "embed"))
         found: _Against = tools.scratch["against"]
         return found
 
@@ -105,12 +105,6 @@ class Similarity(Evaluator):
 
 def _references(document: Document) -> list[str]:
     return [text for text in document.references if text.strip()]
-
-
-def _embedder(tools: Tools) -> Embedder:
-    if tools.embed is None:
-        raise UsageError("no model for the role 'embed'; bind one with ", Parameter("models", "embed=PROVIDER/MODEL"))
-    return tools.embed
 
 
 async def _vectors(embedder: Embedder, texts: list[str]) -> Floats:

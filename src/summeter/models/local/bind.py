@@ -11,7 +11,7 @@ from summeter.models.local.backend import Head
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import HOW, LocalName, is_local, parse
 from summeter.models.local.opened import Opened, open_model
-from summeter.records import InstallError, Parameter, UsageError
+from summeter.records import InstallError, Message, Parameter, UsageError
 from summeter.runs.results import ResultStore
 
 GROUP = "summeter.local_models"
@@ -57,6 +57,17 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
     network = Network(role, kind, opened.id, opened)
     build([network])  # what its files say of labels and pooling is looked at now
     return network
+
+
+def how_to_bind(role: str, kind: Kind) -> Message:
+    """What binds a model of this kind to a role, for messages."""
+    if kind in HEADS:
+        folder, hub = Parameter("models", f"{role}=local/FOLDER"), Parameter("models", f"{role}=hf/ORG/NAME@REVISION")
+        return Message(folder, " or ", hub)
+    return Message(
+        Parameter("models", f"{role}=NAME/MODEL"),
+        f", where NAME is another package's entry point in {GROUP}: summeter itself loads no model of the kind {kind}",
+    )
 
 
 def _plain(name: LocalName) -> str:
