@@ -86,6 +86,13 @@ def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) ->
         assert {row["pair"] for row in rows if row["pair"]} == {"a-b", "a-c", "b-c"}
 
 
+def test_a_card_needs_no_run(rated: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["meta", "card", "--gold", str(rated), "-o", str(tmp_path / "card.md")])
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"card: {tmp_path / 'card.md'}\n"
+    assert "## coherence by people" in (tmp_path / "card.md").read_text(encoding="utf-8")
+
+
 def test_a_study_of_judges_without_a_run_says_so(rated: Path) -> None:
     done = CliRunner().invoke(app, ["meta", "compare", "--of", "systems", "--gold", str(rated)])
     assert "give a RUN" in str(done.exception)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
-from summeter.meta.card import Plan, bucket, card, domain_stability, redaction_column
-from summeter.meta.card_text import markdown
+from summeter.meta._card import bucket, card, domain_stability, markdown, redaction_column
 from summeter.meta.context import Context
 from summeter.meta.results import CONTRACT, Study
 from summeter.records import UsageError
@@ -57,7 +56,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, Any]:
 
 @pytest.fixture(scope="module")
 def study(made: tuple[RunFolder, Any]) -> Study:
-    return card(made[0], made[1], plan=Plan(resamples=100))
+    return card(made[0], made[1], resamples=100)
 
 
 class TestStability:
@@ -105,20 +104,51 @@ class TestErrors:
         assert {row.details.get("by") for row in shares} == {None, "length"}
         assert {row.category for row in shares} == {None, "kind-a", "kind-b"}
 
+    def test_joined_types_are_two_types_of_one_name_each(self) -> None:
+        kinds = [{"x": "EntE+OutE"}, {"x": "out-of-context error"}, {"x": "NoE"}]
+        rows = [{"doc_id": "d", "system": "a", "document": "One two.", "summary": "One. Two. Three.",
+                 "human": {"sentence_error_types": kinds}}]  # fmt: skip
+        study = card(gold=load(rows), resamples=20)
+        shares = {row.details["error_type"]: (row.value, row.n) for row in study.where(statistic="error_share")
+                  if row.system is None and "group" not in row.details}  # fmt: skip
+        assert shares == {"entity error": (pytest.approx(1 / 3), 3), "out-of-context error": (pytest.approx(2 / 3), 3)}
+
+    def test_rows_name_the_model(self, tmp_path: Path) -> None:
+        rules = tmp_path / "rules.jsonl"
+        reply = [{"sentence": "One.", "reason": "No.", "category": "entity error"}]
+        rules.write_text(json.dumps({"reply": reply}) + "\n", encoding="utf-8")
+        rows = [{"doc_id": "d", "system": "a", "document": "One two.", "summary": "One."}]
+        run = evaluate(rows, ["finesure.fact_check"], models=f"scripted/{rules}", out=tmp_path / "run")
+        shares = card(run, resamples=20).where(statistic="error_share")
+        assert shares
+        assert {row.model for row in shares} == {row.model for row in card(run, resamples=20).where(statistic="mean")}
+        assert shares[0].model
+
+
+class TestPeopleAlone:
+    def test_a_card_of_labelled_data(self, made: tuple[RunFolder, Any]) -> None:
+        alone = card(gold=made[1], resamples=50)
+        beside = card(made[0], made[1], resamples=50)
+        people = [row for row in beside if row.judge == "people"]
+        assert [row for row in alone if row.judge == "people"] == people
+        assert {row.judge for row in alone} == {"people"}
+        with pytest.raises(UsageError, match="give a run"):
+            card()
+
 
 def _details(study: Study, kind: str) -> dict[str, Any]:
     return next(row.details for row in study if row.details.get("error_type") == kind)
 
 
 class TestGroups:
-    def test_length(self) -> None:
+    def test_length(self, made: tuple[RunFolder, Any]) -> None:
         assert [bucket(n, [10]) for n in (9, 10)] == ["under 10 words", "10 words or more"]
         assert bucket(5, []) == "all"
         with pytest.raises(UsageError, match="rising"):
-            Plan(edges=(5, 5))
+            card(made[0], edges=(5, 5))
 
     def test_buckets_of_documents(self, made: tuple[RunFolder, Any]) -> None:
-        rows = card(made[0], plan=Plan(edges=(8, 16), resamples=50))
+        rows = card(made[0], edges=(8, 16), resamples=50)
         found = {row.details["group"]: row.n + row.missing for row in rows.where(statistic="mean", judge="mine")
                  if row.details.get("by") == "length"}  # fmt: skip
         # Documents of 4, 8, 12, 16 and 20 words, two summaries each.
@@ -129,11 +159,33 @@ class TestGroups:
         assert (row.value, row.n, row.missing) == (0.5, 3, 2)
 
     def test_any_column(self, made: tuple[RunFolder, Any]) -> None:
-        rows = card(made[0], plan=Plan(by=("redacted",), resamples=50))
+        rows = card(made[0], group_by=("redacted",), resamples=50)
         found = {row.details["group"] for row in rows if row.details.get("by") == "redacted"}
         assert found == {"yes", "no"}
         with pytest.raises(UsageError, match="no column 'x'"):
-            card(made[0], plan=Plan(by=("x",)))
+            card(made[0], group_by=("x",))
+
+    def test_a_column_named_length_is_the_datas_own(self) -> None:
+        rows = [{"doc_id": f"d{n}", "system": "a", "document": "One two three.", "summary": "One.",
+                 "length": "long" if n else "short", "human": {"ratings": {"coherence": {"x": n}}}}
+                for n in range(3)]  # fmt: skip
+        study = card(gold=load(rows), group_by=("length",), resamples=20)
+        groups = {(row.details["by"], row.details["group"]): row.n for row in study if "group" in row.details}
+        assert groups == {
+            ("length", "short"): 1, ("length", "long"): 2, ("length_in_words", "under 250 words"): 3,
+        }  # fmt: skip
+
+    def test_a_column_that_only_the_gold_has(self, made: tuple[RunFolder, Any]) -> None:
+        run, _ = made
+        more = load([{"doc_id": one.document_id, "system": one.system, "summary": one.text, "shade": f"s-{one.system}",
+                      "human": {"overall": {"x": 1}},
+                      "document": run.data.documents[one.document_id].text} for one in run.data.summaries])  # fmt: skip
+        with pytest.raises(UsageError, match="no column 'shade'"):
+            card(run, group_by=("shade",))
+        study = card(run, more, group_by=("shade",), resamples=20)
+        found = {row.details["group"]: row.n for row in study.where(statistic="mean", judge="mine")
+                 if row.details.get("by") == "shade"}  # fmt: skip
+        assert found == {"s-a": 5, "s-b": 3}
 
 
 class TestRedaction:
@@ -173,13 +225,13 @@ class TestText:
 def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
     data = load(example)
     run = evaluate(data, ["support", "abstractiveness"], out=tmp_path / "run")
-    made = card(run, data, plan=Plan(resamples=50))
+    made = card(run, data, resamples=50)
     assert made.one(statistic="mean", judge="people", aspect="composite", system="aster", domain=None).n == 18
     gold = "human.sentence_labels|merge:majority|tie:high|v:1"
     row = made.one(statistic="spearman", level="system", gold_signature=gold)
     assert (row.n, row.aspect, row.gold_aspect) == (4, "abstractiveness", "faithfulness")
     assert "## composite by people" in markdown(made)
     with pytest.raises(UsageError, match="nothing in the run fits"):
-        card(run, plan=Plan(judge="nobody"))
+        card(run, judge="nobody")
     with pytest.raises(UsageError, match="fits 'style'; it has: abstractiveness"):
-        card(run, plan=Plan(aspects=("faithfulness", "style")))
+        card(run, aspect=("faithfulness", "style"))

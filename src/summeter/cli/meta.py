@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -489,7 +488,7 @@ def _context(source: str) -> Context | None:
     return context_of(RunFolder(path).data if (path / MANIFEST).is_file() else load(path))
 
 
-@study_command(app, f"run gold aspect judge {PEOPLE} {BOOTSTRAP}")
+@study_command(app, f"some_run gold aspect judge {PEOPLE} {BOOTSTRAP}")
 def card(
     given: Given,
     people: Annotated[bool, typer.Option("--people", help="Put people's judgments beside the judges'.")] = False,
@@ -507,18 +506,22 @@ def card(
 ) -> list[Study]:
     """Write a benchmark card: means, domain stability, types of error, abstractiveness, redaction, groups."""
     from summeter.data.atomic import write_text
-    from summeter.meta.card import Plan
-    from summeter.meta.card import card as study
-    from summeter.meta.card_text import markdown
+    from summeter.meta import card as study
+    from summeter.meta._card import markdown
 
-    (run,), chosen = given.runs, given.selection
-    merged = replace(chosen, aspects=(), judge=None)
-    lengths, columns = numbers(edges, "--edges", int), tuple(by or ())
-    plan = Plan(
-        tuple(chosen.aspects), chosen.judge, columns, lengths, redacted, merged, resamples, given.options["seed"]
+    run = given.runs[0] if given.runs else None
+    gold = given.data(run) if people or given.gold is not None or run is None else None
+    made = study(
+        run,
+        gold,
+        group_by=by or (),
+        edges=numbers(edges, "--edges", int),
+        redacted=redacted,
+        resamples=resamples,
+        seed=given.options["seed"],
+        **given.keywords,
     )
-    made = study(run, given.data() if people or given.gold is not None else None, plan=plan)
-    text = markdown(made, f"Benchmark card: {run.manifest.data.source}")
+    text = markdown(made, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
     given.tables = False
     if out is not None:
         write_text(out, text)

@@ -60,6 +60,7 @@ _REQUIRED = inspect.Parameter.empty
 SHARED: Mapping[str, Shared] = {
     "runs": Shared(list[Path], _REQUIRED, _folders("RUN...", "Folders of runs.")),
     "run": Shared(Path, _REQUIRED, _folders("RUN", "The folder of a run.")),
+    "some_run": Shared(Path | None, None, _folders("[RUN]", "The folder of a run.")),
     "some_runs": Shared(list[Path] | None, None, _folders("[RUN...]", "Folders of runs.")),
     "gold": _text("The data with people's judgments; default: the run's own copy.", metavar="DATA"),
     "aspect": _texts("An aspect, or the judge's and people's. Repeatable.", metavar="A|JUDGE:GOLD"),
@@ -111,7 +112,7 @@ DATA = "map_ preset format_"
 """Options for how data are read; they come with `gold`."""
 SELECTION = f"aspect judge by {PEOPLE} gold_at_least items min_items".split()
 """Options that the studies take as keywords of the same names."""
-_FIRST = ("runs", "run", "some_runs", "gold")
+_FIRST = ("runs", "run", "some_runs", "some_run", "gold")
 
 Command = Callable[..., "Iterable[Study]"]
 
@@ -149,8 +150,9 @@ class Given:
         """The runs given."""
         from summeter.runs.run import RunFolder
 
+        one = self.options.get("run") or self.options.get("some_run")
         folders = self.options.get("runs") or self.options.get("some_runs") or ()
-        return [RunFolder(folder) for folder in ([self.options["run"]] if "run" in self.options else folders)]
+        return [RunFolder(folder) for folder in ([one] if one else folders)]
 
     @cached_property
     def gold(self) -> Dataset | None:

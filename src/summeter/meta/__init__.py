@@ -11,6 +11,7 @@ The way through this room, for whoever adds a study:
 """
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie
+from summeter.meta._card import card
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
 from summeter.meta._reliability import reliability
@@ -18,7 +19,6 @@ from summeter.meta._stability import stability
 from summeter.meta.agree import agree
 from summeter.meta.bias import bias
 from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
-from summeter.meta.card import card
 from summeter.meta.classify import classify
 from summeter.meta.columns import Columns, of_judgments, read_lines
 from summeter.meta.compare import compare_by_people, compare_systems
