@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from models.batch_server import BatchServer
 from models.test_batches import ENVIRON, echo
-from models.test_standing import hand_in
+from models.test_pending_batches import hand_in
 
 from summeter.cli.main import main
 from summeter.engine.api import evaluate
-from summeter.models.standing import Standing
+from summeter.models.pending_batches import PendingBatch
 from summeter.records import ModelError
 
 
@@ -53,11 +53,11 @@ def test_listing_and_cancelling(run: Path, capsys: pytest.CaptureFixture[str]) -
 def test_what_was_cancelled_before_an_error_is_told(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def breaks_off(*_: object, **__: object) -> AsyncIterator[Standing]:
-        yield Standing("batch-1", "openai/m", 3, "today", "cancelling")
+    async def breaks_off(*_: object, **__: object) -> AsyncIterator[PendingBatch]:
+        yield PendingBatch("batch-1", "openai/m", 3, "today", "cancelling")
         raise ModelError("the vendor is down")
 
-    monkeypatch.setattr("summeter.models.standing.standing", breaks_off)
+    monkeypatch.setattr("summeter.models.pending_batches.pending_batches", breaks_off)
     assert call(["batches", "cancel", str(run)]) != 0
     err = capsys.readouterr().err
     assert err.index("batch-1  3 calls to openai/m, since today: cancelling") < err.index("the vendor is down")

@@ -10,7 +10,7 @@ import typer
 from summeter.cli.common import AsJson, print_json
 
 if TYPE_CHECKING:
-    from summeter.models.standing import Standing
+    from summeter.models.pending_batches import PendingBatch
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -26,7 +26,7 @@ def _group() -> None:
 @app.command("list")
 def list_(run: Folder, base_url: BaseUrl = None, as_json: AsJson = False) -> None:
     """Ask the vendor how the batches stand that RUN waits for."""
-    _show(_standing(run, base_url), as_json=as_json)
+    _show(_pending(run, base_url), as_json=as_json)
 
 
 @app.command()
@@ -37,49 +37,49 @@ def cancel(
     as_json: AsJson = False,
 ) -> None:
     """Call off the batches RUN waits for. What was answered by then is paid for, and kept; asking twice is harmless."""
-    found = _standing(run, base_url, only=batches or (), cancel=True)
-    _show(found, as_json=as_json)
-    if found and not as_json:
+    pending = _pending(run, base_url, only=batches or (), cancel=True)
+    _show(pending, as_json=as_json)
+    if pending and not as_json:
         typer.echo("the command that handed them in, --batch included, fetches what was answered; the calls that were "
                    "cancelled end as errors there, and are made anew when it is given once more")  # fmt: skip
 
 
-def _standing(
+def _pending(
     run: Path, base_url: str | None, *, only: list[str] | tuple[str, ...] = (), cancel: bool = False
-) -> list[Standing]:
+) -> list[PendingBatch]:
     import asyncio
 
-    from summeter.models.standing import At, standing
+    from summeter.models.pending_batches import pending_batches
     from summeter.records import SummeterError
     from summeter.runs.batches import BATCHES, BatchLog
     from summeter.runs.run import read_manifest
 
     read_manifest(run)  # a folder that holds no run is told of
 
-    found: list[Standing] = []
+    pending: list[PendingBatch] = []
 
     async def ask() -> None:
-        async for one in standing(BatchLog(run / BATCHES), cancel=cancel, only=only, at=At(base_url)):
-            found.append(one)  # noqa: PERF401 - there, even if the next one fails
+        async for batch in pending_batches(BatchLog(run / BATCHES), cancel=cancel, only=only, base_url=base_url):
+            pending.append(batch)  # noqa: PERF401 - there, even if the next one fails
 
     try:
         asyncio.run(ask())
     except SummeterError:
         # What was called off before one could not be asked is called off.
-        _lines(found, err=True)
+        _lines(pending, err=True)
         raise
-    return found
+    return pending
 
 
-def _show(found: list[Standing], *, as_json: bool) -> None:
+def _show(pending: list[PendingBatch], *, as_json: bool) -> None:
     if as_json:
-        print_json((one._asdict() for one in found), list="batches")
+        print_json((batch._asdict() for batch in pending), list="batches")
         return
-    _lines(found)
-    if not found:
+    _lines(pending)
+    if not pending:
         typer.echo("this run waits for no batch")
 
 
-def _lines(found: list[Standing], *, err: bool = False) -> None:
-    for one in found:
-        typer.echo(f"{one.batch}  {one.calls} calls to {one.model}, since {one.since}: {one.words}", err=err)
+def _lines(pending: list[PendingBatch], *, err: bool = False) -> None:
+    for batch in pending:
+        typer.echo(f"{batch.batch}  {batch.calls} calls to {batch.model}, since {batch.since}: {batch.words}", err=err)

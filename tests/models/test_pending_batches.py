@@ -10,7 +10,7 @@ import pytest
 from models.batch_server import BatchServer
 from models.test_batches import ENVIRON, MODELS, ask, echo, run, sitting, texts, until
 
-from summeter.models.standing import At, Standing, standing
+from summeter.models.pending_batches import PendingBatch, pending_batches
 from summeter.records import ModelError, UsageError
 from summeter.runs.batches import BatchLog
 
@@ -36,10 +36,11 @@ def hand_in(server: BatchServer, vendor: str, folder: Path, numbers: range = ran
 
 def look(
     server: BatchServer, vendor: str, folder: Path, *, cancel: bool = False, only: tuple[str, ...] = ()
-) -> list[Standing]:
-    async def main() -> list[Standing]:
+) -> list[PendingBatch]:
+    async def main() -> list[PendingBatch]:
         log = BatchLog(folder / "batches.jsonl")
-        return [one async for one in standing(log, cancel=cancel, only=only, at=At(server.url(vendor), ENVIRON))]
+        there = {"base_url": server.url(vendor), "environ": ENVIRON}
+        return [one async for one in pending_batches(log, cancel=cancel, only=only, **there)]  # type: ignore[arg-type]
 
     return asyncio.run(main())
 
