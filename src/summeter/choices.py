@@ -110,3 +110,10 @@ class Population(StrEnum):
 
     POPULATION = "population"
     DATA = "data"
+
+
+class Use(StrEnum):
+    """What of a judgment is used: its score (`value`, else a label that is a number), or its decision (`label`)."""
+
+    VALUE = "value"
+    LABEL = "label"

@@ -13,10 +13,8 @@ from typer.testing import CliRunner, Result
 from summeter.cli.main import app
 from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
-from summeter.meta import system_table
 from summeter.meta.results import CONTRACT
 from summeter.records import UsageError
-from summeter.runs.run import RunFolder
 
 Call = Callable[..., Result]
 
@@ -99,17 +97,3 @@ def test_a_wrong_aspect_names_those_there_are(call: Call, run: Path) -> None:
     failed = call("correlate", str(run), "--aspect", "grammar")
     assert isinstance(failed.exception, UsageError)
     assert "the judges have no 'grammar'; they have: coherence, faithfulness" in str(failed.exception)
-
-
-def test_the_fast_table_is_the_run_summary(run: Path) -> None:
-    folder = RunFolder(run)
-    fast, slow = (
-        {(row.aspect, row.system, row.domain): row for row in (*table, *table.by_domain)}
-        for table in (system_table(folder), folder.summary())
-    )
-    assert fast.keys() == slow.keys()
-    for key, row in slow.items():
-        names = {"value", "low", "high"}
-        assert fast[key].model_dump(exclude=names) == row.model_dump(exclude=names)
-        for name in names:
-            assert getattr(fast[key], name) == pytest.approx(getattr(row, name), abs=1e-12)

@@ -16,13 +16,13 @@ from summeter.data.dataset import load
 from summeter.meta.agree import Panel, agree, export
 from summeter.meta.agreement_draws import alpha_draws, cohen_draws, gwet_draws
 from summeter.meta.coefficients import COEFFICIENTS, Measure, measure, scale_of, slots, usual
-from summeter.meta.columns import of_judgments
 from summeter.meta.gold import Aggregation
 from summeter.meta.grids import Draws
 from summeter.meta.overruled import overruled
 from summeter.meta.results import Study
 from summeter.meta.selection import Selection
 from summeter.records import Judgment, Span, Target, UsageError
+from summeter.scoring.table import JudgmentTable
 from summeter.stats import fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, mean_cohen_kappa
 
 PLAIN = Draws(resamples=0)
@@ -297,7 +297,7 @@ def test_no_votes_at_all() -> None:
 
 
 def test_columns_are_enough_without_spans() -> None:
-    assert value(agree(of_judgments(voted(LABELS)), draws=PLAIN), "kappa_cohen") == pytest.approx(0.5)
+    assert value(agree(JudgmentTable.of(voted(LABELS)), draws=PLAIN), "kappa_cohen") == pytest.approx(0.5)
 
 
 def test_overruled_both_ways() -> None:

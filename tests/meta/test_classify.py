@@ -11,10 +11,11 @@ import pytest
 from meta.makers import judgment, people, ratings, sentences, voted
 from sklearn import metrics
 
-from summeter.meta import Aggregation, Columns, Context, Selection, Study, classify, correlate, of_judgments
+from summeter.meta import Aggregation, Context, Selection, Study, classify, correlate
 from summeter.meta.classify import NEEDS_THRESHOLD, STATISTICS, Settings
 from summeter.meta.inputs import JudgeInput
 from summeter.records import Judgment, UsageError
+from summeter.scoring import JudgmentTable
 
 PLAIN = Settings(resamples=0)
 # Eight sentences: people 1 1 1 1 0 0 0 -, the judge 1 1 0 - 0 0 1 1.
@@ -83,14 +84,14 @@ def test_whole_summaries_need_a_yes_or_no_of_people() -> None:
         classify(judge, gold, level="system")
 
 
-def _split(judge: list[Judgment]) -> tuple[JudgeInput, Columns]:
+def _split(judge: list[Judgment]) -> tuple[JudgeInput, JudgmentTable]:
     context = Context(
         splits={"d1": "val", "d2": "val", "d3": "test", "d4": "test"},
         extra={"origin": {(f"d{i}", s): "cnn" if s < "C" else "xsum" for i in range(1, 5) for s in "ABCD"}},
     )
     truth = {f"d{i}": dict(zip("ABCD", (0, 1, 0, 1), strict=True)) for i in range(1, 5)}
     gold = people({(d, s): {"a": v} for d, row in truth.items() for s, v in row.items()}, "faithfulness")
-    return JudgeInput(of_judgments(judge), {}, context), of_judgments(gold)
+    return JudgeInput(JudgmentTable.of(judge), {}, context), JudgmentTable.of(gold)
 
 
 def test_a_threshold_is_tuned_on_the_named_split_and_tested_on_the_rest() -> None:

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, people, sentences, voted
 
-from summeter.meta import Aggregation, Level, Scores, Tie, gold_scores, of_judgments, votes
+from summeter.meta import Aggregation, Level, Scores, Tie, gold_scores, votes
 from summeter.meta.gold import aggregate_votes, aspects, blocks, decisions
 from summeter.records import Judgment, UsageError
+from summeter.scoring import JudgmentTable
 
 NAN = math.nan
 ITEM = ("d", "A")
 
 
 def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Scores:
-    (made,) = gold_scores(of_judgments(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
+    (made,) = gold_scores(JudgmentTable.of(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
     return made
 
 
@@ -99,7 +100,7 @@ def test_majorities_against_a_plain_count(cast: list[list[float | None]], tie: T
 
 def test_each_annotator_or_one_by_name() -> None:
     rows = people({ITEM: {"a": 4, "b": 5}})
-    both = gold_scores(of_judgments(rows), "coherence", Level.SUMMARY, Aggregation("each"))
+    both = gold_scores(JudgmentTable.of(rows), "coherence", Level.SUMMARY, Aggregation("each"))
     assert [(got.judge, got.value.tolist(), got.signature) for got in both] == [
         ("a", [4.0], "human.ratings|annotator:a|v:1"), ("b", [5.0], "human.ratings|annotator:b|v:1"),
     ]  # fmt: skip
@@ -122,7 +123,7 @@ def test_labels_of_units_come_before_ratings_and_overall_values() -> None:
         judgment("d", "A", 4, aspect="faithfulness", judge="a", signature="human.ratings|v:1"),
         *voted({ITEM: [{"a": 1}, {"a": 0}]}),
     ]
-    columns = of_judgments(rows)
+    columns = JudgmentTable.of(rows)
     assert blocks(columns) == ["sentence_labels", "ratings", "overall"]
     by_default = one(rows, "faithfulness")
     assert (by_default.value.tolist(), by_default.signature.split("|")[0]) == ([0.5], "human.sentence_labels")
@@ -139,7 +140,7 @@ def test_the_composite_of_people_is_the_mean_of_the_three() -> None:
         judgment("d", "A", 1.0, aspect="conciseness", judge="people", signature="human.overall|v:1"),
         *voted({("d", "B"): [{"a": 1}]}),
     ]
-    assert aspects(of_judgments(rows))[-1] == "composite"
+    assert aspects(JudgmentTable.of(rows))[-1] == "composite"
     got = one(rows, "composite")
     np.testing.assert_array_equal(got.value, [0.75, NAN])
     assert list(got.why.labels()) == [None, "not all of the aspects"]
@@ -153,11 +154,13 @@ def test_decisions_need_a_yes_or_no() -> None:
 
 
 def test_votes_are_a_matrix_of_raters_and_units() -> None:
-    got = votes(of_judgments(voted({ITEM: [{"a": 1, "b": 0}, {"a": None, "b": 1}]})), "faithfulness", Level.SENTENCE)
+    got = votes(
+        JudgmentTable.of(voted({ITEM: [{"a": 1, "b": 0}, {"a": None, "b": 1}]})), "faithfulness", Level.SENTENCE
+    )
     assert got is not None
     np.testing.assert_array_equal(got.values, [[1, NAN], [0, 1]])
     assert (got.raters, got.unit, got.source, got.index.tolist()) == (("a", "b"), "sentence", "sentence_labels", [0, 1])
-    assert votes(of_judgments([]), "faithfulness", Level.SENTENCE) is None
+    assert votes(JudgmentTable.of([]), "faithfulness", Level.SENTENCE) is None
 
 
 def test_rules_are_checked() -> None:
@@ -168,7 +171,7 @@ def test_rules_are_checked() -> None:
 
 
 def test_merging_leaves_one_row_a_unit_in_order() -> None:
-    rows = of_judgments(people({("d2", "A"): {"a": 1, "b": 2}, ("d1", "A"): {"a": 3}}))
+    rows = JudgmentTable.of(people({("d2", "A"): {"a": 1, "b": 2}, ("d1", "A"): {"a": 3}}))
     got = aggregate_votes(rows, "mean")
     assert dict(zip(got.document.labels(), got.value.tolist(), strict=True)) == {"d2": 1.5, "d1": 3.0}
     assert set(got.judge.labels()) == {"people"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -12,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, ratings, sentences
 
-from summeter.meta import Context, Items, Level, Use, align, of_judgments, read_lines
-from summeter.meta.columns import Columns, combine, join
+from summeter.meta import Context, Items, Level, Use, align
 from summeter.meta.inputs import JudgeInput
 from summeter.meta.matrix import OTHER_LIST, PairedScores, Scores, group_means
-from summeter.records import InputError, Judgment, UsageError
-from summeter.scoring import dedupe, summary_scores
+from summeter.records import Judgment, UsageError
+from summeter.scoring import summary_scores
+from summeter.scoring.table import JudgmentTable
 
 NAN = math.nan
 
@@ -26,7 +25,7 @@ def only(
     judgments: list[Judgment], level: Level = Level.SUMMARY, use: Use = Use.VALUE, reduce: str = "share"
 ) -> Scores:
     """The series of judgments that are all one judge's on one aspect."""
-    judged = JudgeInput(of_judgments(judgments), {judgments[0].judge: reduce})
+    judged = JudgeInput(JudgmentTable.of(judgments), {judgments[0].judge: reduce})
     (question,) = judged.questions()
     return judged.scores(question, level, use)
 
@@ -38,47 +37,14 @@ def values(pairs: PairedScores) -> dict[tuple[str | None, ...], tuple[float, flo
     }  # fmt: skip
 
 
-def lines(judgments: list[Judgment]) -> list[bytes]:
-    return [one.model_dump_json().encode() + b"\n" for one in judgments]
+# ---- tables
 
 
-# ---- columns
-
-
-def same(one: Columns, two: Columns) -> None:
+def same(one: JudgmentTable, two: JudgmentTable) -> None:
     for name in ("document", "system", "rival", "unit", "list_id", "aspect", "judge", "status", "error_type", "named"):
         assert list(getattr(one, name).labels()) == list(getattr(two, name).labels()), name
     for name in ("index", "value", "label"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-
-
-MIXED = [
-    judgment("d1", "A", 0.25), judgment("d1", "B", None, status="unparsed"),
-    judgment("d1", "A", 0.5, unit="sentence", index=0, label=1, aspect="faithfulness"),
-    judgment("d1", "A", None, unit="sentence", index=1, label="entity error", error_type="EntE", aspect="faithfulness"),
-    judgment("d1", "A", 1.0, unit="key_fact", index=0, list_id="abc", label=1, aspect="completeness"),
-]  # fmt: skip
-
-
-def test_lines_and_records_make_the_same_columns() -> None:
-    same(of_judgments(MIXED), read_lines(lines(MIXED)))
-
-
-def test_many_lines_come_in_batches() -> None:
-    many = [judgment(f"d{i}", "A", float(i)) for i in range(20_000)]
-    got = read_lines(lines(many))
-    assert len(got) == 20_000
-    assert got.value[[0, 2047, 2048, 19_999]].tolist() == [0, 2047, 2048, 19_999]
-
-
-def test_lines_with_keys_in_another_order_and_hostile_names_read_alike() -> None:
-    odd = [judgment('d "system": x', 'A\\"unit":', 0.5, aspect='"value":'), judgment("d\u2028\x00é", "B", None)]
-    for one in (*odd, *MIXED):
-        same(of_judgments([one]), read_lines(lines([one])))
-        turned = dict(reversed(list(json.loads(one.model_dump_json()).items())))
-        for text in (json.dumps(turned), json.dumps(turned, ensure_ascii=False, separators=(",", ":"))):
-            same(of_judgments([one]), read_lines([text.encode() + b"\n"]))
-    same(of_judgments([*odd, *MIXED]), read_lines(lines([*odd, *MIXED])))
 
 
 def test_a_judgment_of_the_whole_goes_before_its_parts_where_the_judge_says_so() -> None:
@@ -88,36 +54,6 @@ def test_a_judgment_of_the_whole_goes_before_its_parts_where_the_judge_says_so()
     ]  # fmt: skip
     assert only(rows, reduce="mean").value.tolist() == [0.5, 0.7]
     assert only(rows, reduce="whole").value.tolist() == [0.9, 0.7]
-
-
-def test_the_last_answer_counts() -> None:
-    twice = [judgment("d1", "A", 1.0), judgment("d2", "A", 2.0), judgment("d1", "A", 3.0)]
-    got = of_judgments(twice)
-    assert sorted(got.value.tolist()) == [2.0, 3.0]
-    assert sorted(one.value or 0 for one in dedupe(twice)) == [2.0, 3.0]
-    assert len(join([of_judgments(twice), of_judgments(twice[:1])])) == 2
-    assert sorted(join([of_judgments(twice), of_judgments(twice[:1])]).value.tolist()) == [1.0, 2.0]
-
-
-def test_a_torn_last_line_is_passed_over_and_a_damaged_one_is_named() -> None:
-    whole = lines(MIXED)
-    assert len(read_lines([*whole[:2], whole[2][:30]])) == 2
-    with pytest.raises(InputError, match=r"run\.jsonl:2: damaged"):
-        read_lines([whole[0], b"{nonsense}\n", whole[1]], "run.jsonl")
-    with pytest.raises(InputError, match="j:1: damaged: not a judgment"):
-        read_lines([b"[1]\n"], "j")
-
-
-def test_nothing_makes_empty_columns() -> None:
-    assert len(of_judgments([])) == len(read_lines([])) == len(join([])) == 0
-    assert of_judgments([]).by_question() == {}
-
-
-@given(st.lists(st.tuples(*[st.integers(0, 10**6)] * 5), min_size=1, max_size=30))
-def test_combined_keys_are_equal_exactly_where_rows_are(rows: list[tuple[int, ...]]) -> None:
-    # Five columns of a million values overflow 63 bits unless they are renumbered on the way.
-    key = combine(*(np.array(column, np.int64) for column in zip(*rows, strict=True)))
-    assert len(set(key.tolist())) == len(set(rows))
 
 
 # ---- series
@@ -311,7 +247,6 @@ def test_the_order_of_judgments_does_not_matter(order: list[int]) -> None:
 def test_a_run_read_as_lines_holds_what_its_records_hold(tmp_path: Path) -> None:
     from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
-    from summeter.meta.inputs import run_columns
     from summeter.runs.run import RunFolder
 
     data = load([{"doc_id": f"d{i}", "system": s, "document": "It rained. We stayed.", "summary": "It rained."}
@@ -323,4 +258,4 @@ def test_a_run_read_as_lines_holds_what_its_records_hold(tmp_path: Path) -> None
     ))  # fmt: skip
     import_outputs(data, raw, tmp_path / "run", "strict")
     run = RunFolder(tmp_path / "run")
-    same(run_columns(run), of_judgments(run.judgments()))
+    same(run.table(), JudgmentTable.of(run.judgments()))

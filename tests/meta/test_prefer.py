@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from meta.duels import duel, duels, sound
 from meta.makers import people, ratings
 
-from summeter.meta import of_judgments
 from summeter.meta.grids import Draws
 from summeter.meta.matrix import ScoreMatrix
 from summeter.meta.prefer import Pairing, chain_of, parse_pairs, prefer, ranking_of
@@ -20,6 +19,7 @@ from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection
 from summeter.meta.verdicts import verdicts
 from summeter.records import Judgment, UsageError
+from summeter.scoring import JudgmentTable
 from summeter.stats import correct_preferences
 
 #          people          judge
@@ -208,7 +208,7 @@ def test_ranking_leaves_out_who_lacks_an_aspect() -> None:
 
 
 def test_verdicts_count_who_was_asked() -> None:
-    found = next(verdicts(of_judgments(duels(("B", "A"), [(1, 0), (None, 1)]))))
+    found = next(verdicts(JudgmentTable.of(duels(("B", "A"), [(1, 0), (None, 1)]))))
     assert found.pairs == (("A", "B"),)
     # B's points turned into A's: shown second 0 where B won when first.
     assert found.ab.tolist() == [[1.0, 0.0]]

@@ -7,10 +7,11 @@ import pytest
 from meta.makers import people, ratings
 
 from summeter.choices import Coefficient
-from summeter.meta import Level, align, gold_scores, judge_input, of_judgments
+from summeter.meta import Level, align, gold_scores, judge_input
 from summeter.meta._correlate import average_interval, means_interval
 from summeter.meta.matrix import PairedScores, group_means
 from summeter.meta.results import resampling
+from summeter.scoring import JudgmentTable
 from summeter.stats import Status
 from summeter.stats.correlation import raw
 
@@ -26,7 +27,7 @@ def pairs() -> PairedScores:
     truth = {(d, s): {"a": float(rng.integers(1, 5))} for d, row in judge.items() for s in row}
     del judge["d3"]["A"], judge["d4"]["B"]
     read = judge_input(ratings(judge))
-    gold = gold_scores(of_judgments(people(truth)), "coherence", Level.SUMMARY)[0]
+    gold = gold_scores(JudgmentTable.of(people(truth)), "coherence", Level.SUMMARY)[0]
     return align(read.scores(read.questions()[0], Level.SUMMARY), gold)
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from summeter.records import InputError, Judgment, Span, Target
 from summeter.scoring import JudgmentTable
-from summeter.scoring.table import Groups, Names
+from summeter.scoring.table import Groups, Names, row_keys
 
 
 def judgment(index: int | None = None, unit: str = "sentence", **fields: Any) -> Judgment:
@@ -67,6 +69,30 @@ def test_neither_the_order_nor_the_number_of_keys_matters(tmp_path: Path, seed: 
     rng = random.Random(seed)
     file = write(tmp_path / "judge.jsonl", [disordered(one, rng) for one in MIXED])
     assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(MIXED))
+
+
+def test_hostile_names_come_back_as_they_are(tmp_path: Path) -> None:
+    names = ('d "system": x', 'A\\"unit":', "d\u2028\x00é", "'); DROP TABLE judgments; --", "null", "", "nan", "[0]")
+    odd = [
+        judgment(0, value=0.5, target={"document_id": name, "system": names[at - 1]}, aspect=names[at - 2] or "a")
+        for at, name in enumerate(names)
+    ]
+    file = write(tmp_path / "judge.jsonl", [one.line for one in odd])
+    assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(odd))
+
+
+def test_many_lines_keep_their_order(tmp_path: Path) -> None:
+    many = [judgment(None, "summary", value=float(i), target={"document_id": f"d{i}"}) for i in range(20_000)]
+    table = JudgmentTable.read(write(tmp_path / "judge.jsonl", [one.line for one in many]))
+    assert table.value.tolist() == [float(i) for i in range(20_000)]
+    assert table.document.names == tuple(f"d{i}" for i in range(20_000))
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 10**6)] * 5), min_size=1, max_size=30))
+def test_row_keys_are_equal_exactly_where_rows_are(rows: list[tuple[int, ...]]) -> None:
+    # Five columns of a million values overflow 63 bits unless they are renumbered on the way.
+    key = row_keys(*(np.array(column, np.int64) for column in zip(*rows, strict=True)))
+    assert len(set(key.tolist())) == len(set(rows))
 
 
 def test_such_lines_are_read_as_fast_as_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

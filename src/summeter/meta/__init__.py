@@ -2,15 +2,15 @@
 
 The way through this room, for whoever adds a study:
 
-    inputs    judge_input(run) -> JudgeInput(columns, reduce, context), gold_input(data) -> columns, context
-    columns   judgments as numpy columns (`of_judgments`, `read_lines`), one row a question
-    gold      people's judgments merged: gold_scores(columns, aspect, level, rule, source), votes(...) for agreement
+    inputs    judge_input(run) -> JudgeInput(table, reduce, context), gold_input(data) -> table, context; a table is a
+              scoring.JudgmentTable: one row a question
+    gold      people's judgments merged: gold_scores(table, aspect, level, rule, source), votes(...) for agreement
     matrix    JudgeInput.scores(question, level) x gold -> align() -> PairedScores (x, y; NaN is missing), .at(level)
     selection the options all studies share, and all_pairs(...): the pairs of every judge and gold they ask for
     results   Row and Study, which every study returns
 """
 
-from summeter.choices import AggregationRule, Average, Items, Level, Tie
+from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
 from summeter.meta._card import card
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
@@ -20,7 +20,6 @@ from summeter.meta.agree import agree
 from summeter.meta.bias import bias
 from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
 from summeter.meta.classify import classify
-from summeter.meta.columns import Columns, of_judgments, read_lines
 from summeter.meta.compare import compare_by_people, compare_systems
 from summeter.meta.compare_judges import compare_evaluators
 from summeter.meta.consistency import self_consistency
@@ -31,7 +30,7 @@ from summeter.meta.gate import gate
 from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
 from summeter.meta.grids import Draws
 from summeter.meta.inputs import JudgeInput, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, Use, align
+from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
 from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
 from summeter.meta.prefer import prefer
@@ -39,14 +38,12 @@ from summeter.meta.protocol import protocol
 from summeter.meta.reasons import reasons
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, SelectionArgs
-from summeter.meta.tables import system_table
 
 __all__ = [
     "Aggregation",
     "AggregationRule",
     "Average",
     "Calibration",
-    "Columns",
     "Context",
     "Draws",
     "Items",
@@ -81,18 +78,15 @@ __all__ = [
     "gold_scores",
     "judge_input",
     "load_calibration",
-    "of_judgments",
     "overlap",
     "overruled",
     "prefer",
     "protocol",
-    "read_lines",
     "reasons",
     "reliability",
     "save_calibration",
     "self_consistency",
     "simulate",
     "stability",
-    "system_table",
     "votes",
 ]

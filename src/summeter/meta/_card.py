@@ -21,7 +21,6 @@ import numpy as np
 
 from summeter.choices import Coefficient, Level
 from summeter.data.dataset import Dataset
-from summeter.meta.columns import Coded, Columns
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
@@ -32,6 +31,7 @@ from summeter.meta.selection import Selection, SelectionArgs
 from summeter.records import UsageError, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
+from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import bootstrap_mean, correlate
 from summeter.stats.base import Bools, Floats
 from summeter.stats.resample import Resampling, of_rows
@@ -172,7 +172,7 @@ class _Part(NamedTuple):
     rows: Bools
 
 
-def _parts(column: str, values: Coded) -> Iterator[_Part]:
+def _parts(column: str, values: Names) -> Iterator[_Part]:
     for code in dict.fromkeys(values.codes.tolist()):
         value = values.names[code]
         if value is not None:
@@ -322,7 +322,7 @@ def _error_rows(
         judges = judge_input(run)
         for question in judges.questions(FAITHFULNESS, selection.judge):
             if question in judges.rows:
-                judgments = judges.columns.take(judges.rows[question])
+                judgments = judges.table.take(judges.rows[question])
                 about = {"judge": question[0], "signature": question[1], "model": _model(judgments)}
                 yield from _distribution(judgments, about, context, columns)
     if gold is not None:
@@ -333,12 +333,12 @@ def _error_rows(
             yield from _distribution(votes.take(votes.signature.equal(signature)), about, context, columns)
 
 
-def _model(judgments: Columns) -> str | None:
+def _model(judgments: JudgmentTable) -> str | None:
     return ",".join(name for name in judgments.model.used() if name is not None) or None
 
 
 def _distribution(
-    judgments: Columns, about: Mapping[str, Any], context: Context, columns: Sequence[str]
+    judgments: JudgmentTable, about: Mapping[str, Any], context: Context, columns: Sequence[str]
 ) -> Iterator[Row]:
     units = judgments.take(np.isin(judgments.unit.labels(), _UNITS))
     named = [error_types(name) - {NO_ERROR} for name in units.error_type.names]

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from summeter.choices import AggregationRule, Annotators, Match
-from summeter.meta.columns import Columns
 from summeter.meta.gold import PEOPLE
-from summeter.meta.inputs import Gold, JudgeInput, Question, RunLike
+from summeter.meta.inputs import Gold, JudgeInput, RunLike
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import MetaInput, Selection, SelectionArgs, meta_input
 from summeter.records import UsageError, canonical_error_type, error_types, joined_error_types
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL, error_type_stem
+from summeter.scoring.table import JudgmentTable, Question
 
 STUDY = "errors"
 UNKNOWN = "not named"
@@ -117,7 +117,7 @@ class Sentence(NamedTuple):
     judge: Types | None
 
 
-def _typed(columns: Columns, aspect: str) -> Iterator[tuple[SentenceKey, str, str | None, str]]:
+def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, str, str | None, str]]:
     """(sentence, judge, types as text, status) of every judged sentence; a label 1 without types is "no error"."""
     rows = columns.take(columns.unit.equal("sentence") & columns.aspect.equal(aspect))
     named = zip(
@@ -128,7 +128,7 @@ def _typed(columns: Columns, aspect: str) -> Iterator[tuple[SentenceKey, str, st
         yield (document, system, index), judge, kind or name or (NO_ERROR if label == 1 else None), status
 
 
-def _gold_types(columns: Columns, aspect: str, selection: Selection, rules: _Rules) -> dict[SentenceKey, Types]:
+def _gold_types(columns: JudgmentTable, aspect: str, selection: Selection, rules: _Rules) -> dict[SentenceKey, Types]:
     """People's types of each sentence, none where they are unclear; nothing at all where no one named a type."""
     rule = selection.rule.merge
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
@@ -167,7 +167,7 @@ def _rows(
 ) -> Iterable[Row]:
     """The rows of one judge; none where it named no type of error."""
     given: dict[SentenceKey, Types | None] = {}
-    for key, _, text, status in _typed(both.judge.columns.take(both.judge.rows[question]), question[2]):
+    for key, _, text, status in _typed(both.judge.table.take(both.judge.rows[question]), question[2]):
         named = rules.types(text) if text else frozenset({UNKNOWN})
         given[key] = named if status == "ok" else None
     if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in given.values()):
@@ -200,7 +200,7 @@ def _rows(
 
 def _fields(judge: JudgeInput, question: Question, gold_signature: str) -> dict[str, Any]:
     name, signature, aspect = question
-    models = [model for model in judge.columns.take(judge.rows[question]).model.used() if model is not None]
+    models = [model for model in judge.table.take(judge.rows[question]).model.used() if model is not None]
     return {
         "study": STUDY, "judge": name, "signature": signature, "model": ",".join(models) or None, "aspect": aspect,
         "gold_aspect": aspect, "gold_signature": gold_signature, "level": "sentence", "average": "pooled",

@@ -25,7 +25,6 @@ from summeter.meta._stability import (
     per_system_rows,
     system_correlations,
 )
-from summeter.meta.columns import Columns, join
 from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.grids import merged_details, named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
@@ -34,6 +33,7 @@ from summeter.meta.results import Row, Study, interval_row, resampling
 from summeter.meta.selection import Selection, SelectionArgs, check_known
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
+from summeter.scoring.table import JudgmentTable
 from summeter.stats import correlate
 from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling
@@ -106,11 +106,11 @@ def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
         return judge_input(run)  # type: ignore[arg-type]
     found = [judge_input(one) for one in run]
     reduce = {name: how for one in found for name, how in one.reduce.items()}
-    return JudgeInput(join([one.columns for one in found]), reduce, found[0].context)
+    return JudgeInput(JudgmentTable.join([one.table for one in found]), reduce, found[0].context)
 
 
 def _twos(
-    machine: JudgeInput, people: Columns | None, chosen: Selection, judges: tuple[str, str] | None
+    machine: JudgeInput, people: JudgmentTable | None, chosen: Selection, judges: tuple[str, str] | None
 ) -> Iterator[_Two]:
     names = [one.partition(":") for one in chosen.aspects]
     asked = {own: gold or own for own, _, gold in names} or {one[2]: one[2] for one in machine.questions()}
@@ -187,7 +187,7 @@ def _checks(
 
 
 def aspect_correlations(
-    machine: JudgeInput, people: Columns | None, chosen: Selection, coefficient: str, resample: Resampling
+    machine: JudgeInput, people: JudgmentTable | None, chosen: Selection, coefficient: str, resample: Resampling
 ) -> Iterator[Row]:
     """Correlations between the aspects of each judge over all summaries, with people's in `details`.
 

@@ -17,21 +17,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.choices import Level
+from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta.ballots import aligned_values, lines, merge, score_votes, take, type_votes, unit_level
 from summeter.meta.coefficients import ON_SCALE, Measure, Measured, check_names, measure, scale_of, usual
-from summeter.meta.columns import Columns
 from summeter.meta.context import Context
 from summeter.meta.gold import Votes, aspects, blocks, gold_scores, votes
 from summeter.meta.grids import Draws, named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Use
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Selection, selected
 from summeter.meta.spans import marked, span_rows
 from summeter.records import Judgment, UsageError
 from summeter.scoring import COMPOSITE
+from summeter.scoring.table import JudgmentTable
 from summeter.stats import Model, Weights
 from summeter.stats.base import Bools, Floats
 
@@ -137,15 +136,15 @@ def _alone(board: Board) -> bool:
     return len(board.votes.raters) < _FEWEST
 
 
-def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], Columns, Context]:
+def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Context]:
     """People's judgments as records (none where only columns were given), as columns, and their context."""
-    if isinstance(gold, Columns):
+    if isinstance(gold, JudgmentTable):
         return (), gold, Context()
     records = gold.judgments(name) if isinstance(gold, Dataset) else tuple(gold)
     return records, *gold_input(gold if isinstance(gold, Dataset) else records, name)
 
 
-def _boards(columns: Columns, chosen_: Selection, panel: Panel, draws: Draws) -> Iterator[Board]:
+def _boards(columns: JudgmentTable, chosen_: Selection, panel: Panel, draws: Draws) -> Iterator[Board]:
     names = [one.partition(":")[2] or one for one in chosen_.aspects] or aspects(columns)
     for aspect in names:
         if aspect == COMPOSITE and aspect not in columns.aspect.names:
@@ -164,7 +163,7 @@ def _boards(columns: Columns, chosen_: Selection, panel: Panel, draws: Draws) ->
         yield Board(aspect, found, how, coefficients, f"human.{found.source}|merge:none|v:1", draws)
 
 
-def _votes(columns: Columns, aspect: str, source: str | None, panel: Panel) -> Votes | None:
+def _votes(columns: JudgmentTable, aspect: str, source: str | None, panel: Panel) -> Votes | None:
     level = unit_level(panel.level or Level.SUMMARY)
     if panel.error_types:
         return type_votes(columns, aspect, level, source)
@@ -208,7 +207,7 @@ def _fitting(board: Board, values: Floats) -> Board:
     return board._replace(names=tuple(name for name in board.names if name not in ON_SCALE))
 
 
-def _with_judges(board: Board, machine: JudgeInput, columns: Columns, chosen_: Selection) -> Iterator[Row]:
+def _with_judges(board: Board, machine: JudgeInput, columns: JudgmentTable, chosen_: Selection) -> Iterator[Row]:
     """A judge as one more annotator, and beside the merged votes."""
     level = Level(board.votes.unit)
     wanted = [one.partition(":")[0] for one in chosen_.aspects if (one.partition(":")[2] or one) == board.aspect]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from summeter.choices import Level
-from summeter.meta.columns import Coded, Columns
-from summeter.meta.gold import PEOPLE, Aggregation, Votes, block_of, chosen, coded, gold_scores, votes
+from summeter.meta.gold import PEOPLE, Aggregation, Votes, block_of, chosen, gold_scores, votes
 from summeter.meta.matrix import Scores, align
 from summeter.records import UsageError
+from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats.base import Bools, Floats
 
 
@@ -31,7 +31,7 @@ def take(found: Votes, units: Bools) -> Votes:
     )  # fmt: skip
 
 
-def score_votes(columns: Columns, aspect: str, source: str | None = None) -> Votes | None:
+def score_votes(columns: JudgmentTable, aspect: str, source: str | None = None) -> Votes | None:
     """Each annotator's *score* of a summary (the share of its labels that are 1) as votes on summaries."""
     rows = chosen(columns, aspect, Level.SUMMARY, source)
     if rows is None:
@@ -50,7 +50,7 @@ def aligned_votes(found: Sequence[tuple[str, Scores]]) -> Votes:
     documents, systems, lists, index = zip(*columns, strict=True) if columns else ((), (), (), ())
     level = found[0][1].level.value if found else "summary"
     return Votes(
-        matrix, tuple(name for name, _ in found), coded(documents), coded(systems), coded(lists),
+        matrix, tuple(name for name, _ in found), Names.of(documents), Names.of(systems), Names.of(lists),
         np.array(index, np.int64), level, "",
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def _units(one: Scores) -> Iterator[tuple[Any, ...]]:
     return zip(one.document.labels(), one.system.labels(), one.list_id.labels(), one.index.tolist(), strict=True)
 
 
-def type_votes(columns: Columns, aspect: str, level: Level, source: str | None = None) -> Votes | None:
+def type_votes(columns: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Votes | None:
     """The error types that annotators named as votes; each name is a number, which means nothing but itself."""
     rows = chosen(columns, aspect, level, source)
     if rows is None:
@@ -87,7 +87,7 @@ def aligned_values(series: Scores, found: Votes) -> Floats:
     level = Level(found.unit)
     places = Scores(
         PEOPLE, "", None, series.aspect, level, found.document, found.system, found.list_id, found.index,
-        np.arange(size, dtype=np.float64), Coded(np.zeros(size, np.int64), (None,)),
+        np.arange(size, dtype=np.float64), Names.same(None, size),
     )  # fmt: skip
     pairs = align(series, places)
     values: Floats = np.full(size, np.nan)

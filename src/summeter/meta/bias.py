@@ -82,7 +82,7 @@ def bias(
     own = {one.partition(":")[0] for one in chosen.aspects}
     rows: list[Row] = []
     notes: list[str] = []
-    for said in verdicts(read.judge.columns, chosen.judge):
+    for said in verdicts(read.judge.table, chosen.judge):
         if not own or said.aspect in own:
             rows += position(said, draws)
     lengths = lengths_of(run, gold, suspicion.length)

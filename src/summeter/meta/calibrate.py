@@ -18,12 +18,12 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from summeter._version import __version__
-from summeter.choices import Level
+from summeter.choices import Level, Use
 from summeter.data.atomic import write_text
 from summeter.meta.disagreements import Disagreement, disagreements
 from summeter.meta.gold import Votes, decisions, votes
 from summeter.meta.inputs import Gold
-from summeter.meta.matrix import PairedScores, Use
+from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import MetaInput, Selection, all_pairs, meta_input, selected
 from summeter.records import InputError, Record, UsageError, digest

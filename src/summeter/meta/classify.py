@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.choices import Level
+from summeter.choices import Level, Use
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores, Use
+from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, groups, meta_input, notes, row, selected
 from summeter.records import UsageError

@@ -18,7 +18,6 @@ import numpy as np
 
 from summeter.choices import Average, Coefficient, Level
 from summeter.meta._correlate import Options, measure
-from summeter.meta.columns import Columns
 from summeter.meta.compare import STUDY, Pair, Settings, cluster_rows, corrected, pair_row, sentence, verdict
 from summeter.meta.inputs import Gold, JudgeInput, RunLike
 from summeter.meta.matrix import PairedScores, group_means
@@ -26,6 +25,7 @@ from summeter.meta.results import Row, Study, resampling, status_of
 from summeter.meta.selection import Group, Selection, all_pairs, check, groups, meta_input, notes, selected
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
+from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
     bootstrap,
     correlation_by_group,
@@ -96,7 +96,7 @@ def compare_evaluators(
 
 def _several(runs: RunLike | Sequence[RunLike]) -> list[RunLike]:
     """One run, or a list of judgments, as a list of one."""
-    if isinstance(runs, RunFolder | Columns | JudgeInput):
+    if isinstance(runs, RunFolder | JudgmentTable | JudgeInput):
         return [runs]
     found = list(runs)
     if found and all(isinstance(one, Judgment) for one in found):

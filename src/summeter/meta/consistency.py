@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from summeter.choices import Level
+from summeter.choices import Level, Use
 from summeter.meta.ballots import aligned_votes as side_by_side
 from summeter.meta.ballots import unit_level
 from summeter.meta.coefficients import Measure, measure, scale_of
 from summeter.meta.grids import Draws, drawn_row, merged_details, named
 from summeter.meta.inputs import JudgeInput, RunLike, judge_input
-from summeter.meta.matrix import Scores, Use
+from summeter.meta.matrix import Scores
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from summeter.meta.columns import Coded, combine
 from summeter.records import Document, Summary, UsageError
+from summeter.scoring.table import Groups, Names
 
 KNOWN = ("system", "domain", "category", "split", "document")
-"""Columns that every data set can have; others come from the data's own extra columns."""
+"""JudgmentTable that every data set can have; others come from the data's own extra columns."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +55,10 @@ class Context:
         known = ", ".join((*KNOWN, *self.extra))
         raise UsageError(f"the data have no column {column!r} to group by; there are: {known}")
 
-    def column(self, name: str, document: Coded, system: Coded) -> Coded:
+    def column(self, name: str, document: Names, system: Names) -> Names:
         """The value of a column for each row."""
         look = self.lookup(name)
-        key = combine(document, system)
-        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        found = [
-            look(document.names[document.codes[row]] or "", system.names[system.codes[row]] or "") for row in first
-        ]
-        names = tuple(dict.fromkeys(found))
-        place = {value: number for number, value in enumerate(names)}
-        return Coded(np.array([place[value] for value in found], np.int64)[inverse], names)
+        items = Groups.by(document, system)
+        pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
+        values = Names.of([look(one or "", other or "") for one, other in pairs])
+        return values.take(items.of)

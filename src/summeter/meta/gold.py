@@ -7,17 +7,18 @@ makes a score of the merged labels, as it does of a judge's. What was chosen sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from summeter.choices import AggregationRule, Level, Tie
-from summeter.meta.columns import Coded, Columns, combine
-from summeter.meta.matrix import Scores, series
-from summeter.records import UsageError, composite_signature
+from summeter.meta.matrix import Scores, composite_scores, scores_of
+from summeter.records import UsageError
 from summeter.scoring import COMPOSED, COMPOSITE
+from summeter.scoring.scores import Composite
+from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
 from summeter.stats.base import Floats, Ints
 
 PEOPLE = "people"
@@ -56,15 +57,15 @@ class Votes:
 
     values: Floats
     raters: tuple[str, ...]
-    document: Coded
-    system: Coded
-    list_id: Coded
+    document: Names
+    system: Names
+    list_id: Names
     index: Ints
     unit: str
     source: str
 
 
-def blocks(columns: Columns) -> list[str]:
+def blocks(columns: JudgmentTable) -> list[str]:
     """The blocks of judgments there are: "ratings" for the signature `human.ratings|v:1`, in order of preference."""
     found = dict.fromkeys(block_of(name or "") for name in columns.signature.used())
     return [*(name for name in SOURCES if name in found), *(name for name in found if name not in SOURCES)]
@@ -79,14 +80,14 @@ def block_of(signature: str) -> str:
     return signature.partition("|")[0].removeprefix("human.")
 
 
-def aspects(columns: Columns) -> list[str]:
+def aspects(columns: JudgmentTable) -> list[str]:
     """The aspects people judged, in order; with all three of FineSurE's, also their composite."""
     found = [name for name in columns.aspect.used() if name is not None]
     return [*found, COMPOSITE] if set(COMPOSED) <= set(found) and COMPOSITE not in found else found
 
 
 def gold_scores(
-    columns: Columns, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
+    columns: JudgmentTable, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
 ) -> list[Scores]:
     """People's values of an aspect at a level: one `Scores`, or one an annotator with `merge="each"`.
 
@@ -113,7 +114,7 @@ def gold_scores(
     return [_one(rows, aspect, level, block, _Plan(rule.merge, rule))]
 
 
-def chosen(columns: Columns, aspect: str, level: Level, source: str | None = None) -> Columns | None:
+def chosen(columns: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> JudgmentTable | None:
     """The rows of the one block that is used for an aspect at a level; None where there is none.
 
     A value that came merged is left out where the annotators' own votes on the same unit are there too.
@@ -132,7 +133,7 @@ def chosen(columns: Columns, aspect: str, level: Level, source: str | None = Non
     return None
 
 
-def _without_doubles(rows: Columns) -> Columns:
+def _without_doubles(rows: JudgmentTable) -> JudgmentTable:
     merged = rows.judge.equal(PEOPLE)
     if not merged.any() or merged.all():
         return rows
@@ -141,11 +142,11 @@ def _without_doubles(rows: Columns) -> Columns:
     return rows.take(~(merged & voted))
 
 
-def _unit_key(rows: Columns) -> Ints:
-    return combine(rows.document, rows.system, rows.unit, rows.list_id, rows.index + 1)
+def _unit_key(rows: JudgmentTable) -> Ints:
+    return row_keys(rows.document, rows.system, rows.unit, rows.list_id, rows.index + 1)
 
 
-def _votes_of(rows: Columns) -> Floats:
+def _votes_of(rows: JudgmentTable) -> Floats:
     return np.where(np.isnan(rows.label), rows.value, rows.label)
 
 
@@ -174,21 +175,28 @@ class _Plan(NamedTuple):
         return str(merge), tie, parts
 
 
-def _one(rows: Columns, aspect: str, level: Level, block: str, plan: _Plan) -> Scores:
+def _one(rows: JudgmentTable, aspect: str, level: Level, block: str, plan: _Plan) -> Scores:
+    table, question = _aggregated(rows, aspect, block, plan)
+    return _named(scores_of(table, question, level, {}))
+
+
+def _aggregated(rows: JudgmentTable, aspect: str, block: str, plan: _Plan) -> tuple[JudgmentTable, Question]:
+    """People's judgments, or one annotator's, of one aspect: one a unit, and the name of what was done."""
     merge, tie, parts = plan.resolved(block, aspect)
     if "annotator" in parts:
-        rows, judge = rows.take(rows.judge.equal(merge)), merge
+        table, judge = rows.take(rows.judge.equal(merge)), merge
     else:
-        rows, judge = aggregate_votes(rows, merge, tie, plan.rule.min_votes), PEOPLE
+        table, judge = aggregate_votes(rows, merge, tie, plan.rule.min_votes), PEOPLE
     mark = _signed(rows.signature.names[rows.signature.codes[0]] or "", parts)
-    made = series(rows, (judge, mark, aspect), level)
-    return _named(made)
+    return replace(table, signature=Names.same(mark, len(table))), Question(judge, mark, aspect)
 
 
 def _named(made: Scores) -> Scores:
     """`skipped` of people is a vote that was not cast (or that a rule dropped)."""
-    names = tuple("no vote, or dropped by the merge" if name == "skipped" else name for name in made.why.names)
-    return Scores(**{**made.__dict__, "why": Coded(made.why.codes, names)})
+    names = tuple(
+        None if name is None else name.replace("skipped", "no vote, or dropped by the merge") for name in made.why.names
+    )
+    return replace(made, why=Names(made.why.codes, names))
 
 
 def _signed(signature: str, parts: Mapping[str, object]) -> str:
@@ -196,7 +204,7 @@ def _signed(signature: str, parts: Mapping[str, object]) -> str:
     return "|".join([head, *(f"{key}:{value}" for key, value in parts.items()), *rest])
 
 
-def aggregate_votes(rows: Columns, merge: str, tie: Tie | None = None, min_votes: int = 1) -> Columns:
+def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min_votes: int = 1) -> JudgmentTable:
     """One row a unit: the votes of all annotators on it as one value, in order of units.
 
     `merge` is mean, majority (with a `tie` rule) or mode_else_mean: the value that most votes share, if at least
@@ -215,10 +223,9 @@ def aggregate_votes(rows: Columns, merge: str, tie: Tie | None = None, min_votes
     already = np.bincount(unit[rows.judge.equal(PEOPLE)], minlength=size) > 0
     value[(counts < min_votes) & ~already] = np.nan
     kept = rows.take(first)
-    status = Coded(np.isnan(value).astype(np.int64), ("ok", "skipped"))
-    people = Coded(np.zeros(size, np.int64), (PEOPLE,))
-    made = {**kept.__dict__, "judge": people, "status": status, "value": value, "label": value}
-    return Columns(**made)
+    status = Names(np.isnan(value).astype(np.int64), ("ok", "skipped"))
+    people, nothing = Names.same(PEOPLE, size), Names.same(None, size)
+    return replace(kept, judge=people, status=status, value=value, label=value, named=nothing, reason=nothing)
 
 
 class _Modes(NamedTuple):
@@ -260,44 +267,22 @@ def _mode_else_mean(most: _Modes, mean: Floats) -> Floats:
     return np.where((most.votes >= 2) & (most.low == most.high), most.low, mean)
 
 
-def _composites(columns: Columns, level: Level, rule: Aggregation, source: str | None) -> list[Scores]:
+def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: str | None) -> list[Scores]:
     """People's composite: the mean of the three aspects, where a summary has all three (UniSumEval)."""
     if level.base is not Level.SUMMARY or rule.merge == AggregationRule.EACH:
         return []
-    parts = [found[0] for aspect in COMPOSED if (found := gold_scores(columns, aspect, level, rule, source))]
-    return [composite(parts, PEOPLE)] if len(parts) == len(COMPOSED) else []
+    tables, parts = [], {}
+    for aspect in COMPOSED:
+        if (rows := chosen(table, aspect, level, source)) is None:
+            return []
+        block = block_of(rows.signature.names[rows.signature.codes[0]] or "")
+        made, question = _aggregated(rows, aspect, block, _Plan(rule.merge, rule))
+        tables.append(made)
+        parts[aspect] = (question,)
+    return [_named(composite_scores(tables, Composite(PEOPLE, parts), {}))]
 
 
-def composite(parts: list[Scores], judge: str) -> Scores:
-    """The mean of three series of summaries; a summary without one of them has none, and says which."""
-    items: dict[tuple[object, object], list[float]] = {}
-    lacks: dict[tuple[object, object], str] = {}
-    for part in parts:
-        rows = zip(part.document.labels(), part.system.labels(), part.value, part.why.labels(), strict=True)
-        for document, system, value, why in rows:
-            items.setdefault((document, system), []).append(float(value))
-            if why is not None:
-                lacks.setdefault((document, system), f"{part.aspect}: {why}")
-    whys = [lacks.get(item, None if len(found) == len(parts) else "not all of the aspects") for item, found in
-            items.items()]  # fmt: skip
-    values = [float("nan") if why else sum(found) / len(found) for found, why in zip(items.values(), whys, strict=True)]
-    models = dict.fromkeys(part.model for part in parts if part.model)
-    documents, systems = coded([item[0] for item in items]), coded([item[1] for item in items])
-    none = Coded(np.zeros(len(items), np.int64), (None,))
-    return Scores(
-        judge, composite_signature([part.signature for part in parts]), ",".join(models) or None, COMPOSITE,
-        Level.SUMMARY, documents, systems, none, np.full(len(items), -1, np.int64), np.array(values), coded(whys),
-    )  # fmt: skip
-
-
-def coded(labels: Sequence[object]) -> Coded:
-    """Names as a column."""
-    names: dict[str | None, int] = {}
-    codes = [names.setdefault(None if label is None else str(label), len(names)) for label in labels]
-    return Coded(np.array(codes, np.int64), tuple(names) or (None,))
-
-
-def votes(columns: Columns, aspect: str, level: Level, source: str | None = None) -> Votes | None:
+def votes(columns: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Votes | None:
     """The raw votes on an aspect as a matrix raters x units, for agreement; None where there are none.
 
     At the summary level these are the votes on whole summaries; a source of labels of units gives its units.
@@ -329,4 +314,4 @@ def decisions(made: Scores, at_least: float | None = None) -> Scores:
             f"people's {made.aspect} ({made.signature}) is not a yes or no at the level {made.level}; "
             "say from which value on it counts as yes (--gold-at-least)"
         )
-    return Scores(**{**made.__dict__, "value": value})
+    return replace(made, value=value)

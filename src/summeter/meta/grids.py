@@ -88,16 +88,11 @@ def named(judge: Scores, gold: Scores | None = None) -> dict[str, Any]:
 def paired_matrix(group: Group) -> PairedMatrix:
     """Pairs of summaries as two matrices."""
     pairs = group.pairs
-    systems, documents = pairs.system.used(), pairs.document.used()
-    row = {name: place for place, name in enumerate(systems)}
-    column = {name: place for place, name in enumerate(documents)}
-    at = (
-        np.array([row[name] for name in pairs.system.labels()], np.int64),
-        np.array([column[name] for name in pairs.document.labels()], np.int64),
-    )
-    judge, gold = (np.full((len(systems), len(documents)), np.nan) for _ in range(2))
+    systems, documents = pairs.system.dense(), pairs.document.dense()
+    judge, gold = (np.full((len(systems.names), len(documents.names)), np.nan) for _ in range(2))
+    at = systems.codes, documents.codes
     judge[at], gold[at] = pairs.x, pairs.y
-    return PairedMatrix(group, tuple(map(str, systems)), tuple(map(str, documents)), judge, gold)
+    return PairedMatrix(group, tuple(map(str, systems.names)), tuple(map(str, documents.names)), judge, gold)
 
 
 def paired_matrices(read: MetaInput, selection: Selection) -> list[PairedMatrix]:

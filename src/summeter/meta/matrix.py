@@ -1,8 +1,8 @@
 """Judgments x gold -> arrays at a level: what every study of an evaluator starts from.
 
-    series   one judge's values of one aspect, a row a sentence, key fact or summary
-    align    two Scores -> PairedScores: x and y on the same rows, NaN where one side has nothing, with the reason
-    at       PairedScores of summaries -> PairedScores of documents or systems
+    scores_of  one judge's values of one aspect, a row a sentence, key fact or summary
+    align      two Scores -> PairedScores: x and y on the same rows, NaN where one side has nothing, with the reason
+    at         PairedScores of summaries -> PairedScores of documents or systems
 
 A sentence is (document, system, index); a key fact is (document, system, list, index), since the same index in two
 lists is two facts; a summary is (document, system). A document's value is the mean over its systems, a system's the
@@ -12,33 +12,25 @@ that failed on the hard documents is not compared with people who read them all;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.choices import Items, Level
-from summeter.meta.columns import Coded, Columns, combine
+from summeter.choices import Items, Level, Use
 from summeter.meta.context import Context
 from summeter.records import UsageError
+from summeter.scoring.scores import COMPOSITE, GRAVITY, Composite, ScoreTable, composite_of, numbers, unit_scores
+from summeter.scoring.table import Groups, JudgmentTable, Names, Question, row_keys
 from summeter.stats.base import Bools, Floats, Ints
 
-_UNITS = ("sentence", "key_fact", "claim")
-_GRAVITY = ("ok", "skipped", "unparsed", "refused", "error")  # as in scoring: the worst names a lost score
 _DIGITS = 12
 
 OTHER_LIST = "judged another list of key facts"
 ABSENT = "no judgment"
-
-
-class Use(StrEnum):
-    """What of a judgment is used: its score (`value`, else a label that is a number), or its decision (`label`)."""
-
-    VALUE = "value"
-    LABEL = "label"
+INCOMPLETE = "not all of the aspects"
 
 
 @dataclass(frozen=True)
@@ -53,12 +45,12 @@ class Scores:
     model: str | None
     aspect: str
     level: Level
-    document: Coded
-    system: Coded
-    list_id: Coded
+    document: Names
+    system: Names
+    list_id: Names
     index: Ints
     value: Floats
-    why: Coded
+    why: Names
     lost: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -68,12 +60,22 @@ class Scores:
         """Values of summaries as a matrix systems x documents, NaN where there is none."""
         if self.level is not Level.SUMMARY:
             raise UsageError(f"only summaries make a grid of systems and documents, not the level {self.level}")
-        systems, documents = self.system.used(), self.document.used()
-        rows = {name: place for place, name in enumerate(systems)}
-        columns = {name: place for place, name in enumerate(documents)}
-        matrix = np.full((len(systems), len(documents)), np.nan)
-        matrix[_places(self.system, rows), _places(self.document, columns)] = self.value
-        return ScoreMatrix(matrix, tuple(map(str, systems)), tuple(map(str, documents)))
+        systems, documents = self.system.dense(), self.document.dense()
+        matrix = np.full((len(systems.names), len(documents.names)), np.nan)
+        matrix[systems.codes, documents.codes] = self.value
+        return ScoreMatrix(matrix, tuple(map(str, systems.names)), tuple(map(str, documents.names)))
+
+    def take(self, rows: Ints | Bools) -> Scores:
+        """Some of the rows."""
+        return replace(
+            self,
+            document=self.document.take(rows),
+            system=self.system.take(rows),
+            list_id=self.list_id.take(rows),
+            index=self.index[rows],
+            value=self.value[rows],
+            why=self.why.take(rows),
+        )
 
 
 class ScoreMatrix(NamedTuple):
@@ -84,89 +86,83 @@ class ScoreMatrix(NamedTuple):
     documents: tuple[str, ...]
 
 
-def series(
-    columns: Columns, question: tuple[str, str, str], level: Level, *, reduce: str = "share", use: Use = Use.VALUE
+def scores_of(
+    table: JudgmentTable, question: Question, level: Level, reduce: Mapping[str, str], use: Use = Use.VALUE
 ) -> Scores:
-    """The values of one (judge, signature, aspect) whose rows `columns` holds (see `Columns.by_question`).
+    """The values of one question, whose rows `table` holds.
 
-    At the summary level units become a score by the one arithmetic of `scoring`: the share of labels that are 1,
-    or the mean of values, as `reduce` says ("whole": their parts do not count beside them); judgments of whole
-    summaries stand as they are. Documents and systems
-    are read as summaries first: see `PairedScores.at`.
+    At the summary level they are what `scoring` makes of the judgments, as `reduce` says of the judge. Documents and
+    systems are read as summaries first: see `PairedScores.at`.
     """
-    judge, signature, aspect = question
-    base = level.base
-    found = _by_summary(columns, reduce, use) if base is Level.SUMMARY else _by_unit(columns, base, use)
-    models = [name for name in columns.model.used() if name is not None]
-    return Scores(judge, signature, ",".join(models) or None, aspect, base, *found)
-
-
-_Parts = tuple[Coded, Coded, Coded, Ints, Floats, Coded, dict[tuple[str, str], str]]
-
-
-def _numbers(columns: Columns, use: Use) -> Floats:
-    if use is Use.VALUE:
-        return np.where(np.isnan(columns.value), columns.label, columns.value)
-    # A value of 0 or 1 is a decision too; any other number needs a threshold first.
-    said = np.where(np.isin(columns.value, (0.0, 1.0)), columns.value, np.nan)
-    return np.where(np.isnan(columns.label), said, columns.label)
-
-
-def _by_unit(columns: Columns, level: Level, use: Use) -> _Parts:
-    inside = columns.unit.equal(level.value)
-    rows = columns.take(inside)
-    value = _numbers(rows, use)
+    if level.base is Level.SUMMARY:
+        return _of_summaries(unit_scores(table, reduce, use), question)
+    rows = table.where(unit=level.value)
+    value = numbers(rows, use)
     none = "no decision: give a threshold" if use is Use.LABEL else "no number"
-    return (
-        rows.document, rows.system, rows.list_id, rows.index, value, _why(value, _gravity(rows.status), none),
-        _lost(columns.take(columns.unit.equal("summary"))),
-    )  # fmt: skip
+    failed = table.where(unit="summary", status=GRAVITY)
+    items = zip(failed.document.labels(), failed.system.labels(), strict=True)
+    return Scores(
+        *question[:2],
+        _joined(rows.model),
+        question.aspect,
+        level,
+        rows.document,
+        rows.system,
+        rows.list_id,
+        rows.index,
+        value,
+        _why(value, rows.status, none),
+        dict(zip(items, failed.status.labels(), strict=True)),
+    )
 
 
-def _lost(whole: Columns) -> dict[tuple[str, str], str]:
-    failed = whole.take(~whole.status.equal("ok"))
-    items = zip(failed.document.labels(), failed.system.labels(), failed.status.labels(), strict=True)
-    return {(document, system): status for document, system, status in items}
+def composite_scores(parts: Sequence[JudgmentTable], composite: Composite, reduce: Mapping[str, str]) -> Scores:
+    """The composite of the summaries that `parts`, the judgments of its three aspects, are about.
+
+    A summary without a score of each aspect has none, and says so.
+    """
+    scores = ScoreTable.concat([unit_scores(part, reduce) for part in parts])
+    whole = _of_summaries(composite_of(scores, composite), composite.question)
+    items = Groups.by(
+        Names.concat([whole.document, scores.document]), Names.concat([whole.system, scores.system])
+    ).first[len(whole) :]
+    lacking = scores.take(items - len(whole))
+    rows = len(lacking)
+    return replace(
+        whole,
+        document=Names.concat([whole.document, lacking.document]),
+        system=Names.concat([whole.system, lacking.system]),
+        list_id=Names.same(None, len(whole) + rows),
+        index=np.full(len(whole) + rows, -1, np.int64),
+        value=np.concatenate([whole.value, np.full(rows, np.nan)]),
+        why=Names.concat([whole.why, Names.same(INCOMPLETE, rows)]),
+    )
 
 
-def _by_summary(columns: Columns, reduce: str, use: Use) -> _Parts:
-    part = np.isin(columns.unit.codes, [columns.unit.names.index(one) for one in _UNITS if one in columns.unit.names])
-    rows = columns.take(part | columns.unit.equal("summary"))
-    part = part[part | columns.unit.equal("summary")]
-    _, first, group = np.unique(combine(rows.document, rows.system), return_index=True, return_inverse=True)
-    size = len(first)
-    # A failed attempt at the whole summary beside judged parts is superseded by them.
-    split_up = np.bincount(group[part], minlength=size) > 0
-    if reduce == "whole":
-        split_up &= np.bincount(group[~part], minlength=size) == 0
-    used = part == split_up[group]
-    label_first = np.where(np.isnan(rows.label), rows.value, rows.label)
-    number = np.where(part, rows.value if reduce == "mean" else label_first, _numbers(rows, use))
-    got = used & ~np.isnan(number)
-    counts = np.bincount(group[got], minlength=size)
-    sums = np.bincount(group[got], weights=number[got], minlength=size)
-    value = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
-    worst = np.zeros(size, np.int64)
-    np.maximum.at(worst, group[used], _gravity(rows.status)[used])
-    nothing = Coded(np.zeros(size, np.int64), (None,))
-    return (
-        rows.document.take(first), rows.system.take(first), nothing, np.full(size, -1, np.int64), value,
-        _why(value, worst, "no number"), {},
-    )  # fmt: skip
+def _of_summaries(scores: ScoreTable, question: Question) -> Scores:
+    why = _why(scores.value, scores.status, "no number")
+    if question.aspect == COMPOSITE:
+        # A composite's reason begins with the aspect that is lacking.
+        lacking = [None if text is None else text.partition(": ")[0] for text in scores.reason.labels()]
+        why = Names.of(
+            [f"{aspect}: {name}" if name else None for aspect, name in zip(lacking, why.labels(), strict=True)]
+        )
+    rows = len(scores)
+    nowhere = Names.same(None, rows), np.full(rows, -1, np.int64)
+    models = _joined(scores.model)
+    return Scores(*question[:2], models, question.aspect, Level.SUMMARY, scores.document, scores.system, *nowhere,
+                  scores.value, why)  # fmt: skip
 
 
-def _gravity(status: Coded) -> Ints:
-    return np.array([_GRAVITY.index(name or "error") for name in status.names] or [0], np.int64)[status.codes]
+def _joined(models: Names) -> str | None:
+    named = dict.fromkeys(model for name in models.used() if name is not None for model in name.split(","))
+    return ",".join(named) or None
 
 
-def _why(value: Floats, gravity: Ints, none: str) -> Coded:
+def _why(value: Floats, status: Names, none: str) -> Names:
     """Why there is no value: the status, or `none` where the judgment is ok but holds no usable number."""
-    codes = np.where(np.isnan(value), np.where(gravity > 0, gravity, len(_GRAVITY)), 0)
-    return Coded(codes.astype(np.int64), (None, *_GRAVITY[1:], none))
-
-
-def _places(column: Coded, place: dict[str | None, int]) -> Ints:
-    return np.array([place.get(name, -1) for name in column.names] or [-1], np.int64)[column.codes]
+    names = [none if name == "ok" else name for name in status.names]
+    return Names(np.where(np.isnan(value), status.codes + 1, 0), (None, *names))
 
 
 @dataclass(frozen=True)
@@ -180,12 +176,12 @@ class PairedScores:
     judge: Scores
     gold: Scores
     level: Level
-    document: Coded
-    system: Coded
+    document: Names
+    system: Names
     index: Ints
     x: Floats
     y: Floats
-    why: Coded
+    why: Names
     context: Context = field(default_factory=Context)
     source: PairedScores | None = None
     items: Items = Items.COMMON
@@ -223,7 +219,7 @@ class PairedScores:
             x=self.x[rows], y=self.y[rows], why=self.why.take(rows),
         )  # fmt: skip
 
-    def column(self, name: str) -> Coded:
+    def column(self, name: str) -> Names:
         """A column to group by, a value a row."""
         return self.context.column(name, self.document, self.system)
 
@@ -248,20 +244,20 @@ class PairedScores:
             raise UsageError(f"means at the level {level} are made of summaries, not of the level {self.level}")
         over = self.document if level is Level.DOCUMENT else self.system
         names = over.used()
-        group = _places(over, {name: place for place, name in enumerate(names)})
+        group = over.dense().codes
         common = self.kept
         sides = [common if items is Items.COMMON else ~np.isnan(side) for side in (self.x, self.y)]
         x, y = (
             group_means(side[used], group[used], len(names), min_items)
             for side, used in zip((self.x, self.y), sides, strict=True)
         )
-        rows = Coded(np.arange(len(names)), tuple(names))
-        nobody = Coded(np.zeros(len(names), np.int64), (None,))
+        rows = Names(np.arange(len(names)), tuple(names))
+        nobody = Names.same(None, len(names))
         lacking = (np.isnan(x) | np.isnan(y)).astype(np.int64)
         return replace(
             self, level=level, x=x, y=y, index=np.full(len(names), -1, np.int64), source=self,
             document=rows if level is Level.DOCUMENT else nobody, system=nobody if level is Level.DOCUMENT else rows,
-            why=Coded(lacking, (None, f"fewer than {min_items} items")), items=items,
+            why=Names(lacking, (None, f"fewer than {min_items} items")), items=items,
         )  # fmt: skip
 
 
@@ -289,12 +285,12 @@ def align(judge: Scores, gold: Scores, context: Context | None = None) -> Paired
     """
     if judge.level is not gold.level:
         raise UsageError(f"a series of the level {judge.level} cannot be set beside one of the level {gold.level}")
-    document, system = _both(judge.document, gold.document), _both(judge.system, gold.system)
-    lists = _both(_named_lists(judge, gold), gold.list_id)
+    document, system = Names.concat([judge.document, gold.document]), Names.concat([judge.system, gold.system])
+    lists = Names.concat([_named_lists(judge, gold), gold.list_id])
     index = np.concatenate([judge.index, gold.index])
     size = len(judge)
     _, first, place = np.unique(
-        combine(document, system, lists, index + 1), return_index=True, return_inverse=True
+        row_keys(document, system, lists, index + 1), return_index=True, return_inverse=True
     )  # fmt: skip
     x, y = (np.full(len(first), np.nan) for _ in range(2))
     x[place[:size]], y[place[size:]] = judge.value, gold.value
@@ -313,13 +309,7 @@ def align(judge: Scores, gold: Scores, context: Context | None = None) -> Paired
     )  # fmt: skip
 
 
-def _both(first: Coded, second: Coded) -> Coded:
-    names = tuple(dict.fromkeys((*first.names, *second.names)))
-    place: dict[str | None, int] = {name: number for number, name in enumerate(names)}
-    return Coded(np.concatenate([_places(first, place), _places(second, place)]), names)
-
-
-def _named_lists(judge: Scores, gold: Scores) -> Coded:
+def _named_lists(judge: Scores, gold: Scores) -> Names:
     """The judge's lists, with the one people judged where it names none."""
     if judge.level is not Level.KEY_FACT or None not in judge.list_id.names:
         return judge.list_id
@@ -330,29 +320,26 @@ def _named_lists(judge: Scores, gold: Scores) -> Coded:
         only.get(document) if name is None else name
         for document, name in zip(judge.document.labels(), judge.list_id.labels(), strict=True)
     ]
-    names = tuple(dict.fromkeys(labels))
-    place = {name: number for number, name in enumerate(names)}
-    return Coded(np.array([place[name] for name in labels], np.int64), names)
+    return Names.of(labels)
 
 
-def _absences(one: Scores, document: Coded, system: Coded) -> list[str]:
+def _absences(one: Scores, document: Names, system: Names) -> list[str]:
     """Why `one` has no row where the other side has: the item failed whole, another list was judged, or nothing."""
     if not len(document.codes):
         return []
     listed = one.level is Level.KEY_FACT
     judged = set(zip(one.document.labels(), one.system.labels(), strict=True)) if listed else set()
-    _, first, place = np.unique(combine(document, system), return_index=True, return_inverse=True)
+    _, first, place = np.unique(row_keys(document, system), return_index=True, return_inverse=True)
     items = zip(document.take(first).labels(), system.take(first).labels(), strict=True)
     found = np.array([one.lost.get(item) or (OTHER_LIST if item in judged else ABSENT) for item in items], dtype=object)
     return list(found[place])
 
 
-def _told(judge: NDArray[np.object_], gold: NDArray[np.object_]) -> Coded:
+def _told(judge: NDArray[np.object_], gold: NDArray[np.object_]) -> Names:
     """Both sides' reasons as one: "judge: unparsed", "gold: no vote", or the two joined."""
-    words: dict[tuple[str | None, str | None], int] = {(None, None): 0}
-    codes = [words.setdefault(both, len(words)) for both in zip(judge, gold, strict=True)]
-    names = [
-        "; ".join(f"{side}: {why}" for side, why in zip(("judge", "gold"), both, strict=True) if why) or None
-        for both in words
-    ]
-    return Coded(np.array(codes, np.int64), tuple(names))
+    return Names.of(
+        [
+            "; ".join(f"{side}: {why}" for side, why in (("judge", mine), ("gold", theirs)) if why) or None
+            for mine, theirs in zip(judge, gold, strict=True)
+        ]
+    )

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from summeter.choices import Level
+from summeter.choices import Level, Use
 from summeter.meta.ballots import unit_level
 from summeter.meta.gold import gold_scores
 from summeter.meta.grids import Draws, drawn_row, named
 from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Scores, Use, align
+from summeter.meta.matrix import Scores, align
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, selected
 from summeter.records import UsageError

@@ -153,7 +153,7 @@ def of_verdicts(
 
 def _verdict_sides(read: MetaInput, chosen: Selection) -> list[tuple[Verdicts, Scores]]:
     """Every head-to-head judge's verdicts on an aspect beside people's scores on it."""
-    said = list(verdicts(read.judge.columns, chosen.judge))
+    said = list(verdicts(read.judge.table, chosen.judge))
     if not said:
         return []
     names = wanted(chosen, list(dict.fromkeys(one.aspect for one in said)), aspects(read.gold))

@@ -8,15 +8,15 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
-from summeter.choices import AggregationRule, Average, Items, Level, Tie
+from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
 from summeter.data.human import RAW
-from summeter.meta.columns import Columns
 from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, Use, align
+from summeter.meta.matrix import PairedScores, align
 from summeter.meta.results import Row, RowStatus
 from summeter.records import UsageError
+from summeter.scoring.table import JudgmentTable
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -128,7 +128,7 @@ class MetaInput(NamedTuple):
     """Judge and people, read once."""
 
     judge: JudgeInput
-    gold: Columns
+    gold: JudgmentTable
     context: Context
 
 

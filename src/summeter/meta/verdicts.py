@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from summeter.meta.columns import Columns
 from summeter.meta.matrix import Scores
+from summeter.scoring.table import JudgmentTable
 from summeter.stats import OrderEffect, order_effect
 from summeter.stats.base import Floats
 
@@ -83,19 +83,19 @@ class Verdicts:
         }  # fmt: skip
 
 
-def verdicts(columns: Columns, judge: str | None = None) -> Iterator[Verdicts]:
+def verdicts(columns: JudgmentTable, judge: str | None = None) -> Iterator[Verdicts]:
     """The verdicts of every head-to-head judge and aspect, in order of first appearance.
 
     A judgment of (A, B) with the value v shows A first and gives it v; more than a half is a win. `judge` is a name
     or a signature.
     """
     rows = columns.take(columns.unit.equal("pair"))
-    for (name, signature, aspect), place in rows.by_question().items():
+    for (name, signature, aspect), place in rows.questions().items():
         if judge is None or judge in (name, signature):
             yield _one(rows.take(place), name, signature, aspect)
 
 
-def _one(rows: Columns, judge: str, signature: str, aspect: str) -> Verdicts:
+def _one(rows: JudgmentTable, judge: str, signature: str, aspect: str) -> Verdicts:
     documents = [str(name) for name in rows.document.used()]
     shown = list(zip(rows.system.labels(), rows.rival.labels(), strict=True))
     pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in shown))

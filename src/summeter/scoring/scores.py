@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 
+from summeter.choices import Use
 from summeter.records import Judgment, Record, Status, composite_signature
 from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question
 from summeter.stats.base import Bools, Floats, Ints
@@ -40,13 +41,6 @@ class Reduce(StrEnum):
     SHARE = "share"
     MEAN = "mean"
     WHOLE = "whole"
-
-
-class Use(StrEnum):
-    """What of a judgment is used: its score (`value`, else a label that is a number), or its decision (`label`)."""
-
-    VALUE = "value"
-    LABEL = "label"
 
 
 class Score(Record):

@@ -8,7 +8,7 @@ score, whoever asks for it, comes out of one arithmetic (`summeter.scoring.score
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -75,9 +75,10 @@ class Names(NamedTuple):
         """The names that occur, in the order in which they were first seen."""
         return [self.names[code] for code in np.unique(self.codes)]
 
-    def recode(self, places: Mapping[str | None, int]) -> Ints:
-        """Each row's place in another order of names; -1 for a name that is not there."""
-        return np.array([places.get(name, -1) for name in self.names], np.int64)[self.codes]
+    def dense(self) -> Names:
+        """The same with the names that occur only."""
+        codes, rows = np.unique(self.codes, return_inverse=True)
+        return Names(rows.astype(np.int64), tuple(self.names[code] for code in codes))
 
     @staticmethod
     def concat(columns: Sequence[Names]) -> Names:

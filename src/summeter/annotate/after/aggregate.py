@@ -19,9 +19,9 @@ from summeter.annotate.tasks.task import Task
 from summeter.choices import AggregationRule, Tie
 from summeter.data.dataset import Dataset
 from summeter.data.human import PEOPLE
-from summeter.meta import of_judgments
 from summeter.meta.gold import aggregate_votes
 from summeter.records import Judgment, Span, error_types, joined_error_types
+from summeter.scoring import JudgmentTable
 
 MERGED = "human.merged"
 """The judgment set of the merged labels."""
@@ -164,7 +164,7 @@ def merge(judgments: Iterable[Judgment], mean_signatures: frozenset[str] = Ratin
 
 def _merged(group: Sequence[Judgment], rule: AggregationRule) -> Iterator[Judgment]:
     """The judgments of one aspect (and one rival), a unit at a time."""
-    columns = aggregate_votes(of_judgments(group), rule, Tie.DROP)
+    columns = aggregate_votes(JudgmentTable.of(group), rule, Tie.DROP)
     keys = zip(
         columns.document.labels(), columns.system.labels(), columns.unit.labels(), columns.index.tolist(), strict=True
     )

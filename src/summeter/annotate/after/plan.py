@@ -21,9 +21,10 @@ from summeter.data.dataset import Dataset
 from summeter.meta import Level, Row, Study, Use, gold_input, gold_scores
 from summeter.meta.coverage import Drawing, coverage
 from summeter.meta.estimate import Plan
-from summeter.meta.inputs import JudgeInput, Question
+from summeter.meta.inputs import JudgeInput
 from summeter.meta.matrix import Scores
 from summeter.records import UsageError
+from summeter.scoring.table import Question
 from summeter.stats.base import Floats
 
 LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
