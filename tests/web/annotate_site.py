@@ -69,7 +69,7 @@ class Served:
     """The server's thread; entering gives its port. A wanted port is one that is `reserved`."""
 
     def __init__(self, service: CampaignService, port: int = 0) -> None:
-        self._desk = service
+        self._service = service
         self._wanted = port
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -80,7 +80,9 @@ class Served:
         return port
 
     async def _open(self) -> tuple[web.AppRunner, int]:
-        runner = web.AppRunner(dawdle(make_app(self._desk)), handle_signals=False, access_log=None, shutdown_timeout=1)
+        runner = web.AppRunner(
+            dawdle(make_app(self._service)), handle_signals=False, access_log=None, shutdown_timeout=1
+        )
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", self._wanted, reuse_port=self._wanted > 0 or None).start()
         return runner, int(runner.addresses[0][1])

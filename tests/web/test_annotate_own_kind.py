@@ -1,0 +1,20 @@
+"""A kind of task that summeter does not know is drawn by its own script, and answered, in a real browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from web.steps import expect, sent, task
+
+pytestmark = pytest.mark.web
+
+
+def test_a_kind_of_ones_own(site: Any, visit: Any) -> None:
+    place = site("annotate.own_kind:Headline", name="own")
+    page = visit(place.link())
+    task(page)
+    expect(page.get_by_text("Could this stand as a headline?")).to_be_visible()
+    page.get_by_role("group", name="As a headline, it").locator("label").get_by_text("Does not fit").click()
+    page.locator("button.send").click()
+    assert [answer["fits"] for answer in sent(place, 1, page)] == [False]
