@@ -46,8 +46,8 @@ class TestTheMatrix:
         over, under = found.cells[0][2], found.cells[2][0]
         assert over is not None
         assert under is not None
-        assert (over.value, over.n, over.missing, over.flip_rate, over.settled) == (0.9375, 8, 0, 1 / 8, True)
-        assert (under.value, under.n, under.flip_rate, under.settled) == (0.0625, 8, 1 / 8, True)
+        assert (over.value, over.n, over.missing, over.flip_rate, over.marked) == (0.9375, 8, 0, 1 / 8, True)
+        assert (under.value, under.n, under.flip_rate, under.marked) == (0.0625, 8, 1 / 8, True)
         assert (over.shade, under.shade) == (6, 0)  # 0.9375 * 7 = 6.6; 0.0625 * 7 = 0.4
         assert over.low is not None
         assert under.high == 1 - over.low
@@ -56,9 +56,9 @@ class TestTheMatrix:
         tie, missing = only.duels[0].cells[0][1], only.duels[0].cells[1][2]
         assert tie is not None
         assert missing is not None
-        assert (tie.value, tie.flip_rate, tie.settled, tie.shade) == (0.5, 1.0, False, 3)
+        assert (tie.value, tie.flip_rate, tie.marked, tie.shade) == (0.5, 1.0, False, 3)
         assert missing.value == pytest.approx(4 / 7)
-        assert (missing.n, missing.missing, missing.flip_rate, missing.settled) == (7, 1, 0.0, False)
+        assert (missing.n, missing.missing, missing.flip_rate, missing.marked) == (7, 1, 0.0, False)
 
     def test_the_same_in_words(self, only: Page) -> None:
         preferred, turned = only.duels[0].said

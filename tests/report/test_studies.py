@@ -17,7 +17,7 @@ from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.report import html
 from summeter.report.build import page
-from summeter.report.ranks import as_cell, places_of
+from summeter.report.ranks import as_cell, ranks
 from summeter.report.study_blocks import StudyBlock
 from summeter.report.study_words import STUDIES, about
 from summeter.scoring import SystemScore
@@ -174,6 +174,6 @@ def test_means_that_differ_in_the_last_digit_are_level() -> None:
         )  # fmt: skip
 
     # 0.1 + 0.2 is 0.30000000000000004.
-    assert places_of([0.3, 0.1 + 0.2, 0.2]) == [1, 1, 3]
+    assert ranks([0.3, 0.1 + 0.2, 0.2]) == [1, 1, 3]
     cells = [as_cell(mean(name, value), 0.1 + 0.2) for name, value in (("x", 0.3), ("y", 0.1 + 0.2), ("z", 0.299999))]
-    assert [cell is not None and cell.best for cell in cells] == [True, True, False]
+    assert [cell.marked for cell in cells] == [True, True, False]

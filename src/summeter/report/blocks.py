@@ -53,22 +53,25 @@ class Column(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A system's mean in a column; `best` marks the highest value of the column."""
+    """A mean in a table. `marked` is the highest value of a ranking's column, the weakest domain of a system, or a pair
+    that is settled; `shade` goes from 0 (low) to 6 (high) where a table is coloured."""
 
     value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    missing: int
-    best: bool
-    reason: str | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    missing: int = 0
+    marked: bool = False
+    reason: str | None = None
+    shade: int = 0
+    flip_rate: float | None = None
 
 
 class RankRow(NamedTuple):
-    """A system with its place (None without a value in the leading column)."""
+    """A system with its rank (None without a value in the leading column)."""
 
     system: str
-    place: int | None
+    rank: int | None
     cells: tuple[Cell | None, ...]
 
 
@@ -81,56 +84,33 @@ class RankTable(NamedTuple):
     lead: int
 
 
-class Standing(NamedTuple):
-    """Where a system stands in a column among the `of` systems that have a value there. No place where more
-    is not better."""
+class AspectRank(NamedTuple):
+    """The rank of a system in a column among the `of` systems that have a value there. No rank where more is not
+    better."""
 
     title: str
     source: str
     cell: Cell
-    place: int | None
+    rank: int | None
     of: int
 
 
-class DomainMean(NamedTuple):
-    """A system's mean on one domain."""
-
-    domain: str
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-
-
-class ErrorCount(NamedTuple):
-    """How many sentences have an error of this type."""
-
-    type: str
-    number: int
-
-
 class Panel(NamedTuple):
-    """Strengths and weaknesses of one system; `unsupported` of `sentences` judged sentences are wrong."""
+    """Strengths and weaknesses of one system.
+
+    `strongest` and `weakest` are domains with their means of `aspect`; `errors` counts sentences by error type, most
+    frequent first; `unsupported` of `sentences` judged sentences are wrong.
+    """
 
     system: str
-    standings: tuple[Standing, ...]
+    ranks: tuple[AspectRank, ...]
     aspect: str
-    strongest: DomainMean | None
-    weakest: DomainMean | None
-    errors: tuple[ErrorCount, ...]
+    strongest: tuple[str, Cell] | None
+    weakest: tuple[str, Cell] | None
+    errors: tuple[tuple[str, int], ...]
     unsupported: int
     sentences: int
     judge: str
-
-
-class HeatCell(NamedTuple):
-    """A mean with its n; `shade` from 0 (low) to 6 (high); `lowest` marks the system's weakest domain."""
-
-    value: float | None
-    n: int
-    missing: int
-    shade: int
-    lowest: bool
 
 
 class Heat(NamedTuple):
@@ -139,21 +119,8 @@ class Heat(NamedTuple):
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[HeatCell, ...], ...]
+    cells: tuple[tuple[Cell, ...], ...]
     by_system: bool
-
-
-class PairCell(NamedTuple):
-    """How far the row's system is preferred to the column's; `shade` from 0 (never) to 6 (always)."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    missing: int
-    flip_rate: float | None
-    shade: int
-    settled: bool
 
 
 class HeadToHead(NamedTuple):
@@ -167,7 +134,7 @@ class HeadToHead(NamedTuple):
     signature: str
     interval: str
     systems: tuple[str, ...]
-    cells: tuple[tuple[PairCell | None, ...], ...]
+    cells: tuple[tuple[Cell | None, ...], ...]
     said: tuple[str, ...]
 
 

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from summeter.report.blocks import Changed, Comparison, Contrast, Difference, ItemLink
 from summeter.report.items import UnitKey, Where, unit_key
-from summeter.report.ranks import Key, Place, label_of
+from summeter.report.ranks import ColumnKey, Key, label_of
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
@@ -89,8 +89,8 @@ def _contrast(pair: Pair, first: RunView, second: RunView, sources: Sequence[Sou
         _difference(system, [(a[item], b[item]) for item in common if a[item][1] == system], first.seed)
         for system in systems
     )
-    before = label_of(Place(first.place, *pair[0]), first, sources)
-    after = label_of(Place(second.place, *pair[1]), second, sources)
+    before = label_of(ColumnKey(first.place, *pair[0]), first, sources)
+    after = label_of(ColumnKey(second.place, *pair[1]), second, sources)
     return Contrast(gloss(pair[0][2]).title, before, after, rows)
 
 

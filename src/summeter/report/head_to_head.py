@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from summeter.report.blocks import HeadToHead, PairCell
-from summeter.report.ranks import Place, label_of
+from summeter.report.blocks import Cell, HeadToHead
+from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.strengths import SHADES
 from summeter.report.views import RunView, Source
 from summeter.report.words import count, gloss, number, with_interval
@@ -42,7 +42,7 @@ def _block(view: RunView, group: Group, sources: Sequence[Source]) -> HeadToHead
     systems = _ordered(sides)
     return HeadToHead(
         title=gloss(first.aspect).title, signature=first.signature, interval=first.interval,
-        source=label_of(Place(view.place, first.judge, first.signature, first.aspect), view, sources),
+        source=label_of(ColumnKey(view.place, first.judge, first.signature, first.aspect), view, sources),
         systems=tuple(systems),
         cells=tuple(tuple(_cell(sides.get((row, column))) for column in systems) for row in systems),
         said=(_preferred(group), _turned(group)),
@@ -59,11 +59,11 @@ def _ordered(sides: dict[tuple[str, str], PairScore]) -> list[str]:
     return sorted(names, key=lambda name: (-means[name], name))
 
 
-def _cell(one: PairScore | None) -> PairCell | None:
+def _cell(one: PairScore | None) -> Cell | None:
     if one is None:
         return None
     shade = 0 if one.value is None else min(SHADES - 1, int(one.value * SHADES))
-    return PairCell(one.value, one.low, one.high, one.n, one.missing, one.flip_rate, shade, one.settled)
+    return Cell(one.value, one.low, one.high, one.n, one.missing, one.settled, shade=shade, flip_rate=one.flip_rate)
 
 
 def _preferred(group: Group) -> str:

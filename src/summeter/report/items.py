@@ -17,7 +17,7 @@ from summeter.report.blocks import (
     Verdict,
 )
 from summeter.report.people import Votes
-from summeter.report.ranks import Place, label_of
+from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss, kind, told, verdict
 from summeter.scoring import COMPOSITE, Score
@@ -121,7 +121,7 @@ class ItemListBuilder:
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
         )  # fmt: skip
 
-    def _column(self, place: Place) -> ScoreColumn:
+    def _column(self, place: ColumnKey) -> ScoreColumn:
         label = label_of(place, self.views[place.run], self.sources)
         return ScoreColumn(gloss(place.aspect).title, label, place.signature)
 
@@ -250,17 +250,17 @@ class JudgeFilters:
         )
 
 
-def _columns(views: Sequence[RunView]) -> list[Place]:
+def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
     places = dict.fromkeys(_place(view, score) for view in views for score in view.scores)
 
-    def order(place: Place) -> tuple[int, int]:
+    def order(place: ColumnKey) -> tuple[int, int]:
         return place.run, FIRST.index(place.aspect) if place.aspect in FIRST else len(FIRST)
 
     return sorted(places, key=order)
 
 
-def _place(view: RunView, score: Score) -> Place:
-    return Place(view.place, score.judge, score.signature, score.aspect)
+def _place(view: RunView, score: Score) -> ColumnKey:
+    return ColumnKey(view.place, score.judge, score.signature, score.aspect)
 
 
 def _score(score: Score, column: int) -> ItemScore:

@@ -1,7 +1,8 @@
-"""Who stands where: the ranking tables, and the verdict in one sentence."""
+"""Ranks of systems: the ranking tables, and the verdict in one sentence."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from summeter.stats.resample import Comparison, paired_bootstrap
 Key = tuple[str, str, str]
 
 
-class Place(NamedTuple):
+class ColumnKey(NamedTuple):
     """A column of some run: where a mean is looked up."""
 
     run: int
@@ -35,7 +36,7 @@ def family(judge: str) -> str:
     return judge.split(".", maxsplit=1)[0]
 
 
-def label_of(place: Place, view: RunView, sources: Sequence[Source]) -> str:
+def label_of(place: ColumnKey, view: RunView, sources: Sequence[Source]) -> str:
     """The source of a column in a few words; a composite goes by the family of its judges and what tells it apart."""
     for source in sources:
         if (source.run, source.judge, source.signature) == (place.run, place.judge, place.signature):
@@ -48,7 +49,7 @@ def label_of(place: Place, view: RunView, sources: Sequence[Source]) -> str:
 def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:
     """One table a family that judges faithfulness, completeness or conciseness. Other measures stand beside
     the only one; where there are several families or runs, in a table of their own."""
-    places = [Place(view.place, *key) for view in views for key in view.table.columns()]
+    places = [ColumnKey(view.place, *key) for view in views for key in view.table.columns()]
     main = [name for name in _families(places) if any(one.aspect in COMPOSED for one in places if _is(one, name))]
     others = [one for one in places if family(one.judge) not in main]
     groups = [(f"Judged by {name}", [one for one in places if _is(one, name)]) for name in main]
@@ -59,36 +60,40 @@ def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[Ra
     return tuple(_table(title, _ordered(group), views, sources) for title, group in groups)
 
 
-def _families(places: Sequence[Place]) -> list[str]:
+def _families(places: Sequence[ColumnKey]) -> list[str]:
     return list(dict.fromkeys(family(place.judge) for place in places))
 
 
-def _is(place: Place, name: str) -> bool:
+def _is(place: ColumnKey, name: str) -> bool:
     return family(place.judge) == name
 
 
-def _ordered(places: Sequence[Place]) -> list[Place]:
+def _ordered(places: Sequence[ColumnKey]) -> list[ColumnKey]:
     """By aspect, best known first, then by run: the same aspect of two runs stands side by side."""
     seen = list(dict.fromkeys(place.aspect for place in places))
 
-    def order(place: Place) -> tuple[int, int, int]:
+    def order(place: ColumnKey) -> tuple[int, int, int]:
         known = FIRST.index(place.aspect) if place.aspect in FIRST else len(FIRST)
         return known, seen.index(place.aspect), place.run
 
     return sorted(places, key=order)
 
 
-def _table(title: str, places: Sequence[Place], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
+def _table(title: str, places: Sequence[ColumnKey], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
     found = {place: _means(views[place.run], place) for place in places}
     lead = next((place for place in places if place.aspect == COMPOSITE), places[0])
     systems = list(dict.fromkeys(system for means in found.values() for system in means))
-    standing = places_of([mean.value if (mean := found[lead].get(system)) else None for system in systems])
-    order = sorted(range(len(systems)), key=lambda at: (standing[at] is None, standing[at] or 0, systems[at]))
+    ranked = ranks([mean.value if (mean := found[lead].get(system)) else None for system in systems])
+    order = sorted(range(len(systems)), key=lambda at: (ranked[at] is None, ranked[at] or 0, systems[at]))
     best = {place: None if place.aspect in NEUTRAL else _best(means) for place, means in found.items()}
     rows = tuple(
         RankRow(
-            system=systems[at], place=standing[at],
-            cells=tuple(as_cell(found[place].get(systems[at]), best[place]) for place in places),
+            system=systems[at], rank=ranked[at],
+            cells=tuple(
+                None if (mean := found[place].get(systems[at])) is None
+                else as_cell(mean, best[place])
+                for place in places
+            ),
         )
         for at in order
     )  # fmt: skip
@@ -96,7 +101,7 @@ def _table(title: str, places: Sequence[Place], views: Sequence[RunView], source
     return RankTable(title, columns, rows, places.index(lead))
 
 
-def _means(view: RunView, place: Place) -> dict[str, SystemScore]:
+def _means(view: RunView, place: ColumnKey) -> dict[str, SystemScore]:
     return {row.system: row for row in view.table.rows if (row.judge, row.signature, row.aspect) == place.key}
 
 
@@ -106,21 +111,20 @@ def _best(means: Mapping[str, SystemScore]) -> float | None:
     return max(values) if len(values) > 1 else None
 
 
-def places_of(values: Sequence[float | None]) -> list[int | None]:
-    """Place of each value from the top; values that are level share a place.
+def ranks(values: Sequence[float | None]) -> list[int | None]:
+    """The rank of each value, 1 for the highest; values that are equal (but for rounding) share a rank.
 
-    >>> places_of([0.5, None, 0.9, 0.5])
+    >>> ranks([0.5, None, 0.9, 0.5])
     [2, None, 1, 2]
     """
-    known = [value for value in values if value is not None]
-    return [None if value is None else 1 + sum(other - value > SAME for other in known) for value in values]
+    known = sorted(value for value in values if value is not None)
+    return [None if value is None else 1 + len(known) - bisect_right(known, value + SAME) for value in values]
 
 
-def as_cell(mean: SystemScore | None, best: float | None) -> Cell | None:
-    """A mean as a cell."""
-    if mean is None:
-        return None
-    return Cell(mean.value, mean.low, mean.high, mean.n, mean.missing, same(mean.value, best), mean.reason)
+def as_cell(mean: SystemScore, best: float | None = None) -> Cell:
+    """A mean as a cell, marked where it is as high as `best`."""
+    marked = same(mean.value, best)
+    return Cell(mean.value, mean.low, mean.high, mean.n, mean.missing, marked, mean.reason)
 
 
 def axis(means: Mapping[str, SystemScore]) -> tuple[float, float]:
@@ -132,7 +136,7 @@ def axis(means: Mapping[str, SystemScore]) -> tuple[float, float]:
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def _column(place: Place, means: Mapping[str, SystemScore], source: str) -> Column:
+def _column(place: ColumnKey, means: Mapping[str, SystemScore], source: str) -> Column:
     about = gloss(place.aspect)
     low, high = axis(means)
     return Column(about.title, source, place.signature, about.meaning, about.formula, low, high)

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from summeter.records import Judgment
-from summeter.report.blocks import DomainMean, ErrorCount, Heat, HeatCell, Panel, RankTable, Standing
-from summeter.report.ranks import Key, as_cell, label_of, places_of
-from summeter.report.ranks import Place as At
+from summeter.report.blocks import AspectRank, Cell, Heat, Panel, RankTable
+from summeter.report.ranks import ColumnKey, Key, as_cell, label_of, ranks
 from summeter.report.views import RunView, Source
 from summeter.report.words import NEUTRAL, gloss, said_of
 from summeter.scoring import COMPOSITE, SystemScore
@@ -21,12 +20,12 @@ def panels(view: RunView, sources: Sequence[Source], table: RankTable, errors: E
     lead = _lead(view)
     if lead is None:
         return ()
-    standings = _standings(view, sources)
+    aspects = _aspect_ranks(view, sources)
     by_domain = _domain_means(view, lead)
     counted = errors.telling()
     present = {row.system for row in view.table.rows}
     return tuple(
-        _panel(row.system, standings.get(row.system, ()), by_domain.get(row.system, []), counted, gloss(lead[2]).title)
+        _panel(row.system, aspects.get(row.system, ()), by_domain.get(row.system, {}), counted, gloss(lead[2]).title)
         for row in table.rows
         if row.system in present
     )
@@ -38,42 +37,43 @@ def _lead(view: RunView) -> Key | None:
 
 
 def _panel(
-    system: str, standings: Sequence[Standing], means: Sequence[DomainMean], errors: _Errors, aspect: str
+    system: str, aspects: Sequence[AspectRank], means: Mapping[str, Cell], errors: _Errors, aspect: str
 ) -> Panel:
-    ranked = sorted(means, key=lambda mean: (mean.value, mean.domain))
-    apart = len(ranked) > 1 and ranked[0].value < ranked[-1].value
+    ranked = sorted(means.items(), key=lambda pair: (pair[1].value or 0.0, pair[0]))
+    apart = len(ranked) > 1 and ranked[0][1].value != ranked[-1][1].value
     types = errors.types.get(system, Counter())
     return Panel(
-        system=system, standings=tuple(standings), aspect=aspect,
+        system=system, ranks=tuple(aspects), aspect=aspect,
         strongest=ranked[-1] if apart else None, weakest=ranked[0] if apart else None,
-        errors=tuple(ErrorCount(name, many) for name, many in sorted(types.items(), key=lambda one: (-one[1], one[0]))),
+        errors=tuple(sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))),
         unsupported=errors.wrong[system], sentences=errors.judged[system], judge=errors.judge,
     )  # fmt: skip
 
 
-def _standings(view: RunView, sources: Sequence[Source]) -> dict[str, tuple[Standing, ...]]:
-    found: dict[str, list[Standing]] = {}
+def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[AspectRank]]:
+    """By system its rank in each column."""
+    by_column: dict[Key, list[SystemScore]] = {}
+    for row in view.table.rows:
+        by_column.setdefault((row.judge, row.signature, row.aspect), []).append(row)
+    by_system: dict[str, list[AspectRank]] = {}
     for key in view.table.columns():
-        means = {row.system: row for row in view.table.rows if (row.judge, row.signature, row.aspect) == key}
-        places = dict(zip(means, places_of([mean.value for mean in means.values()]), strict=True))
-        source = label_of(At(view.place, *key), view, sources)
-        if key[2] in NEUTRAL:
-            places = dict.fromkeys(means)
-        known = sum(place is not None for place in places.values())
-        for system, mean in means.items():
-            cell = as_cell(mean, None)
-            if cell is not None:
-                standing = Standing(gloss(key[2]).title, source, cell, places[system], known)
-                found.setdefault(system, []).append(standing)
-    return {system: tuple(standings) for system, standings in found.items()}
+        means = by_column.get(key, [])
+        source = label_of(ColumnKey(view.place, *key), view, sources)
+        ranked = [None] * len(means) if key[2] in NEUTRAL else ranks([mean.value for mean in means])
+        known = sum(rank is not None for rank in ranked)
+        for mean, rank in zip(means, ranked, strict=True):
+            cell = as_cell(mean)
+            by_system.setdefault(mean.system, []).append(AspectRank(gloss(key[2]).title, source, cell, rank, known))
+    return by_system
 
 
-def _domain_means(view: RunView, key: Key) -> dict[str, list[DomainMean]]:
-    found: dict[str, list[DomainMean]] = {}
+def _domain_means(view: RunView, key: Key) -> dict[str, dict[str, Cell]]:
+    """By system its mean on each domain."""
+    by_system: dict[str, dict[str, Cell]] = {}
     for row in view.table.by_domain:
         if (row.judge, row.signature, row.aspect) == key and row.value is not None and row.domain is not None:
-            found.setdefault(row.system, []).append(DomainMean(row.domain, row.value, row.low, row.high, row.n))
-    return found
+            by_system.setdefault(row.system, {})[row.domain] = as_cell(row)
+    return by_system
 
 
 class Errors:
@@ -123,43 +123,41 @@ def heats(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> t
     if len(domains) < 2:
         return ()
     lead = _lead(view)
-    keys = sorted(view.table.columns(), key=lambda key: key != lead)
-    made = []
-    for key in keys:
-        means = {
-            (row.domain or "", row.system): row
-            for row in view.table.by_domain
-            if (row.judge, row.signature, row.aspect) == key
-        }
-        here = [system for system in systems if any(system == other for _, other in means)]
-        title = f"{gloss(key[2]).title} ({label_of(At(view.place, *key), view, sources)})"
-        made.append(_heat(title, domains, here, means))
-    return tuple(made)
+    tables = []
+    for key in sorted(view.table.columns(), key=lambda key: key != lead):
+        means: dict[str, dict[str, SystemScore]] = {}
+        for row in view.table.by_domain:
+            if (row.judge, row.signature, row.aspect) == key and row.domain is not None:
+                means.setdefault(row.system, {})[row.domain] = row
+        title = f"{gloss(key[2]).title} ({label_of(ColumnKey(view.place, *key), view, sources)})"
+        tables.append(_heat(title, domains, [system for system in systems if system in means], means))
+    return tuple(tables)
 
 
 def _heat(
-    title: str, domains: Sequence[str], systems: Sequence[str], means: Mapping[tuple[str, str], SystemScore]
+    title: str, domains: Sequence[str], systems: Sequence[str], means: Mapping[str, Mapping[str, SystemScore]]
 ) -> Heat:
     # Few systems read best side by side; many would run off the page.
     by_system = len(systems) > max(6, len(domains))
-    values = [mean.value for mean in means.values() if mean.value is not None]
+    values = [mean.value for own in means.values() for mean in own.values() if mean.value is not None]
     ends = (0.0, 1.0) if all(0 <= value <= 1 for value in values) else (min(values), max(values))
-    grid = {(domain, system): _cell(domain, system, means, ends) for domain in domains for system in systems}
-    rows, columns = (systems, domains) if by_system else (domains, systems)
-    cells = tuple(
-        tuple(grid[(column, row) if by_system else (row, column)] for column in columns) for row in rows
-    )  # fmt: skip
-    return Heat(title, tuple(rows), tuple(columns), cells, by_system)
+    rows = [_heat_cells(means[system], domains, ends) for system in systems]
+    if by_system:
+        return Heat(title, tuple(systems), tuple(domains), tuple(rows), by_system)
+    return Heat(title, tuple(domains), tuple(systems), tuple(zip(*rows, strict=True)), by_system)
 
 
-def _cell(
-    domain: str, system: str, means: Mapping[tuple[str, str], SystemScore], ends: tuple[float, float]
-) -> HeatCell:
-    mean = means.get((domain, system))
-    if mean is None or mean.value is None:
-        return HeatCell(None, 0, mean.missing if mean else 0, 0, lowest=False)
-    rivals = [other.value for (_, name), other in means.items() if name == system and other.value is not None]
-    width = ends[1] - ends[0]
-    shade = min(SHADES - 1, int((mean.value - ends[0]) / width * SHADES)) if width else SHADES // 2
-    lowest = mean.value == min(rivals) and min(rivals) < max(rivals)
-    return HeatCell(mean.value, mean.n, mean.missing, shade, lowest)
+def _heat_cells(
+    means: Mapping[str, SystemScore], domains: Sequence[str], ends: tuple[float, float]
+) -> tuple[Cell, ...]:
+    """A system's means by domain, its lowest marked."""
+    values = [mean.value for mean in means.values() if mean.value is not None]
+    low, width, cells = min(values, default=0.0), ends[1] - ends[0], []
+    for domain in domains:
+        mean = means.get(domain)
+        if mean is None or mean.value is None:
+            cells.append(Cell(None, missing=mean.missing if mean else 0))
+            continue
+        shade = min(SHADES - 1, int((mean.value - ends[0]) / width * SHADES)) if width else SHADES // 2
+        cells.append(as_cell(mean)._replace(shade=shade, marked=mean.value == low < max(values)))
+    return tuple(cells)
