@@ -74,8 +74,8 @@ class Convolution:
     def probability(self, scores: Sequence[float]) -> float:
         """That a summary with sentences of these scores is consistent with its document."""
         read = np.array(scores[: self.rows])
-        told = np.array([read.min(), read.mean(), read.max()])
-        return float(1 / (1 + np.exp(-(told @ np.array(self.final) + self.final_bias))))
+        pooled = np.array([read.min(), read.mean(), read.max()])
+        return float(1 / (1 + np.exp(-(pooled @ np.array(self.final) + self.final_bias))))
 
     def save(self, file: Path) -> None:
         """Write the weights as JSON."""
@@ -90,8 +90,8 @@ def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
     """
     asked = table[~np.isnan(table[:, ENTAIL])]
     # A network's probabilities may pass 1 by the last bit.
-    told = [np.histogram(np.clip(asked[:, COLUMNS[one]], 0, 1), bins=np.array(bins))[0] for one in labels]
-    return np.concatenate(told).astype(np.float64)
+    counts = [np.histogram(np.clip(asked[:, COLUMNS[label]], 0, 1), bins=np.array(bins))[0] for label in labels]
+    return np.concatenate(counts).astype(np.float64)
 
 
 def load(file: Path) -> Convolution:
@@ -121,7 +121,7 @@ def fit(
         raise UsageError("SummaC-Conv is fitted on summaries of both kinds, each labelled 1 (consistent) or 0")
     if ridge <= 0:
         raise UsageError(f"the ridge must be above 0, got {ridge:g}")
-    means = np.array([np.mean([histogram(one, bins, labels) for one in some], axis=0) for some in summaries])
+    means = np.array([np.mean([histogram(table, bins, labels) for table in tables], axis=0) for tables in summaries])
     columns = np.hstack([means, np.ones((len(means), 1))])
     weights = np.zeros(columns.shape[1])
     penalty = np.full(len(weights), ridge)
@@ -134,8 +134,8 @@ def fit(
         weights = weights + step * min(1.0, 5.0 / max(1e-12, float(np.abs(step).max())))
         if float(np.abs(step).max()) < 1e-10:
             break
-    made = Convolution(tuple(map(float, bins)), labels, tuple(weights[:-1].tolist()), float(weights[-1]))
-    return replace(made, card={"summaries": len(truth), "consistent": int(truth.sum()), "ridge": ridge})
+    fitted = Convolution(tuple(map(float, bins)), labels, tuple(weights[:-1].tolist()), float(weights[-1]))
+    return replace(fitted, card={"summaries": len(truth), "consistent": int(truth.sum()), "ridge": ridge})
 
 
 def released(
@@ -150,8 +150,8 @@ def released(
     (against, support), (bias_against, bias_support) = final
     gap = np.array(support, dtype=np.float64) - np.array(against, dtype=np.float64)
     place = {"min": 0, "mean": 1, "max": 2}
-    told = gap if aggregate == "all" else np.eye(3)[place[aggregate]] * gap.sum()
-    first, second, third = map(float, told)
+    pooled = gap if aggregate == "all" else np.eye(3)[place[aggregate]] * gap.sum()
+    first, second, third = map(float, pooled)
     return Convolution(
         tuple(map(float, bins)), labels, tuple(map(float, mlp[0])), float(mlp[1]),
         (first, second, third), float(bias_support) - float(bias_against), 10,

@@ -39,51 +39,53 @@ def cut(text: str, sentences: Sequence[Place], grain: Grain, least: int = 0) -> 
     >>> [one.text for one in cut("A b. C d.", [(0, 4), (5, 9)], "2sents")]
     ['A b. C d.', 'C d.']
     """
-    single = [Passage(text[start:end], start, end) for start, end in sentences]
+    sentence_passages = [Passage(text[start:end], start, end) for start, end in sentences]
     if grain == "document":
-        found = [_stripped(text, 0, len(text))]
+        passages = [_stripped(text, 0, len(text))]
     elif grain == "paragraph":
-        found = paragraphs(text)
+        passages = paragraphs(text)
     elif grain == "2sents":
-        long = [one for one in single if len(one.text) > least]
+        long = [passage for passage in sentence_passages if len(passage.text) > least]
         return [
             Passage(
-                " ".join(one.text for one in long[at : at + 2]), long[at].start, long[min(at + 1, len(long) - 1)].end
+                " ".join(passage.text for passage in long[at : at + 2]),
+                long[at].start,
+                long[min(at + 1, len(long) - 1)].end,
             )
             for at in range(len(long))
         ]
     else:
-        found = single if grain == "sentence" else [*single, *paragraphs(text)]
-    return [one for one in found if len(one.text) > least]
+        passages = sentence_passages if grain == "sentence" else [*sentence_passages, *paragraphs(text)]
+    return [passage for passage in passages if len(passage.text) > least]
 
 
 def paragraphs(text: str) -> list[Passage]:
     """Stretches between blank lines, or between line ends where there is no blank line; none of them blank."""
     edge = _BLANK_LINE if _BLANK_LINE.search(text.strip()) else _LINE
-    found, start = [], 0
+    passages, start = [], 0
     for match in [*edge.finditer(text), None]:
         end = match.start() if match else len(text)
-        found.append(_stripped(text, start, end))
+        passages.append(_stripped(text, start, end))
         start = match.end() if match else end
-    return [one for one in found if one.text]
+    return [passage for passage in passages if passage.text]
 
 
 async def fitted(passages: Sequence[Passage], sentences: Sequence[Place], nli: NLI) -> list[Passage]:
     """The passages, with those that are longer than the network reads beside a hypothesis cut into stretches of whole
     sentences. A sentence that is too long stands alone; its end is cut by the model."""
     room = nli.limit - nli.limit // RESERVED
-    found: list[Passage] = []
-    for one, size in zip(passages, await nli.count([one.text for one in passages]), strict=True):
-        inside = [place for place in sentences if one.start <= place[0] and place[1] <= one.end]
+    fitting: list[Passage] = []
+    for passage, size in zip(passages, await nli.count([passage.text for passage in passages]), strict=True):
+        inside = [place for place in sentences if passage.start <= place[0] and place[1] <= passage.end]
         if size <= room or len(inside) < 2:
-            found.append(one)
+            fitting.append(passage)
             continue
-        lengths = await nli.count([one.text[start - one.start : end - one.start] for start, end in inside])
-        found += [
-            Passage(one.text[piece.start - one.start : piece.end - one.start], piece.start, piece.end)
+        lengths = await nli.count([passage.text[start - passage.start : end - passage.start] for start, end in inside])
+        fitting += [
+            Passage(passage.text[piece.start - passage.start : piece.end - passage.start], piece.start, piece.end)
             for piece in word_windows(inside, lengths, max(1, room))
         ]
-    return found
+    return fitting
 
 
 def _stripped(text: str, start: int, end: int) -> Passage:

@@ -43,7 +43,7 @@ async def stretches(text: str, spans: Sequence[tuple[int, int]], nli: NLI) -> li
     lengths = await nli.count([text[start:end] for start, end in spans])
     if sum(lengths) <= room and (await nli.count([text]))[0] <= room:
         return [(0, len(text))]
-    return [(one.start, one.end) for one in word_windows(spans, lengths, max(1, room))]
+    return [(window.start, window.end) for window in word_windows(spans, lengths, max(1, room))]
 
 
 class Premises:
@@ -80,11 +80,11 @@ class Premises:
         try:
             chosen = [self._chosen(text) for text in hypotheses]
             pairs = [(self.texts[at], text) for text, some in zip(hypotheses, chosen, strict=True) for at in some]
-            found = np.array(await self._nli.classify(pairs), dtype=np.float64).reshape(len(pairs), 3)
+            rows = np.array(await self._nli.classify(pairs), dtype=np.float64).reshape(len(pairs), 3)
             last = 0
             for text, some in zip(hypotheses, chosen, strict=True):
                 table = np.full((len(self.texts), 3), np.nan)
-                table[list(some)] = found[last : last + len(some)]
+                table[list(some)] = rows[last : last + len(some)]
                 self._known[text] = table
                 last += len(some)
         finally:

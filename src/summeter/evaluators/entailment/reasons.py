@@ -32,13 +32,13 @@ def short(number: float) -> str:
     return ".00" if text == "-0.00" else text.replace("0.", ".", 1)
 
 
-def told(row: Floats, where: str, *, supported: bool, found: Sequence[str] = ()) -> str:
+def explanation(row: Floats, where: str, *, supported: bool, contrary: Sequence[str] = ()) -> str:
     """Why a claim is decided as it is: the passage's own verdict, then what words and numbers say against it."""
     if supported:
         return f"entailed by {where} ({chances(row)})"
     if row[CONTRADICT] >= TELLING:
-        return "; ".join([f"contradicted by {where} ({chances(row)})", *found])
-    return "; ".join([f"no passage entails it; nearest: {where} ({chances(row)})", *found])
+        return "; ".join([f"contradicted by {where} ({chances(row)})", *contrary])
+    return "; ".join([f"no passage entails it; nearest: {where} ({chances(row)})", *contrary])
 
 
 def against(table: Floats) -> int | None:

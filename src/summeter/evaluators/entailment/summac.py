@@ -13,7 +13,7 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduc
 from summeter.evaluators.entailment.convolution import Convolution, load
 from summeter.evaluators.entailment.grains import Grain, Passage, Place, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, sentences_of
-from summeter.evaluators.entailment.reasons import against, chances, findings, spans, told
+from summeter.evaluators.entailment.reasons import against, chances, explanation, findings, spans
 from summeter.models.base import Kind
 from summeter.records import Document, Item, Judgment, Span, Summary
 from summeter.text.split import split
@@ -21,7 +21,7 @@ from summeter.text.split import split
 FAITHFULNESS = "faithfulness"
 
 
-class _Said(NamedTuple):
+class _Verdict(NamedTuple):
     """A sentence of the summary (its place among them), and what the passages say of it."""
 
     place: int
@@ -106,8 +106,8 @@ class SummaC(Evaluator):
         if grain == "sentence":
             return Prepared(document_id=document.id)
         places = sentences_of(document)
-        found = await fitted(cut(document.text, places, grain, self.least), places, bound(tools.nli, "nli"))
-        return Prepared(document_id=document.id, data={"passages": [one.place for one in found]})
+        passages = await fitted(cut(document.text, places, grain, self.least), places, bound(tools.nli, "nli"))
+        return Prepared(document_id=document.id, data={"passages": [passage.place for passage in passages]})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence, one of the summary."""
@@ -125,36 +125,36 @@ class SummaC(Evaluator):
                 builder.failed(FAITHFULNESS, "skipped", f"{side} has no passage of more than {self.least} characters")
             ]
         if "premises" not in tools.scratch:
-            tools.scratch["premises"] = Premises(nli, [one.text for one in passages], self.nearest)
+            tools.scratch["premises"] = Premises(nli, [passage.text for passage in passages], self.nearest)
         premises: Premises = tools.scratch["premises"]
-        tables = await premises.against([one.text for one in judged])
+        tables = await premises.against([passage.text for passage in judged])
         convolution = self._convolution(tools)
         numbers = {place: at for at, place in enumerate(_sentences(item.summary))}
-        said = [
-            _Said(numbers.get(one.place, 0), one, table, self._value(table, convolution))
-            for one, table in zip(judged, tables, strict=True)
+        verdicts = [
+            _Verdict(numbers.get(passage.place, 0), passage, table, self._value(table, convolution))
+            for passage, table in zip(judged, tables, strict=True)
         ]
-        parts = [self._part(builder, one, passages, tools) for one in said]
-        return [self._whole(builder, said, convolution), *(parts if self._grains[1] == "sentence" else ())]
+        parts = [self._part(builder, verdict, passages, tools) for verdict in verdicts]
+        return [self._whole(builder, verdicts, convolution), *(parts if self._grains[1] == "sentence" else ())]
 
     def _convolution(self, tools: Tools) -> Convolution | None:
         """Read once a document, and not for each of its summaries."""
         if self.weights is not None and "convolution" not in tools.scratch:
             tools.scratch["convolution"] = load(self.weights)
-        found: Convolution | None = tools.scratch.get("convolution")
-        return found
+        convolution: Convolution | None = tools.scratch.get("convolution")
+        return convolution
 
     def _passages(self, document: Document, prepared: Prepared) -> list[Passage]:
         text = document.text
         if "passages" in prepared.data:
             joined = self._grains[0] == "2sents"
-            found = [
+            passages = [
                 Passage(" ".join(text[start:end].split()) if joined else text[start:end], start, end)
                 for start, end in prepared.data["passages"]
             ]
         else:
-            found = cut(text, sentences_of(document), "sentence", self.least)
-        return found[: self.most]
+            passages = cut(text, sentences_of(document), "sentence", self.least)
+        return passages[: self.most]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
         """A sentence's value: for conv what the summary's would be if it were this sentence alone."""
@@ -163,31 +163,33 @@ class SummaC(Evaluator):
         best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
         return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
-    def _part(self, builder: JudgmentBuilder, said: _Said, passages: Sequence[Passage], tools: Tools) -> Judgment:
-        at = int(np.nanargmax(said.table[:, ENTAIL]))
-        supported = said.value >= self.threshold
+    def _part(self, builder: JudgmentBuilder, verdict: _Verdict, passages: Sequence[Passage], tools: Tools) -> Judgment:
+        at = int(np.nanargmax(verdict.table[:, ENTAIL]))
+        supported = verdict.value >= self.threshold
         document = builder.item.document
-        found = (
+        contrary = (
             () if supported
-            else findings(said.passage.text, document.text, sentences_of(document), tools.scratch)
+            else findings(verdict.passage.text, document.text, sentences_of(document), tools.scratch)
         )  # fmt: skip
-        reason, shown = told(said.table[at], "a passage", supported=supported, found=found), [at]
-        worst = None if supported else against(said.table)
+        reason, shown = explanation(verdict.table[at], "a passage", supported=supported, contrary=contrary), [at]
+        worst = None if supported else against(verdict.table)
         if worst is not None and worst != at:
-            reason += f"; another passage contradicts it ({chances(said.table[worst])})"
+            reason += f"; another passage contradicts it ({chances(verdict.table[worst])})"
             shown.append(worst)
         return builder.ok(
-            FAITHFULNESS, "sentence", said.place, value=said.value, label=int(supported), reason=reason,
-            evidence=spans([passages[one].place for one in shown]),
+            FAITHFULNESS, "sentence", verdict.place, value=verdict.value, label=int(supported), reason=reason,
+            evidence=spans([passages[place].place for place in shown]),
         )  # fmt: skip
 
-    def _whole(self, builder: JudgmentBuilder, said: Sequence[_Said], convolution: Convolution | None) -> Judgment:
+    def _whole(
+        self, builder: JudgmentBuilder, verdicts: Sequence[_Verdict], convolution: Convolution | None
+    ) -> Judgment:
         if convolution is None:
-            value = float(np.mean([one.value for one in said]))
+            value = float(np.mean([verdict.value for verdict in verdicts]))
         else:
-            value = convolution.probability([convolution.score(one.table) for one in said])
-        weakest = min(said, key=lambda one: one.value)
-        count = "1 passage" if len(said) == 1 else f"{len(said)} passages"
+            value = convolution.probability([convolution.score(verdict.table) for verdict in verdicts])
+        weakest = min(verdicts, key=lambda verdict: verdict.value)
+        count = "1 passage" if len(verdicts) == 1 else f"{len(verdicts)} passages"
         return builder.ok(
             FAITHFULNESS, value=value, label=int(value >= self.threshold),
             reason=f"{count} of the summary judged; the weakest has {weakest.value:.2f}",

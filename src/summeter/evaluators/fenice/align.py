@@ -85,7 +85,7 @@ def windows(spans: Sequence[Mention], rules: Rules) -> list[tuple[int, int]]:
         return [(first, first + size) for first in range(0, count - size + 1, rules.stride)] or [(0, count)]
     if count < size:
         return []
-    return [(one.first, one.last) for one in sentence_windows(spans, size, rules.stride)]
+    return [(window.first, window.last) for window in sentence_windows(spans, size, rules.stride)]
 
 
 class Aligner:
@@ -115,11 +115,11 @@ class Aligner:
         cut = windows(self.spans, self.rules)
         if self.rules.variant == "legacy" and len(cut) < 2:
             return []  # the released code reads windows and document only where there are two windows
-        found: list[tuple[LevelName, str, Mention]] = [
+        passages: list[tuple[LevelName, str, Mention]] = [
             ("window", " ".join(texts[first:last]), (self.spans[first][0], self.spans[last - 1][1]))
             for first, last in cut
         ]
-        return [*found, *(("document", self.text[start:end], (start, end)) for start, end in whole)]
+        return [*passages, *(("document", self.text[start:end], (start, end)) for start, end in whole)]
 
     async def verdicts(self, claims: Sequence[str]) -> list[Verdict]:
         """What decides on each claim."""
@@ -129,8 +129,8 @@ class Aligner:
             best = await self._resolved(claims, best)
         last = await self._widened(claims, best) if self._larger else best
         return [
-            Verdict(one, table, None if one is narrow else narrow)
-            for one, table, narrow in zip(last, tables, best, strict=True)
+            Verdict(decisive, table, None if decisive is narrow else narrow)
+            for decisive, table, narrow in zip(last, tables, best, strict=True)
         ]
 
     def _sentence(self, table: Floats) -> Best:
@@ -140,21 +140,23 @@ class Aligner:
 
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
         """The best version of each claim's best sentence, where one is better than the sentence itself."""
-        made = [self._made(one.places[0]) for one in best]
-        pairs = [(version.text, claim) for claim, some in zip(claims, made, strict=True) for version in some]
-        asked = [pair for pair in dict.fromkeys(pairs) if pair not in self._rows]
-        if asked:
-            told = await self._nli.classify(asked)
-            self._rows |= {pair: np.array(row, np.float64) for pair, row in zip(asked, told, strict=True)}
-        found = []
-        for claim, one, some in zip(claims, best, made, strict=True):
-            for version in some:
+        by_claim = [self._made(current.places[0]) for current in best]
+        pairs = [
+            (version.text, claim) for claim, candidates in zip(claims, by_claim, strict=True) for version in candidates
+        ]
+        unknown = [pair for pair in dict.fromkeys(pairs) if pair not in self._rows]
+        if unknown:
+            rows = await self._nli.classify(unknown)
+            self._rows |= {pair: np.array(row, np.float64) for pair, row in zip(unknown, rows, strict=True)}
+        resolved = []
+        for claim, current, candidates in zip(claims, best, by_claim, strict=True):
+            for version in candidates:
                 row = self._rows[version.text, claim]
                 score = float(self.rules.score(row))
-                if score > one.score:
-                    one = Best("coref", score, row, (one.places[0], version.at), version)  # noqa: PLW2901
-            found.append(one)
-        return found
+                if score > current.score:
+                    current = Best("coref", score, row, (current.places[0], version.at), version)  # noqa: PLW2901
+            resolved.append(current)
+        return resolved
 
     def _made(self, sentence: Mention) -> list[Version]:
         if self.rules.variant == "legacy":
@@ -167,13 +169,13 @@ class Aligner:
     async def _widened(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
         """The best window or stretch: instead of a sentence under the gate (paper), or where it is better (legacy)."""
         gated = self.rules.variant == "paper"
-        asked = [at for at, one in enumerate(best) if not gated or one.score < self.rules.gate]
-        tables = await self._wide.against([claims[at] for at in asked])
-        found = list(best)
-        for at, table in zip(asked, tables, strict=True):
+        open_places = [at for at, current in enumerate(best) if not gated or current.score < self.rules.gate]
+        tables = await self._wide.against([claims[at] for at in open_places])
+        widened = list(best)
+        for at, table in zip(open_places, tables, strict=True):
             scores = self.rules.score(table)
             place = int(np.nanargmax(scores))
             if gated or scores[place] > best[at].score:
                 level, _, span = self._larger[place]
-                found[at] = Best(level, float(scores[place]), table[place], (span,))
-        return found
+                widened[at] = Best(level, float(scores[place]), table[place], (span,))
+        return widened

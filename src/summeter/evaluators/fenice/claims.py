@@ -44,8 +44,8 @@ async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | N
     if source == "seq2seq":
         return await by_network(summary, bound(tools.seq2seq, "seq2seq"))
     llm = tools.llm("extractor")
-    found = await extract_claims(summary, llm, at_most=AT_MOST, prompts=prompts)
-    return Drawn(found.claims, found.status, found.reason, found.calls, llm.id)
+    extracted = await extract_claims(summary, llm, at_most=AT_MOST, prompts=prompts)
+    return Drawn(extracted.claims, extracted.status, extracted.reason, extracted.calls, llm.id)
 
 
 def by_rules(summary: Summary) -> tuple[Claim, ...]:
@@ -65,11 +65,11 @@ def _parsed(sentence: str) -> tuple[str, ...]:
 
 
 def _each(summary: Summary, apart: Callable[[str], tuple[str, ...]]) -> tuple[Claim, ...]:
-    found: dict[str, Span] = {}
+    claims: dict[str, Span] = {}
     for span in sentences(summary):
         for text in apart(span.cut(summary.text)):
-            found.setdefault(text, span)
-    return tuple(Claim(text=text, span=span) for text, span in found.items())
+            claims.setdefault(text, span)
+    return tuple(Claim(text=text, span=span) for text, span in claims.items())
 
 
 async def by_network(summary: Summary, model: Seq2Seq) -> Drawn:
@@ -94,5 +94,5 @@ def sentences(summary: Summary) -> tuple[Span, ...]:
 
 
 def _anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
-    found = anchor(texts, summary)
-    return tuple(Claim(text=text, span=span) for text, (span, _) in zip(texts, found, strict=True))
+    anchors = anchor(texts, summary)
+    return tuple(Claim(text=text, span=span) for text, (span, _) in zip(texts, anchors, strict=True))

@@ -40,7 +40,7 @@ def versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]
     ['Ana won.']
     """
     start, end = sentence
-    found: dict[str, Version] = {}
+    by_text: dict[str, Version] = {}
     for cluster in clusters:
         names = _names(text, cluster)
         for first, last in sorted(cluster):
@@ -48,10 +48,10 @@ def versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]
                 mention = text[first:last]
                 for name, at in names.items():
                     if name.casefold() != mention.casefold():
-                        said = _fitted(mention, name)
-                        made = text[start:first] + said + text[last:end]
-                        found.setdefault(made, Version(made, mention, said, at))
-    return list(found.values())
+                        replacement = _fitted(mention, name)
+                        sentence_text = text[start:first] + replacement + text[last:end]
+                        by_text.setdefault(sentence_text, Version(sentence_text, mention, replacement, at))
+    return list(by_text.values())
 
 
 def legacy_versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]) -> list[Version]:
@@ -62,7 +62,7 @@ def legacy_versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Me
     differ in their capitals alone replace each other.
     """
     start, end = sentence
-    found: dict[str, Version] = {}
+    by_text: dict[str, Version] = {}
     for cluster in clusters:
         inside = [(first, last) for first, last in cluster if start <= first and last < end]
         here = {text[first:last] for first, last in inside}
@@ -71,19 +71,19 @@ def legacy_versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Me
             mention = text[first:last]
             for other, at in others:
                 if other.lower() not in PRONOUNS:
-                    made = text[start:first] + text[first:end].replace(mention, other, 1)
-                    found.setdefault(made, Version(made, mention, other, at))
-    return list(found.values())
+                    sentence_text = text[start:first] + text[first:end].replace(mention, other, 1)
+                    by_text.setdefault(sentence_text, Version(sentence_text, mention, other, at))
+    return list(by_text.values())
 
 
 def _names(text: str, cluster: Sequence[Mention]) -> dict[str, Mention]:
     """The cluster's mentions that are no pronouns, by text, each at its first place."""
-    found: dict[str, Mention] = {}
+    names: dict[str, Mention] = {}
     for start, end in sorted(cluster):
         name = text[start:end].strip()
         if name and name.casefold() not in PRONOUNS:
-            found.setdefault(name, (start, end))
-    return found
+            names.setdefault(name, (start, end))
+    return names
 
 
 def _fitted(mention: str, name: str) -> str:

@@ -14,7 +14,7 @@ from summeter.evaluators.entailment.premises import sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant, Verdict
 from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
-from summeter.evaluators.fenice.reasons import opposed, told
+from summeter.evaluators.fenice.reasons import explanation, opposed
 from summeter.models.base import Kind
 from summeter.models.prompts import Template
 from summeter.records import Claim, Document, Item, Judgment, Unit
@@ -156,8 +156,8 @@ class Fenice(Evaluator):
                 document, bound(tools.nli, "nli"), self.rules, [(start, end) for start, end in whole],
                 [[(start, end) for start, end in cluster] for cluster in clusters],
             )  # fmt: skip
-        found: Aligner = tools.scratch["aligner"]
-        return found
+        aligner: Aligner = tools.scratch["aligner"]
+        return aligner
 
     def _judgment(
         self,
@@ -170,8 +170,8 @@ class Fenice(Evaluator):
         place, claim = at
         aligner, tools = held
         best, supported = verdict.best, verdict.best.score >= self.threshold
-        found = () if supported else findings(claim.text, aligner.text, aligner.spans, tools.scratch)
-        reason = told(claim.text, verdict, aligner.spans, self.rules, self.threshold, found)
+        contrary = () if supported else findings(claim.text, aligner.text, aligner.spans, tools.scratch)
+        reason = explanation(claim.text, verdict, aligner.spans, self.rules, self.threshold, contrary)
         worst = opposed(verdict, aligner.spans, self.threshold)
         places = [*best.places, *([] if worst is None else [aligner.spans[worst]])]
         unit: Unit = "sentence" if self.step == "nli_sent" else "claim"

@@ -14,30 +14,30 @@ LONGEST = 120
 """A claim of more characters is quoted by its beginning."""
 
 
-def told(
-    claim: str, verdict: Verdict, spans: Sequence[Mention], rules: Rules, threshold: float, found: Sequence[str] = ()
+def explanation(
+    claim: str, verdict: Verdict, spans: Sequence[Mention], rules: Rules, threshold: float, contrary: Sequence[str] = ()
 ) -> str:
     """Why a claim is decided as it is, for a person who has the document beside it.
 
-    `spans` are the document's sentences, `found` what words and numbers say against the claim. Sentences are counted
+    `spans` are the document's sentences, `contrary` what words and numbers say against the claim. Sentences are counted
     from 1.
     """
     best = verdict.best
     where, much = place(best, spans), f"score {short(best.score)} ({shares(best.row, rules)})"
     if best.score >= threshold:
-        said = [f"{quoted(claim)} is supported by {where}: {much}"]
+        parts = [f"{quoted(claim)} is supported by {where}: {much}"]
     elif best.row[CONTRADICT] >= TELLING:
-        said = [f"{quoted(claim)} is contradicted by {where}: {much}"]
+        parts = [f"{quoted(claim)} is contradicted by {where}: {much}"]
     else:
-        said = [f"{quoted(claim)} is supported by no passage; the best is {where}: {much}; needed: {short(threshold)}"]
+        parts = [f"{quoted(claim)} is supported by no passage; the best is {where}: {much}; needed: {short(threshold)}"]
     if verdict.narrow is not None and verdict.narrow.score > best.score:
         higher = f"{place(verdict.narrow, spans)} has {short(verdict.narrow.score)}"
-        said.append(f"{higher}, which is under the gate of {short(rules.gate)} and so does not decide")
-    said += found
+        parts.append(f"{higher}, which is under the gate of {short(rules.gate)} and so does not decide")
+    parts += contrary
     worst = opposed(verdict, spans, threshold)
     if worst is not None:
-        said.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], rules)})")
-    return "; ".join(said)
+        parts.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], rules)})")
+    return "; ".join(parts)
 
 
 def opposed(verdict: Verdict, spans: Sequence[Mention], threshold: float) -> int | None:
@@ -59,16 +59,16 @@ def place(best: Best, spans: Sequence[Mention]) -> str:
     'the whole document'
     """
     start, end = best.places[0]
-    first = bisect_left([one for one, _ in spans], start)
-    last = bisect_right([one for _, one in spans], end) - 1
+    first = bisect_left([first for first, _ in spans], start)
+    last = bisect_right([last for _, last in spans], end) - 1
     if best.level == "document" and first == 0 and last == len(spans) - 1:
         return "the whole document"
-    one = f"sentence {first + 1}" if first >= last else f"sentences {first + 1} to {last + 1}"
-    one += f" (of {len(spans)})"
+    where = f"sentence {first + 1}" if first >= last else f"sentences {first + 1} to {last + 1}"
+    where += f" (of {len(spans)})"
     if best.version is not None:
-        return f"{one} with '{best.version.read}' read as '{best.version.as_}'"
-    named = {"window": f"the window of {one}", "document": f"the stretch of {one}"}
-    return named.get(best.level, one)
+        return f"{where} with '{best.version.read}' read as '{best.version.as_}'"
+    named = {"window": f"the window of {where}", "document": f"the stretch of {where}"}
+    return named.get(best.level, where)
 
 
 def shares(row: Floats, rules: Rules) -> str:
@@ -78,10 +78,10 @@ def shares(row: Floats, rules: Rules) -> str:
     >>> shares(np.array([0.912, 0.058, 0.03]), Rules())
     'entailment .91, contradiction .03'
     """
-    told = {"entailment": row[ENTAIL], "neutral": row[NEUTRAL], "contradiction": row[CONTRADICT]}
+    probabilities = {"entailment": row[ENTAIL], "neutral": row[NEUTRAL], "contradiction": row[CONTRADICT]}
     if rules.variant == "paper":
-        del told["neutral"]
-    return ", ".join(f"{name} {short(float(share))}" for name, share in told.items())
+        del probabilities["neutral"]
+    return ", ".join(f"{name} {short(float(share))}" for name, share in probabilities.items())
 
 
 def quoted(claim: str) -> str:

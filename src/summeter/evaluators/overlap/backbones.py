@@ -29,8 +29,8 @@ class Baseline(NamedTuple):
         >>> [round(one, 9) for one in Baseline(0.5, 0.6, 0.8).rescaled((0.75, 0.6, 1.0))]
         [0.5, 0.0, 1.0]
         """
-        one, two, three = ((score - base) / (1 - base) for score, base in zip(scores, self, strict=True))
-        return one, two, three
+        precision, recall, f1 = ((score - base) / (1 - base) for score, base in zip(scores, self, strict=True))
+        return precision, recall, f1
 
 
 LAYERS: dict[str, int] = {
@@ -113,12 +113,12 @@ def backbone(model: str) -> str:
 
 def layer_of(model: str, layers: int) -> int:
     """The layer to read of a model that has so many. UsageError for one that is not in the table."""
-    found = LAYERS.get(backbone(model).lower())
-    if found is None:
+    layer = LAYERS.get(backbone(model).lower())
+    if layer is None:
         raise UsageError(
             f"bertscore knows no layer for {backbone(model)!r}: give one of 1 to {layers}, as bertscore[layer={layers}]"
         )
-    return found
+    return layer
 
 
 def baseline_of(model: str, layer: int, file: Path | None = None) -> Baseline:
@@ -141,10 +141,10 @@ def _read(file: Path, layer: int) -> Baseline:
         if parts[0] != str(layer):
             continue
         try:
-            one, two, three = map(float, parts[1:])
+            precision, recall, f1 = map(float, parts[1:])
         except ValueError as error:
             raise InputError.at(file, number, None, f"is not LAYER,P,R,F: {line!r}") from error
-        if not max(one, two, three) < 1:
+        if not max(precision, recall, f1) < 1:
             raise InputError.at(file, number, None, f"a baseline is below 1: {line!r}")
-        return Baseline(one, two, three)
+        return Baseline(precision, recall, f1)
     raise InputError.at(file, None, None, f"has no line for layer {layer}")

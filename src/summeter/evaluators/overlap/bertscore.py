@@ -65,12 +65,12 @@ class BertScore(Evaluator):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the hashes of files."""
-        found = dict(super().signature_fields())
+        fields = dict(super().signature_fields())
         if self.idf is not None:
-            found["idf"] = Frequencies.load(self.idf).id
+            fields["idf"] = Frequencies.load(self.idf).id
         if self.baseline is not None:
-            found["baseline"] = digest(read_numbers(self.baseline, BASELINE_FILE), 8)
-        return found
+            fields["baseline"] = digest(read_numbers(self.baseline, BASELINE_FILE), 8)
+        return fields
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The references' states, kept for all summaries of the document."""
@@ -90,11 +90,11 @@ class BertScore(Evaluator):
         references = await self._references(item.document, tools)
         text = item.summary.text
         (candidate,) = await encoder.states([text.strip()], layer)
-        matches = [found for one in references if (found := greedy(candidate, one, counts)) is not None]
+        matches = [match for reference in references if (match := greedy(candidate, reference, counts)) is not None]
         if not matches:
             side = "the summary or every reference has no token that weighs anything"
             return [builder.failed(aspect, "skipped", side) for aspect in ASPECTS]
-        cut = candidate.truncated or any(one.truncated for one in references)
+        cut = candidate.truncated or any(reference.truncated for reference in references)
         return [*_whole(builder, matches, base, cut=cut), *_sentences(builder, candidate, max(matches, key=_f1), base)]
 
     def _layer(self, encoder: TokenEmbedder) -> int:
@@ -105,15 +105,15 @@ class BertScore(Evaluator):
             encoder = bound(tools.encoder, "encoder")
             texts = [text.strip() for text in document.references if text.strip()]
             tools.scratch["references"] = await encoder.states(texts, self._layer(encoder)) if texts else []
-        found: list[TokenStates] = tools.scratch["references"]
-        return found
+        references: list[TokenStates] = tools.scratch["references"]
+        return references
 
     def _frequencies(self, tools: Tools) -> Frequencies | None:
         """Read once a document, and not for each of its summaries."""
         if self.idf is not None and "idf" not in tools.scratch:
             tools.scratch["idf"] = Frequencies.load(self.idf)
-        found: Frequencies | None = tools.scratch.get("idf")
-        return found
+        counts: Frequencies | None = tools.scratch.get("idf")
+        return counts
 
 
 def _f1(match: Greedy) -> float:
@@ -125,9 +125,9 @@ def _whole(builder: JudgmentBuilder, matches: Sequence[Greedy], base: Baseline |
     if base is not None:
         scores = [base.rescaled(one) for one in scores]
     best = [max(one[place] for one in scores) for place in range(3)]
-    told = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
-    told += "; what is longer than the encoder reads was cut" if cut else ""
-    return [builder.ok(aspect, value=value, reason=told) for aspect, value in zip(ASPECTS, best, strict=True)]
+    reason = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
+    reason += "; what is longer than the encoder reads was cut" if cut else ""
+    return [builder.ok(aspect, value=value, reason=reason) for aspect, value in zip(ASPECTS, best, strict=True)]
 
 
 def _sentences(
@@ -137,25 +137,27 @@ def _sentences(
     text = builder.item.summary.text
     shift = len(text) - len(text.lstrip())
     starts = np.array([start for start, _ in candidate.offsets]) + shift
-    found = []
+    judgments = []
     for place, span in enumerate(builder.item.summary.sentences):
         mine = (starts >= span.start) & (starts < span.end) & (match.weights > 0)
         if not mine.any():
             why = "no token of the sentence weighs anything, or the encoder does not read so far"
-            found.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
+            judgments.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
             continue
         value = float(match.best[mine] @ match.weights[mine] / match.weights[mine].sum())
         if base is not None:
             value = base.rescaled((value, value, value))[0]
         worst = _worst(text, candidate, match, mine, shift)
         shown = ", ".join(f"'{text[word.start : word.end]}' ({word.similar:.2f})" for word in worst)
-        told = f"least like anything in the reference: {shown}" if shown else "every word has its like in the reference"
-        found.append(builder.ok(
+        reason = (
+            f"least like anything in the reference: {shown}" if shown else "every word has its like in the reference"
+        )
+        judgments.append(builder.ok(
             PRECISION, "sentence", place, value=value,
-            reason=told,
+            reason=reason,
             evidence=tuple(Span(of="summary", start=word.start, end=word.end) for word in worst),
         ))  # fmt: skip
-    return found
+    return judgments
 
 
 def _worst(text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, shift: int) -> list[_Word]:
@@ -170,5 +172,5 @@ def _worst(text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, s
             words[-1] = _Word(words[-1].start, end, min(similar, words[-1].similar))
         else:
             words.append(_Word(start, end, similar))
-    found = sorted(words, key=lambda word: (word.similar, word.start))[:SHOWN]
-    return [word for word in found if word.similar < MATCHED]
+    worst = sorted(words, key=lambda word: (word.similar, word.start))[:SHOWN]
+    return [word for word in worst if word.similar < MATCHED]

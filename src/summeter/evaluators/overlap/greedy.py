@@ -62,8 +62,8 @@ class Frequencies:
         """Counted over references; each token once a reference."""
         held: Counter[str] = Counter()
         count = 0
-        for one in references:
-            held.update(set(one.tokens))
+        for states in references:
+            held.update(set(states.tokens))
             count += 1
         return cls(count, dict(sorted(held.items())))
 
@@ -97,11 +97,11 @@ def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | No
 
 def weights(text: TokenStates, idf: Frequencies | None = None) -> Floats:
     """The weight of each token: 0 for special ones; else 1, or its idf."""
-    told = [
+    values = [
         0.0 if special else idf.idf(token) if idf else 1.0
         for token, special in zip(text.tokens, text.special, strict=True)
     ]
-    return np.array(told)
+    return np.array(values)
 
 
 def _unit(states: NDArray[np.float32]) -> Floats:

@@ -24,11 +24,11 @@ class Abstractiveness(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""
         del prepared
-        found = novelty(item.document.text, item.summary.text)
+        new = novelty(item.document.text, item.summary.text)
         builder = JudgmentBuilder(self, item, tools.signature)
-        if found.value is None:
+        if new.value is None:
             return [builder.failed("abstractiveness", "skipped", "the summary holds no word")]
-        shares = ", ".join(f"{share:.0%} of {n}-grams" for n, share in found.by_n.items())
-        short = [str(n) for n in LENGTHS if n not in found.by_n]
+        shares = ", ".join(f"{share:.0%} of {n}-grams" for n, share in new.by_n.items())
+        short = [str(n) for n in LENGTHS if n not in new.by_n]
         left_out = f"; too short for {', '.join(short)}-grams" if short else ""
-        return [builder.ok("abstractiveness", value=found.value, reason=f"new: {shares}{left_out}")]
+        return [builder.ok("abstractiveness", value=new.value, reason=f"new: {shares}{left_out}")]

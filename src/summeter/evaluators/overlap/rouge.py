@@ -35,7 +35,7 @@ class Rouge(Evaluator):
         """Four judgments of the summary, one a variant."""
         del prepared
         references = [text for text in item.references if text.strip()]
-        found: dict[str, Scores] = {
+        by_aspect: dict[str, Scores] = {
             "rouge1": rouge_n(item.summary.text, references, 1, stem=self.stemmer, tokenizer=self.tokenizer),
             "rouge2": rouge_n(item.summary.text, references, 2, stem=self.stemmer, tokenizer=self.tokenizer),
             "rougeL": rouge_l(item.summary.text, references, stem=self.stemmer, tokenizer=self.tokenizer),
@@ -48,7 +48,7 @@ class Rouge(Evaluator):
                 aspect, value=getattr(scores, self.measure),
                 reason=f"precision {scores.precision:.2f}, recall {scores.recall:.2f} with {best}",
             )
-            for aspect, scores in found.items()
+            for aspect, scores in by_aspect.items()
         ]  # fmt: skip
 
     def _lsum(self, item: Item, references: list[str]) -> Scores:

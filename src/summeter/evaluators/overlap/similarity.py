@@ -77,8 +77,8 @@ class Similarity(Evaluator):
         own = await _vectors(embedder, [item.summary.text, *cut])
         vector = own[0] if self.pool == "whole" else _mean(own[1:])
         near = other.texts @ vector
-        told = "cosine with the document" if self.against == "document" else _nearest(near)
-        whole = builder.ok(SIMILARITY, value=_clipped(near.max()), reason=told)
+        reason = "cosine with the document" if self.against == "document" else _nearest(near)
+        whole = builder.ok(SIMILARITY, value=_clipped(near.max()), reason=reason)
         if other.sentences is None:
             return [whole]
         return [whole, *_parts(builder, own[1:], other.sentences, sentences_of(item.document))]
@@ -86,20 +86,20 @@ class Similarity(Evaluator):
     async def _other(self, document: Document, tools: Tools) -> _Against:
         if "against" not in tools.scratch:
             tools.scratch["against"] = await self._embedded(document, bound(tools.embed, "embed"))
-        found: _Against = tools.scratch["against"]
-        return found
+        other: _Against = tools.scratch["against"]
+        return other
 
     async def _embedded(self, document: Document, embedder: Embedder) -> _Against:
         if self.against == "document":
             cut = [document.text[start:end] for start, end in sentences_of(document)] or [document.text]
-            found = await _vectors(embedder, [document.text, *cut])
-            return _Against(found[:1] if self.pool == "whole" else _mean(found[1:])[None], found[1:])
+            vectors = await _vectors(embedder, [document.text, *cut])
+            return _Against(vectors[:1] if self.pool == "whole" else _mean(vectors[1:])[None], vectors[1:])
         texts = _references(document)
         if self.pool == "whole" or not texts:
             return _Against(await _vectors(embedder, texts) if texts else np.zeros((0, 0)))
         from summeter.text.split import split
 
-        means = [_mean(await _vectors(embedder, [one[start:end] for start, end in split(one)])) for one in texts]
+        means = [_mean(await _vectors(embedder, [text[start:end] for start, end in split(text)])) for text in texts]
         return _Against(np.stack(means))
 
 
@@ -108,8 +108,8 @@ def _references(document: Document) -> list[str]:
 
 
 async def _vectors(embedder: Embedder, texts: list[str]) -> Floats:
-    found: Floats = np.asarray(await embedder.embed(texts), dtype=np.float64)
-    return found
+    vectors: Floats = np.asarray(await embedder.embed(texts), dtype=np.float64)
+    return vectors
 
 
 def _mean(vectors: Floats) -> Floats:
@@ -130,14 +130,14 @@ def _nearest(near: Floats) -> str:
 def _parts(builder: JudgmentBuilder, own: Floats, document: Floats, places: list[tuple[int, int]]) -> list[Judgment]:
     cosines = own @ document.T
     numbers = [place for place, text in enumerate(builder.item.sentences) if text.strip()]
-    found = []
+    judgments = []
     for place, row in zip(numbers, cosines, strict=False):
         at = int(row.argmax())
         start, end = places[at] if at < len(places) else (0, len(builder.item.document.text))
         new = unmatched(builder.item.sentences[place], builder.item.document.text[start:end])
-        told = f"cosine {row[at]:.2f} with the nearest sentence; {new}"
-        found.append(builder.ok(
-            SIMILARITY, "sentence", place, value=_clipped(row[at]), reason=told,
+        reason = f"cosine {row[at]:.2f} with the nearest sentence; {new}"
+        judgments.append(builder.ok(
+            SIMILARITY, "sentence", place, value=_clipped(row[at]), reason=reason,
             evidence=(Span(of="document", start=start, end=end),),
         ))  # fmt: skip
-    return found
+    return judgments
