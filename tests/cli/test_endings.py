@@ -142,7 +142,7 @@ class TestRoles:
         code, said = ended(capsys, "score", flat, "-e", "finesure", "-m", "judge=openai/x", "-m", "jugde=openai/x",
                            "-o", tmp_path / "run")  # fmt: skip
         assert code == 2
-        assert "the role 'jugde', which no evaluator asks for; did you mean judge? Roles of finesure: " in said
+        assert "the role 'jugde', which no evaluator asks for (did you mean judge?); roles of finesure: " in said
         assert not (tmp_path / "run").exists()
 
     @pytest.mark.parametrize("more", [[], ["--dry-run"]])

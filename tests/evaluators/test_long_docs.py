@@ -43,7 +43,7 @@ def test_the_pages_name_every_setting_and_template(root: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["evaluators.claims.extract", "evaluators.claims.factscore", "evaluators.windows",
-                                  "text.windows", "models.contexts", "cli.score"])  # fmt: skip
+                                  "text.windows", "models.contexts", "cli.run_options"])  # fmt: skip
 def test_examples_in_docstrings(name: str) -> None:
     failed, tried = doctest.testmod(import_module(f"summeter.{name}"))
     assert tried

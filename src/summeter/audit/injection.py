@@ -19,7 +19,7 @@ from summeter.audit.variants import CLEAN, Subject, document_id, subjects, varia
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
-from summeter.engine.options import OptionArgs
+from summeter.engine.options import OptionArgs, with_options
 from summeter.engine.plan import Data
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import Evaluator
@@ -59,6 +59,7 @@ class Design(NamedTuple):
     attacks: tuple[Attack, ...] | None = None
 
 
+@with_options
 def injection(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path, design: Design | None = None, replay: str | Path | None = None,

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
-from summeter.cli.score import (
-    Connections,
-    Context,
-    Evaluators,
-    Models,
-    OnOverflow,
-    Prices,
-    Replay,
-    Temperature,
-    contexts_of,
-    evaluator_names,
-    temperature_of,
-)
+from summeter.cli.run_options import run_options
+from summeter.cli.score import Evaluators, Models, Replay, evaluator_names
 
 if TYPE_CHECKING:
     from summeter.meta.results import Row, Study
@@ -34,6 +23,10 @@ def _root() -> None:
 
 
 @app.command()
+@run_options(
+    "seed", "temperature", "max_reply", "max_cost", "max_tokens", "prices", "context", "on_overflow", "concurrency",
+    "timeout", "base_url",
+)  # fmt: skip
 def injection(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, or - for stdin.")],
     evaluators: Evaluators = None,
@@ -48,19 +41,9 @@ def injection(
     map_: Map = None,
     preset: Preset = None,
     format_: Format = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and the bootstrap.")] = 0,
-    temperature: Temperature = "0",
-    max_reply: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
-    max_cost: Annotated[float | None, typer.Option(metavar="USD", min=0.0, help="Stop before more is spent.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=1, help="Stop before more tokens are used.")] = None,
-    prices: Prices = None,
-    context: Context = None,
-    on_overflow: OnOverflow = "window",
-    connections: Connections = 16,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a call may take in all.")] = 120.0,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
     replay: Replay = None,
     as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Put texts that command the judge into summaries and documents of DATA; print how many verdicts they turn."""
     from summeter.audit import Design, read_attacks
@@ -69,16 +52,9 @@ def injection(
     from summeter.engine.progress import progress
     from summeter.models.resolve import parse_bindings
 
-    bound = parse_bindings(models or [])
-    options: dict[str, Any] = {
-        "seed": seed, "temperature": temperature_of(temperature), "max_reply": max_reply, "max_cost": max_cost,
-        "max_tokens": max_tokens, "prices": None if prices is None else str(prices), "base_url": base_url,
-        "context": contexts_of(context or [], bound), "on_overflow": on_overflow, "concurrency": connections,
-        "timeout": timeout,
-    }  # fmt: skip
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
     found = audit(
-        loaded, evaluator_names(evaluators), models=bound, out=out,
+        loaded, evaluator_names(evaluators), models=parse_bindings(models or []), out=out,
         design=Design(sample, read_attacks(attacks)), replay=replay, progress=progress(quiet=as_json), **options,
     )  # fmt: skip
     if as_json:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from summeter.cli.bench_protocol import protocol
 from summeter.cli.common import AsJson, print_json
-from summeter.cli.score import Connections, Temperature, temperature_of
+from summeter.cli.run_options import run_options
 
 if TYPE_CHECKING:
     from summeter.benchmark import Summarizing
@@ -26,6 +26,7 @@ def _root() -> None:
 
 
 @app.command()
+@run_options("limit", "temperature", "max_reply", "seed", "concurrency", "timeout", "base_url")
 def summarize(
     documents: Annotated[
         str, typer.Argument(metavar="DOCUMENTS", help="A flat file with a `document` column, a dataset folder, or -.")
@@ -44,29 +45,25 @@ def summarize(
     kind: Annotated[str, typer.Option(help="What the documents are called in the prompt.")] = "document",
     words: Annotated[int | None, typer.Option(min=1, help="Show only the first N words of a document.")] = None,
     language: Annotated[str, typer.Option(help="ISO 639-1 code of the texts, for counting sentences.")] = "en",
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N documents.")] = None,
-    temperature: Temperature = "0",
-    max_reply: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed sent to the models.")] = None,
-    connections: Connections = 16,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds a call may take in all.")] = 120.0,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible endpoint.")] = None,
     as_json: AsJson = False,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Have every model summarize every document, at one length. The same command again asks for what is missing."""
     from summeter.benchmark import Summarizing
     from summeter.benchmark import summarize as build
+    from summeter.engine.options import Options
     from summeter.engine.progress import progress
     from summeter.models.resolve import CallSettings
     from summeter.models.structured import Settings
     from summeter.records import CoverageError
 
     asked = Summarizing(systems(models), tuple(free or ()), normalise, kind, words, language)
+    chosen = Options.of(**options)
     calls = CallSettings(
-        settings=Settings(temperature_of(temperature), max_reply, seed), base_url=base_url, timeout=timeout,
-        max_connections=connections,
+        settings=Settings(chosen.temperature, chosen.max_reply, chosen.seed), base_url=chosen.base_url,
+        timeout=chosen.timeout, max_connections=chosen.concurrency,
     )  # fmt: skip
-    made = build(documents, asked, out, calls=calls, limit=limit, progress=progress(quiet=as_json))
+    made = build(documents, asked, out, calls=calls, limit=chosen.limit, progress=progress(quiet=as_json))
     if as_json:
         print_json((row | {"missing": True} for row in _lost(made)), study="summarize", **_manifest(made))
     else:

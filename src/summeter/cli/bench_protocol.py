@@ -50,9 +50,9 @@ def protocol(
             f"\nwritten to {made.folder}" if layout is Layout.MARKDOWN else f"written to {made.folder}", err=True
         )
     if made.run is not None:
-        from summeter.cli.score import check_coverage
+        from summeter.engine.runs import check_coverage
 
-        check_coverage(made.run, 0.0)  # a table of dashes is no success
+        check_coverage(made.run)  # a table of dashes is no success
 
 
 def _told(lines: list[str], *, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from summeter.engine.contexts import contexts
 from summeter.engine.derive import derive, drop_outdated
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.networks import copy_results, with_usage
-from summeter.engine.options import OptionArgs, Options
+from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, data_entry, make_plan, units
 from summeter.engine.progress import Progress, Silent
 from summeter.engine.runs import Run, finish
@@ -48,6 +48,7 @@ IN_FLIGHT = 10_000
 """Documents at a time where calls go in batches: each is gathered from all of them."""
 
 
+@with_options
 def evaluate(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
@@ -59,7 +60,7 @@ def evaluate(
     evaluators or catalog names; `models` binds roles to model strings (a bare string binds "judge").
     `out` is the run's folder: where it holds a run already, that run is carried on and nothing finished is
     done again (default: a new temporary folder). `replay` is an earlier run whose stored calls answer
-    instead of any model. `options` are those of `summeter.engine.options.Options`.
+    instead of any model.
 
     Works inside a running event loop too (the work then has a thread of its own). Raises UsageError for
     what cannot be done as asked, InputError for faulty data, ReplayMiss for a call the replay lacks.
@@ -75,13 +76,14 @@ def evaluate(
     )
 
 
+@with_options
 async def evaluate_async(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
     executor: Executor | None = None, **options: Unpack[OptionArgs],
 ) -> Run:  # fmt: skip
     """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
-    plan = make_plan(data, evaluators, models, Options(**options), replay=replay)
+    plan = make_plan(data, evaluators, models, Options.of(**options), replay=replay)
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError(
             Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 from summeter.engine.api import toolbox
 from summeter.engine.contexts import contexts
 from summeter.engine.executor import LocalExecutor
-from summeter.engine.options import OptionArgs, Options
+from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, Job, RunPlan, make_plan, units
 from summeter.engine.progress import Silent
 from summeter.engine.runs import Run
@@ -75,6 +75,7 @@ class Estimate(NamedTuple):
     reads: dict[str, dict[str, Any]] | None = None
 
 
+@with_options
 def dry_run(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, **options: Unpack[OptionArgs],
@@ -86,7 +87,7 @@ def dry_run(
     that several evaluators share counts with the first, one that is stored already with none.
     """
     # Not even a model of the hub is fetched: one that is not here is counted under the name it was given.
-    plan = make_plan(data, evaluators, models, Options(**options), fetch=False)
+    plan = make_plan(data, evaluators, models, Options.of(**options), fetch=False)
     table = prices(plan.options.prices)
     folder = None if out is None or not (Path(out) / MANIFEST).exists() else Path(out)
     plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, folder, load=False)))

@@ -1,58 +1,87 @@
-"""What a caller may choose about a run, beside the data, the evaluators and the models."""
+"""What a caller may choose about a run, beside the data, the evaluators and the models: the one list of these options.
+
+`evaluate` and its kin take them as keywords, and show them in `help`; the command line makes its options of them.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict
+import inspect
+from collections.abc import Callable
+from textwrap import dedent, fill
+from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from summeter.models.structured import Overflow
-from summeter.records import Record
+from summeter.records import Parameter, Record, UsageError, nearest
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 ALL = "*"
 """Stands for every role."""
 
 
 class Options(Record):
-    """Choices of one run, all with defaults that suit most.
+    """Choices of one run, all with defaults that suit most. Made by `Options.of`, which explains what cannot be."""
 
-    `limit` judges only the first so many documents (with all their summaries). `seed` draws the bootstrap,
-    and is sent to the models when given. `temperature` None leaves it to the provider. `max_reply` is the longest
-    reply in tokens. `repeats` asks every evaluator that asks a model so many times, as independent samples.
+    limit: int | None = Field(default=None, ge=1, description="Judge only the first N documents, with all summaries.")
+    seed: int | None = Field(default=None, description="Seed of the bootstrap, and of the models where given.")
+    temperature: float | None = Field(
+        default=0.0, ge=0, le=10, description="Sampling temperature; none leaves it to the provider."
+    )
+    max_reply: int | None = Field(default=None, ge=1, description="Longest reply, in tokens.")
+    repeats: int = Field(
+        default=1, ge=1, le=100, description="Ask every LLM evaluator so often, and say how far it agrees with itself."
+    )
+    concurrency: int = Field(default=16, ge=1, description="Calls (and documents) at a time.")
+    rpm: float | None = Field(default=None, ge=1, description="Requests a minute, for each endpoint.")
+    tpm: float | None = Field(default=None, ge=1, description="Tokens a minute, for each endpoint.")
+    timeout: float = Field(default=120.0, gt=0, description="Seconds a call may take in all.")
+    item_timeout: float | None = Field(
+        default=None, gt=0, description="Seconds one summary may take an evaluator, retries included."
+    )
+    max_retries: int = Field(default=8, ge=0, description="Tries after the first, where trying again can help.")
+    max_cost: float | None = Field(
+        default=None, gt=0,
+        description="Stop before the call that would take the run past so many US dollars; it can be carried on.",
+    )  # fmt: skip
+    max_tokens: int | None = Field(
+        default=None, ge=1,
+        description="Stop before the call that would take the run past so many tokens; it can be carried on.",
+    )  # fmt: skip
+    prices: str | None = Field(default=None, description="Your own prices (a YAML file), before those that come along.")
+    base_url: str | None = Field(default=None, description="Address of an OpenAI-compatible endpoint.")
+    context: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="How many tokens a model reads and writes in all: by role, or one number for all roles.",
+    )
+    on_overflow: Overflow = Field(
+        default="window",
+        description="A longer document: read in windows, cut (truncate), or not judged (error).",
+    )
+    batch: bool = Field(
+        default=False,
+        description="Send all calls through the vendor's batch API: half the price, within a day. May be stopped; "
+                    "the same again fetches the replies. Limits and timeouts are then the vendor's.",
+    )  # fmt: skip
+    offline: bool = Field(default=False, description="Take local models from this machine only, never from the hub.")
 
-    For each endpoint: `concurrency` is the number of connections (and of documents in flight), `rpm` and `tpm` the
-    requests and tokens a minute. `timeout` ends one call, `item_timeout` one item with all its calls and retries,
-    both in seconds. `max_cost` (US dollars, at the prices of the package and of the file `prices`) and `max_tokens`
-    end the run before the call that would pass them; a run that is carried on counts on.
-
-    `batch` sends every call through the vendor's batch API: at half the price, within a day. The limits and timeouts
-    above are then the vendor's, all documents are in flight, and `item_timeout` cannot be kept.
-
-    `offline` fetches no local model from the hub: it must be on this machine.
-
-    `context` is how many tokens the models read and write together, by role (a number alone: of all roles);
-    `on_overflow` what becomes of a document that does not fit (`summeter.evaluators.windows`).
-    """
-
-    limit: int | None = Field(default=None, ge=1)
-    seed: int | None = None
-    temperature: float | None = Field(default=0.0, ge=0)
-    max_reply: int | None = Field(default=None, ge=1)
-    repeats: int = Field(default=1, ge=1, le=100)
-    concurrency: int = Field(default=16, ge=1)
-    rpm: float | None = Field(default=None, ge=1)
-    tpm: float | None = Field(default=None, ge=1)
-    timeout: float = Field(default=120.0, gt=0)
-    item_timeout: float | None = Field(default=None, gt=0)
-    max_retries: int = Field(default=8, ge=0)
-    max_cost: float | None = Field(default=None, gt=0)
-    max_tokens: int | None = Field(default=None, ge=1)
-    prices: str | None = None
-    base_url: str | None = None
-    batch: bool = False
-    offline: bool = False
-    context: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
-    on_overflow: Overflow = "window"
+    @classmethod
+    def of(cls, **given: Any) -> Options:
+        """The options given as keywords. UsageError for one that is unknown (with the nearest name) or out of range."""
+        for name in given:
+            if name not in cls.model_fields:
+                known = ", ".join(cls.model_fields)
+                raise UsageError(f"there is no option {name!r}{nearest(name, cls.model_fields)}; options are: {known}")
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            name, *inner = map(str, fault["loc"])
+            where = f"[{'.'.join(inner)!r}]" if inner else ""
+            what = fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+            raise UsageError(Parameter(name), f"{where} is {given[name]!r}; it should be {what}") from error
 
     @field_validator("context", mode="before")
     @classmethod
@@ -75,7 +104,7 @@ class Options(Record):
 
 
 class OptionArgs(TypedDict, total=False):
-    """`Options` as keyword arguments."""
+    """The types of `Options` as keyword arguments, for type checkers: a test holds the two together."""
 
     limit: int | None
     seed: int | None
@@ -96,3 +125,26 @@ class OptionArgs(TypedDict, total=False):
     offline: bool
     context: dict[str, int] | int
     on_overflow: Overflow
+
+
+def with_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Show the options in the signature and the help of a function that takes them as keywords (`OptionArgs`)."""
+    fields, hints = Options.model_fields, get_type_hints(OptionArgs)
+    own = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    keywords = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=hints[name],
+            default=field.get_default(call_default_factory=True),
+        )
+        for name, field in fields.items()
+    ]
+    signature = inspect.signature(function).replace(parameters=[*own, *keywords])
+    lines = [
+        fill(f"{name}: {field.description}", 110, initial_indent="    ", subsequent_indent="        ")
+        for name, field in fields.items()
+    ]
+    function.__signature__ = signature  # type: ignore[attr-defined] # what `inspect` and `help` read
+    function.__doc__ = "\n".join([dedent("    " + (function.__doc__ or "")).strip(), "", "Options:", *lines])
+    return function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.networks import ModelLookup, brought, find
-from summeter.engine.options import Options
+from summeter.engine.options import ALL, Options
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
-from summeter.records import Document, Item, Message, Parameter, Summary, UsageError
+from summeter.records import Document, Item, Message, Parameter, Summary, UsageError, nearest
 from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import DataEntry, JudgeEntry, ModelContext, stem
 from summeter.runs.run import DoneKey
@@ -150,6 +150,11 @@ def make_plan(
         raise UsageError("the data hold no summaries")
     lookup = ModelLookup(options.offline, fetch, None if replay is None else Path(replay))
     bound = {**brought(built), **bound}
+    if strange := [role for role in options.context if role != ALL and role not in bound]:
+        raise UsageError(
+            Parameter("context"), f" names the role {strange[0]!r}, which no model is bound to "
+            f"({', '.join(bound) or 'none is bound'})",
+        )  # fmt: skip
     networks = find(built, bound, lookup)
     bound |= {role: network.id for role, network in networks.items()}
     work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
@@ -157,6 +162,25 @@ def make_plan(
     used = {role for job in work for role in job.roles.values()}
     llms = {role: model for role, model in bound.items() if role in used and role not in networks}
     return RunPlan(dataset, work, llms, options, networks)
+
+
+def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
+    """UsageError for a model in a role that none of the evaluators asks for: mostly a slip of the pen."""
+    parts = [part for whole in evaluators for part in whole.parts()]
+    names = ", ".join(dict.fromkeys(whole.name for whole in evaluators))
+    asked = sorted({role for part in parts for role in part.required_roles})
+    for role in models:
+        if role not in asked and not asked:
+            raise UsageError(
+                Parameter("models"), f" binds a model to the role {role!r}, but no model is asked by {names}; drop ",
+                Parameter("models"), ", or choose other evaluators with ", Parameter("evaluators"),
+                " (`summeter list evaluators`)",
+            )  # fmt: skip
+        if role not in asked:
+            raise UsageError(
+                Parameter("models"), f" binds a model to the role {role!r}, which no evaluator asks for"
+                f"{nearest(role, asked)}; roles of {names}: {', '.join(asked)}",
+            )  # fmt: skip
 
 
 def data_entry(data: Dataset) -> DataEntry:

@@ -10,6 +10,7 @@ from summeter.engine.plan import ItemOrder, Job
 from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import names, rebuild
+from summeter.records import CoverageError
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.run import RunFolder
@@ -47,6 +48,21 @@ def rescore(folder: str | Path) -> Run:
             journal.settle(judges, ItemOrder(run.data))
         ended = run.manifest.status
         return finish(run, journal, run.manifest, "complete" if ended == "incomplete" else ended)
+
+
+def check_coverage(run: RunFolder, least: float = 0.0) -> None:
+    """CoverageError if a smaller share of the judgments than `least` is usable; none at all is always too few."""
+    share = run.manifest.coverage
+    wanted = sum(number for status, number in run.manifest.counts.items() if status != "skipped")
+    if share is None and (run.manifest.counts and least > 0):
+        raise CoverageError("coverage: everything was skipped, nothing could be judged; see failures in the report")
+    if share is not None and (share < least or share == 0):
+        usable = run.manifest.counts.get("ok", 0)
+        reason = next((f"; the first reason: {failure.reason}" for failure in run.failures()), "")
+        raise CoverageError(
+            f"coverage {share:.1%} is under {least:.1%} ({usable} of {wanted} judgments usable){reason}"
+            if share else f"no judgment of {wanted} is usable{reason}"
+        )  # fmt: skip
 
 
 def finish(
