@@ -131,8 +131,10 @@ class TestContract:
             assert again.sign({}, "rules-1") == part.sign({}, "rules-1")
 
     def test_an_unknown_setting_is_a_usage_error(self, name: str) -> None:
-        with pytest.raises(UsageError, match="no_such_setting"):
+        with pytest.raises(UsageError, match="there is no setting 'no_such_setting'.*its settings: "):
             build(f"{name}[no_such_setting=1]")
+        with pytest.raises(UsageError, match="no_such_setting"):
+            find(name)(no_such_setting=1)
 
     def test_it_is_deterministic(self, name: str) -> None:
         one, two = judge(name, pair(name)).judgments, judge(name, pair(name)).judgments
@@ -191,6 +193,15 @@ def test_an_evaluator_that_cannot_be_built_is_named() -> None:
         build("rouge[stemmer=true")
     with pytest.raises(UsageError, match="KEY=VALUE"):
         build("rouge[stemmer]")
+
+
+def test_a_setting_of_another_name_or_value_is_named_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"evaluator 'h2h': there is no setting 'sytems' \(did you mean systems\?\)"):
+        build("h2h[sytems=a;b]")
+    with pytest.raises(UsageError, match=r"evaluator 'h2h': order: Input should be 'both' or 'ab', not 'ba'"):
+        build("h2h[order=ba]")
+    with pytest.raises(UsageError, match="evaluator 'factscore': batch: Input should be greater than"):
+        find("factscore")(batch=0)
 
 
 def test_a_bare_word_sets_the_one_setting_it_may() -> None:

@@ -11,16 +11,22 @@ from summeter.records import InputError
 
 
 def read_mapping(path: Path, least: str) -> dict[str, Any]:
-    """The mapping in a YAML file. InputError, with the line where there is one, for what is no text, no YAML or no
-    mapping (`least` then says what it needs); OSError where it cannot be opened."""
+    """The mapping in a YAML file. InputError as for `read_yaml`, and for what is no mapping (`least` then says what it
+    needs); OSError where it cannot be opened."""
+    given = read_yaml(path)
+    if not isinstance(given, dict):
+        raise InputError.at(path, None, None, f"is no mapping; {least}")
+    return given
+
+
+def read_yaml(path: Path) -> Any:
+    """The value in a YAML file. InputError, with the line where there is one, for what is no text or no YAML; OSError
+    where it cannot be opened."""
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise InputError.at(path, None, None, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
         raise InputError.at(path, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
-    if not isinstance(given, dict):
-        raise InputError.at(path, None, None, f"is no mapping; {least}")
-    return given

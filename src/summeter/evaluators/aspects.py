@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field, RootModel, ValidationError
 
 from summeter.records import Fault, InputError, Record, digest
 
@@ -187,6 +187,10 @@ RATED: dict[str, AspectDef] = {one.name: one for one in _RATED}
 """The aspects a rating judge knows without being told. A user's own come from a file: `read_aspects`."""
 
 
+class _AspectFile(RootModel[tuple[AspectDef, ...]]):
+    """What a file of aspects holds: a list of them."""
+
+
 def read_aspects(file: Path) -> dict[str, AspectDef]:
     """Aspects defined in a YAML file: one mapping, or a list of them, with the fields of `AspectDef`.
 
@@ -197,43 +201,29 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
         lowest: its tone is the opposite
         highest: its tone is the same
     """
-    value = _yaml(file)
-    rows: Sequence[Any] = value if isinstance(value, list) else [value]
-    found: dict[str, AspectDef] = {}
-    faults: list[Fault] = []
-    for place, row in enumerate(rows, 1):
-        where = f"aspect {place}: " if isinstance(value, list) else ""
-        try:
-            one = AspectDef.model_validate(row)
-        except ValidationError as error:
-            faults += [_fault(file, where, detail["loc"], detail["msg"]) for detail in error.errors()]
-            continue
-        if one.name in found:
-            faults.append(Fault(str(file), None, f"{where}name", f"{one.name!r} is defined twice"))
-        found[one.name] = one
-    if not rows:
-        faults.append(Fault(str(file), None, None, "defines no aspect"))
-    if faults:
-        raise InputError(faults)
-    return found
-
-
-def _fault(file: Path, where: str, place: tuple[int | str, ...], message: str) -> Fault:
-    if not place:
-        return Fault(str(file), None, where.rstrip(": ") or None, "must be a mapping of fields to texts")
-    return Fault(str(file), None, where + ".".join(map(str, place)), message)
-
-
-def _yaml(file: Path) -> Any:
-    import yaml
+    from summeter.data.mapping import read_yaml
 
     try:
-        return yaml.safe_load(file.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise InputError.at(file, None, None, "there is no such file of aspects") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(file, None, None, f"cannot be read: {error}") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark is not None else None
-        raise InputError.at(file, line, None, f"is no YAML: {getattr(error, 'problem', None) or error}") from error
+        value = read_yaml(file)
+    except OSError as error:
+        raise InputError.at(file, None, None, f"there is no such file of aspects: {error.strerror}") from error
+    several = isinstance(value, list)
+    try:
+        aspects = _AspectFile.model_validate(value if several else [value]).root
+    except ValidationError as error:
+        raise InputError([_fault(file, detail, several=several) for detail in error.errors()]) from error
+    by_name: dict[str, AspectDef] = {}
+    for place, aspect in enumerate(aspects, 1):
+        if aspect.name in by_name:
+            raise InputError.at(file, None, f"aspect {place}: name", f"{aspect.name!r} is defined twice")
+        by_name[aspect.name] = aspect
+    if not by_name:
+        raise InputError.at(file, None, None, "defines no aspect")
+    return by_name
+
+
+def _fault(file: Path, detail: Mapping[str, Any], *, several: bool) -> Fault:
+    row, *path = detail["loc"]
+    where = [f"aspect {row + 1}"] if several else []
+    field = ": ".join([*where, *([".".join(map(str, path))] if path else [])]) or None
+    return Fault(str(file), None, field, detail["msg"] if path else "must be a mapping of fields to texts")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from summeter.models.base import NLI, Coref, Embedder, Kind, Regressor, Seq2Seq, TokenEmbedder
 from summeter.models.structured import BoundLLM
@@ -17,12 +17,14 @@ from summeter.records import (
     Judgment,
     Parameter,
     Record,
+    SettingError,
     Status,
     Summary,
     Target,
     Unit,
     UsageError,
     digest,
+    nearest,
     signature,
 )
 
@@ -119,6 +121,17 @@ class Evaluator(BaseModel):
     pairwise: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = None
 
+    if not TYPE_CHECKING:  # a type checker is to see the settings instead
+
+        def __init__(self, **settings: Any) -> None:
+            """Raises SettingError for a setting that does not exist, or a value that it cannot have."""
+            try:
+                super().__init__(**settings)
+            except ValidationError as error:
+                named = getattr(type(self), "name", type(self).__name__)
+                faults = "; ".join(_setting_fault(detail, type(self)) for detail in error.errors())
+                raise SettingError(f"evaluator {named!r}: {faults}") from error
+
     def parts(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""
         return (self,)
@@ -214,6 +227,17 @@ class Evaluator(BaseModel):
         """Judgments from a raw reply of an earlier experiment, by the strict or the released parser."""
         del output, item, parser, signature
         raise UsageError(f"{self.name} has no parser for raw outputs; give rows with a `value` instead")
+
+
+def _setting_fault(detail: Mapping[str, Any], owner: type[Evaluator]) -> str:
+    """What is wrong with a setting: which one, and what it may be."""
+    setting = ".".join(map(str, detail["loc"]))
+    if detail["type"] == "extra_forbidden":
+        known = list(owner.model_fields)
+        return f"there is no setting {setting!r}{nearest(setting, known)}; its settings: {', '.join(known) or 'none'}"
+    said = str(detail["msg"]).removeprefix("Value error, ")
+    given = f", not {detail['input']!r}" if detail["type"] == "literal_error" else ""
+    return ": ".join(filter(None, [setting, f"{said}{given}"]))
 
 
 def target(item: Item, unit: Unit = "summary", index: int | None = None, list_id: str | None = None) -> Target:

@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from pydantic import ValidationError
-
 from summeter.evaluators.base import Evaluator
-from summeter.records import InstallError, UsageError
+from summeter.records import InstallError, UsageError, nearest
 
 CATALOG: dict[str, str] = {
     "support": "summeter.evaluators.support.evaluator:Support",
@@ -58,9 +55,7 @@ def find(name: str) -> type[Evaluator]:
     """The class behind a name."""
     known = names()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        raise UsageError(f"there is no evaluator {name!r}{meant}; known: {', '.join(sorted(known))}")
+        raise UsageError(f"there is no evaluator {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
     module, _, attribute = known[name].partition(":")
     try:
         found = getattr(import_module(module), attribute)
@@ -110,14 +105,5 @@ def _settings(text: str) -> list[str]:
 
 
 def rebuild(name: str, settings: Mapping[str, Any]) -> Evaluator:
-    """An evaluator from its catalog name and its settings."""
-    try:
-        return find(name)(**settings)
-    except ValidationError as error:
-        raise UsageError(f"evaluator {name!r}: {'; '.join(map(_told, error.errors()))}") from error
-
-
-def _told(fault: Mapping[str, Any]) -> str:
-    """A fault of the settings: which one, where it is of one, and what is wrong with it."""
-    words = str(fault["msg"]).removeprefix("Value error, ")
-    return ": ".join([*filter(None, [".".join(map(str, fault["loc"]))]), words])
+    """An evaluator from its catalog name and its settings. Raises UsageError for an unknown one, or a bad setting."""
+    return find(name)(**settings)

@@ -2,7 +2,8 @@
 
 SummeterError                 exit 1
 |- UsageError                 exit 2   the command or the call makes no sense
-|  `- InputError              exit 2   a file is at fault: named by file, line and field
+|  |- InputError              exit 2   a file is at fault: named by file, line and field
+|  `- SettingError            exit 2   an evaluator's setting is at fault: named, with the nearest ones
 |- InstallError               exit 2   something is not installed; names the command that adds it
 |- GateError                  exit 3
 |- CoverageError              exit 4   too few usable judgments
@@ -95,6 +96,10 @@ class UsageError(SummeterError):
     """A command or call that cannot be carried out as given."""
 
     exit_code: ClassVar[int] = 2
+
+
+class SettingError(UsageError, ValueError):
+    """A setting of an evaluator that does not exist, or with a value that it cannot have."""
 
 
 class Fault(NamedTuple):

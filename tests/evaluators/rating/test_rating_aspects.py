@@ -90,7 +90,7 @@ class TestOwnAspect:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("- name: [", ":1: is no YAML"),
+            ("- name: [", ":1: is not YAML"),
             ("name: tone\ndefinition: x\nlowest: y\n", ": highest: Field required"),
             (TONE + "hue: red\n", ": hue: Extra inputs are not permitted"),
             (TONE + "between: [a, b]\n", ": between.2: Field required"),
@@ -119,7 +119,7 @@ class TestOwnAspect:
         with pytest.raises(InputError, match="there is no such file"):
             ReasonThenScore(aspect_file=tmp_path / "absent.yaml")
         (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9")
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match="is not UTF-8 text"):
             ReasonThenScore(aspect_file=tmp_path / "latin.yaml")
 
     def test_an_unknown_aspect_says_what_to_do(self) -> None:

@@ -1,0 +1,150 @@
+"""The signatures of every evaluator: a run is carried on, and numbers compared, by these very texts.
+
+A signature may only change where what the judge is asked, or what is made of its answer, changes too; its version or
+its prompt then says so. Whoever changes one here on purpose says why in the changelog.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from summeter.evaluators.catalog import CATALOG, build
+
+SIGNATURES = {
+    "support": [
+        "support|scorer:lexical@6314d873|split:rules-1|v:1",
+    ],
+    "abstractiveness": [
+        "abstractiveness|v:1",
+    ],
+    "rouge": [
+        "rouge|split:rules-1|v:1",
+    ],
+    "bertscore": [
+        "bertscore|encoder:p/m|split:rules-1|v:1",
+    ],
+    "similarity": [
+        "similarity|embed:p/m|split:rules-1|v:1",
+    ],
+    "finesure": [
+        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7|split:rules-1|v:2",
+        "finesure.align|judge:p/m|t:0|prompt:27e1|split:rules-1|v:2",
+    ],
+    "finesure.fact_check": [
+        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7|split:rules-1|v:2",
+    ],
+    "finesure.key_facts": [
+        "finesure.key_facts|judge:p/m|t:0|prompt:93dc|v:2",
+    ],
+    "finesure.align": [
+        "finesure.align|judge:p/m|t:0|prompt:27e1|split:rules-1|v:2",
+    ],
+    "factscore": [
+        "factscore|judge:p/m|extractor:p/m|t:0|prompt:2231|split:rules-1|v:1",
+    ],
+    "fenice": [
+        "fenice|nli:p/m|split:rules-1|v:1",
+    ],
+    "summac": [
+        "summac|nli:p/m|split:rules-1|v:1",
+    ],
+    "rts": [
+        "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f9|scale:1-5|v:2",
+    ],
+    "rts2": [
+        "rts2|judge:p/m|t:0|aspect:coherence|prompt:346b|scale:1-5|v:2",
+    ],
+    "mcq": [
+        "mcq|judge:p/m|t:0|aspect:coherence|prompt:cd45|scale:1-5|v:2",
+    ],
+    "mcq2": [
+        "mcq2|judge:p/m|t:0|aspect:coherence|prompt:44b3|scale:1-5|v:2",
+    ],
+    "stareval": [
+        "stareval|judge:p/m|t:0|aspect:coherence|prompt:ea00|scale:1-5|v:2",
+    ],
+    "h2h": [
+        "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d|v:2",
+    ],
+    "rts.together": [
+        "rts.together|judge:p/m|t:0|aspects:coherence,consistency,fluency,relevance|prompt:749d|scale:1-5|v:1",
+    ],
+    "yesno": [
+        "yesno|judge:p/m|t:0|variant:zero-shot|prompt:95bd|v:1",
+    ],
+    "direct": [
+        "direct|judge:p/m|t:0|aspect:faithfulness|prompt:9bff|scale:0-100|v:1",
+    ],
+    "geval": [
+        "geval|judge:p/m|t:0|aspect:coherence|variant:logprob|prompt:d2a7|scale:1-5|v:1",
+    ],
+    "geval_plus": [
+        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024|split:rules-1|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:logprob|prompt:b345|scale:1-5|v:1",
+    ],
+    "geval_plus.faithfulness": [
+        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024|split:rules-1|v:1",
+    ],
+    "geval_plus.rating": [
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345|scale:1-5|v:1",
+    ],
+    "ensemble": [
+        "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f9|scale:1-5|v:2",
+        "mcq|judge:p/m|t:0|aspect:coherence|prompt:cd45|scale:1-5|v:2",
+        "stareval|judge:p/m|t:0|aspect:coherence|prompt:ea00|scale:1-5|v:2",
+        "ensemble|judge:p/m|t:0|of:rts+mcq+stareval|members:8385|scale:1-5|split:rules-1|v:1",
+    ],
+    "h2h[order=ab]": [
+        "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d|order:ab|v:2",
+    ],
+    "geval[sample:5]": [
+        "geval|judge:p/m|t:1|aspect:coherence|variant:sample:5|prompt:d2a7|scale:1-5|v:1",
+    ],
+    "geval[steps=tuned,aspect=completeness,key_facts=auto]": [
+        "geval|judge:p/m|t:0|aspect:completeness|variant:logprob|steps:tuned|key_facts:auto|prompt:5f8a|scale:1-5|v:1",
+    ],
+    "geval_plus[single]": [
+        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024|split:rules-1|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:single|prompt:b345|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:single|prompt:b345|scale:1-5|v:1",
+    ],
+    "finesure.fact_check[strategy=evidence]": [
+        "finesure.fact_check|judge:p/m|t:0|strategy:evidence|prompt:0cc7|split:rules-1|v:2",
+    ],
+    "finesure.fact_check[strategy=basic]": [
+        "finesure.fact_check|judge:p/m|t:0|strategy:basic|prompt:e0e2|split:rules-1|v:2",
+    ],
+    "finesure.fact_check[taxonomy=unisumeval]": [
+        "finesure.fact_check|judge:p/m|t:0|taxonomy:unisumeval|prompt:d79e|split:rules-1|v:2",
+    ],
+    "finesure.align[source=document,validators=2]": [
+        "finesure.align|judge:p/m|validator:p/m|validator2:p/m|t:0|source:document|validators:2|prompt:b43e|split:rules-1|v:2",
+    ],
+    "finesure[at_most=5]": [
+        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7|split:rules-1|v:2",
+        "finesure.align|judge:p/m|t:0|at_most:5|prompt:27e1|split:rules-1|v:2",
+    ],
+    "yesno[cot=true]": [
+        "yesno|judge:p/m|t:0|variant:cot|prompt:680a|v:1",
+    ],
+    "rts.together[rated=coherence;fluency]": [
+        "rts.together|judge:p/m|t:0|aspects:coherence,fluency|prompt:749d|scale:1-5|v:1",
+    ],
+    "factscore[batch=1,gamma=10]": [
+        "factscore|judge:p/m|extractor:p/m|t:0|batch:1|gamma:10|prompt:2231|split:rules-1|v:1",
+    ],
+    "rts[aspect=fluency]": [
+        "rts|judge:p/m|t:0|aspect:fluency|prompt:c8f9|scale:1-5|v:2",
+    ],
+}
+
+
+@pytest.mark.parametrize("spec", SIGNATURES)
+def test_a_signature_stays_what_it_was(spec: str) -> None:
+    found = [part.sign(dict.fromkeys(part.required_roles, "p/m"), "rules-1", {"t": 0}) for part in build(spec).parts()]
+    assert found == SIGNATURES[spec]
+
+
+def test_every_evaluator_of_the_catalog_is_pinned() -> None:
+    assert set(SIGNATURES) >= set(CATALOG)
