@@ -131,7 +131,7 @@ class TestContract:
             assert again.sign({}, "rules-1") == part.sign({}, "rules-1")
 
     def test_an_unknown_setting_is_a_usage_error(self, name: str) -> None:
-        with pytest.raises(UsageError, match="there is no setting 'no_such_setting'.*its settings: "):
+        with pytest.raises(UsageError, match=r"there is no setting 'no_such_setting'.*its settings: "):
             build(f"{name}[no_such_setting=1]")
         with pytest.raises(UsageError, match="no_such_setting"):
             find(name)(no_such_setting=1)

@@ -1,8 +1,9 @@
-"""JUDGES: the evaluators, by class name.
+"""JUDGES: the evaluators, by class name, and what an evaluator of one's own is made of.
 
     from summeter.evaluators import FineSurE, Rouge
+    from summeter.evaluators import Evaluator, Item, Judgment, JudgmentBuilder, Prepared, Tools
 
-Each class is imported when it is first used; `catalog` maps catalog names to them.
+Each class is imported when it is first used; `catalog` maps catalog names to them. How to write one: docs/extending.md.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ from typing import TYPE_CHECKING, Any
 from summeter.evaluators.catalog import CATALOG
 
 if TYPE_CHECKING:
+    from summeter.evaluators.aspects import AspectDef as AspectDef
+    from summeter.evaluators.base import Evaluator as Evaluator
+    from summeter.evaluators.base import JudgmentBuilder as JudgmentBuilder
+    from summeter.evaluators.base import Prepared as Prepared
+    from summeter.evaluators.base import Tools as Tools
     from summeter.evaluators.entailment.summac import SummaC as SummaC
     from summeter.evaluators.fenice.evaluator import Fenice as Fenice
     from summeter.evaluators.finesure.align import Align as Align
@@ -23,12 +29,15 @@ if TYPE_CHECKING:
     from summeter.evaluators.geval.plus import GEvalPlus as GEvalPlus
     from summeter.evaluators.geval.rating import GEvalPlusRating as GEvalPlusRating
     from summeter.evaluators.geval.support import GEvalPlusFaithfulness as GEvalPlusFaithfulness
+    from summeter.evaluators.llm import LLMJudge as LLMJudge
     from summeter.evaluators.overlap.bertscore import BertScore as BertScore
     from summeter.evaluators.overlap.novelty import Abstractiveness as Abstractiveness
     from summeter.evaluators.overlap.rouge import Rouge as Rouge
     from summeter.evaluators.overlap.similarity import Similarity as Similarity
     from summeter.evaluators.rating.direct import DirectAssessment as DirectAssessment
     from summeter.evaluators.rating.h2h import HeadToHead as HeadToHead
+    from summeter.evaluators.rating.judge import Rating as Rating
+    from summeter.evaluators.rating.judge import RatingJudge as RatingJudge
     from summeter.evaluators.rating.mcq import MultipleChoice as MultipleChoice
     from summeter.evaluators.rating.mcq import MultipleChoiceShort as MultipleChoiceShort
     from summeter.evaluators.rating.rts import ReasonThenScore as ReasonThenScore
@@ -37,8 +46,30 @@ if TYPE_CHECKING:
     from summeter.evaluators.rating.together import RatedTogether as RatedTogether
     from summeter.evaluators.rating.yesno import YesNo as YesNo
     from summeter.evaluators.support.evaluator import Support as Support
+    from summeter.models.prompts import Prompt as Prompt
+    from summeter.models.prompts import Template as Template
+    from summeter.models.structured import Form as Form
+    from summeter.records import Item as Item
+    from summeter.records import Judgment as Judgment
+    from summeter.records import ReplyError as ReplyError
 
-_CLASSES = {place.rpartition(":")[2]: place.rpartition(":")[0] for place in CATALOG.values()}
+_PARTS = {
+    "AspectDef": "summeter.evaluators.aspects",
+    "Evaluator": "summeter.evaluators.base",
+    "Form": "summeter.models.structured",
+    "Item": "summeter.records",
+    "Judgment": "summeter.records",
+    "JudgmentBuilder": "summeter.evaluators.base",
+    "LLMJudge": "summeter.evaluators.llm",
+    "Prepared": "summeter.evaluators.base",
+    "Prompt": "summeter.models.prompts",
+    "Rating": "summeter.evaluators.rating.judge",
+    "RatingJudge": "summeter.evaluators.rating.judge",
+    "ReplyError": "summeter.records",
+    "Template": "summeter.models.prompts",
+    "Tools": "summeter.evaluators.base",
+}
+_CLASSES = _PARTS | {place.rpartition(":")[2]: place.rpartition(":")[0] for place in CATALOG.values()}
 
 __all__ = sorted(_CLASSES)  # noqa: PLE0605 - the catalog is the one list
 
