@@ -25,12 +25,11 @@ from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
-from summeter.meta import correlate, reliability, stability
+from summeter.meta import correlate, prefer, reliability, stability
 from summeter.meta.consistency import self_consistency
 from summeter.meta.gold import gold_scores
 from summeter.meta.grids import Draws, system_means
 from summeter.meta.inputs import gold_input, judge_input
-from summeter.meta.prefer import Pairing, prefer
 from summeter.meta.results import Study
 from summeter.runs.run import RunFolder
 
@@ -40,7 +39,6 @@ Key = tuple[str, str, str]
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 JUDGES = ("rts", "mcq")
 COEFFICIENTS = {"spearman": "spearman", "pearson": "pearson", "kendall": "kendall_b"}
-NO_DRAWS = Draws(resamples=0)
 
 TITLES = {
     "4": "Table 4: correlation with people, 1,200 summaries pooled",
@@ -128,7 +126,7 @@ def _table_4(runs: Runs) -> Iterator[tuple[Key, float | None]]:
 
 
 def _table_5(runs: Runs) -> dict[Key, float | None]:
-    study = prefer(runs.ratings, runs.data, pairing=Pairing(strengths=False), draws=NO_DRAWS)
+    study = prefer(runs.ratings, runs.data, strengths=False, resamples=0)
     made: dict[Key, float | None] = {}
     for judge in JUDGES:
         for column, which in (("66", "all"), ("11", "chain")):
@@ -165,7 +163,7 @@ def _tables_7_29(runs: Runs) -> dict[Key, float | None]:
 
 
 def _table_22(runs: Runs) -> dict[Key, float | None]:
-    study = prefer(runs.pairs, runs.data, pairing=Pairing(strengths=False), draws=NO_DRAWS)
+    study = prefer(runs.pairs, runs.data, strengths=False, resamples=0)
     made: dict[Key, float | None] = {}
     for row in study.where(study="pair", statistic="points"):
         place = "22", str(row.pair)
@@ -235,7 +233,7 @@ def asked_twice(folder: Path, data: Dataset, work: Path) -> Repeats:
         raw.write_text("".join(json.dumps(found[number]) + "\n" for found in twice), encoding="utf-8")
         import_outputs(data, raw, work / f"repeat{number}", "legacy")
         runs.append(RunFolder(work / f"repeat{number}"))
-    study = self_consistency(runs, draws=NO_DRAWS)
+    study = self_consistency(runs, draws=Draws(resamples=0))
     same = study.where(statistic="identical")
     changed = sum(round((1 - (row.value or 0.0)) * row.n) for row in same)
     alphas = {f"{row.judge} {row.aspect}": row.value for row in study.where(statistic="alpha_interval")}
@@ -379,7 +377,7 @@ def _strictness(cells: Sequence[Cell], legacy: Runs, strict: Runs) -> list[str]:
 
 def _read_otherwise(legacy: Runs, strict: Runs) -> dict[str, str]:
     """By judge, how many usable replies have another score than by the released rules, by aspect."""
-    study = self_consistency([legacy.ratings, strict.ratings], draws=NO_DRAWS).where(statistic="identical")
+    study = self_consistency([legacy.ratings, strict.ratings], draws=Draws(resamples=0)).where(statistic="identical")
     found: dict[str, list[str]] = {}
     for row in study:
         other = round((1 - (row.value or 0.0)) * row.n)

@@ -11,18 +11,15 @@ from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
 from summeter.data.dataset import Dataset, load
-from summeter.meta.bias import LENGTHS, Suspicion, bias, drawn_lengths, partial, sign_p
-from summeter.meta.grids import Draws
+from summeter.meta._bias import LENGTHS, _length_sums, bias, family_of, length_statistics, partial, sign_p
 from summeter.records import Judgment, UsageError
 from summeter.stats import OrderEffect
-
-PLAIN = Draws(resamples=0)
 
 
 def test_position_by_hand() -> None:
     # Ten pairs judged in both orders: 3 alike, 5 twice the first place, 1 twice the second, 1 a tie in one order.
     said = duels(("A", "B"), [(1, 1), (0, 0), (0.5, 0.5), *[(1, 0)] * 5, (0, 1), (0.5, 1)])
-    study = bias(said, draws=Draws(200))
+    study = bias(said, resamples=200)
     sound(study)
     flips, slots = study.one(statistic="flip_rate"), study.one(statistic="slot_preference")
     assert (flips.value, flips.n, flips.missing) == (0.7, 10, 0)
@@ -36,7 +33,7 @@ def test_position_by_hand() -> None:
 
 def test_position_by_pair_and_with_losses() -> None:
     said = duels(("A", "B"), [(1, 0), (None, 1)]) + duels(("A", "C"), [(1, 1)]) + [duel("d5", "B", "C", 1)]
-    study = bias(said, draws=PLAIN)
+    study = bias(said, resamples=0)
     sound(study)
     every = study.one(statistic="flip_rate", pair=None)
     assert (every.value, every.n, every.missing) == (0.5, 2, 2)
@@ -68,14 +65,13 @@ def test_partial_correlation_is_that_of_residuals() -> None:
 def test_draws_of_length_are_what_repeating_documents_gives() -> None:
     rng = np.random.default_rng(6)
     rows, documents = rng.normal(size=(3, 30)), np.repeat(np.arange(10), 3)
-    times = Draws(20).times(10)
-    got = drawn_lengths(rows, documents, times)
+    times = np.random.default_rng(0).multinomial(10, [0.1] * 10, 20)
+    got = length_statistics(times @ _length_sums(rows, documents, 10))
     for number, row in enumerate(times):
         judge_, words, gold = rows[:, np.repeat(np.arange(30), row[documents])]
         by_judge, by_people = (scipy_stats.pearsonr(side, words).statistic for side in (judge_, gold))
-        want = {"partial_pearson": partial(judge_, words, gold), "length_judge": by_judge,
-                "length_people": by_people, "length_gap": by_judge - by_people}  # fmt: skip
-        assert {name: found[number] for name, found in got.items()} == pytest.approx(want, abs=1e-9)
+        want = [partial(judge_, words, gold), by_judge, by_people, by_judge - by_people]
+        assert got[number].tolist() == pytest.approx(want, abs=1e-9)
 
 
 def data(texts: dict[tuple[str, str], str], scores: dict[tuple[str, str], float]) -> Dataset:
@@ -98,7 +94,7 @@ def test_length_by_hand() -> None:
     items = [(f"d{i}", "A") for i in range(4)]
     texts = {item: "word " * (i + 1) for i, item in enumerate(items)}
     true = data(texts, dict(zip(items, (1, 2, 2, 1), strict=True)))
-    study = bias(judge(dict(zip(items, (1, 2, 3, 4), strict=True))), true, draws=Draws(100))
+    study = bias(judge(dict(zip(items, (1, 2, 3, 4), strict=True))), true, resamples=100)
     sound(study)
     assert study.one(statistic="length_judge").value == pytest.approx(1.0)
     assert study.one(statistic="length_people").value == pytest.approx(0.0)
@@ -113,7 +109,7 @@ def test_length_of_constant_scores_is_undefined() -> None:
     items = [(f"d{i}", "A") for i in range(4)]
     texts = {item: "word " * (i + 1) for i, item in enumerate(items)}
     true = data(texts, dict.fromkeys(items, 3.0))
-    study = bias(judge(dict(zip(items, (1, 2, 3, 4), strict=True))), true, draws=PLAIN)
+    study = bias(judge(dict(zip(items, (1, 2, 3, 4), strict=True))), true, resamples=0)
     sound(study)
     assert study.one(statistic="partial_pearson").reason == "constant input"
     assert study.one(statistic="length_judge").value == pytest.approx(1.0)
@@ -122,8 +118,8 @@ def test_length_of_constant_scores_is_undefined() -> None:
 def test_lengths_are_words_or_code_points() -> None:
     assert LENGTHS["words"]("two  words\n") == 2
     assert LENGTHS["characters"]("naïve 😀") == 7
-    with pytest.raises(UsageError, match="length is words or characters"):
-        Suspicion(length="tokens")
+    with pytest.raises(UsageError, match="no length 'tokens'; there are: words, characters"):
+        bias(judge(OWN), [], length="tokens")
 
 
 # Two systems on two documents; the judge rates its own (A) two points higher than B, people one point.
@@ -132,9 +128,8 @@ TRUE = {("d1", "A"): 4.0, ("d1", "B"): 2.0, ("d2", "A"): 2.0, ("d2", "B"): 2.0}
 
 
 def test_self_preference_by_hand() -> None:
-    suspicion = Suspicion(families={"A": "acme", "B": "other"}, judge_families={"j": "acme"})
-    study = bias(judge(OWN), people({item: {"x": value} for item, value in TRUE.items()}), suspicion=suspicion,
-                 draws=Draws(100))  # fmt: skip
+    true = people({item: {"x": value} for item, value in TRUE.items()})
+    study = bias(judge(OWN), true, families={"A": "acme", "B": "other"}, judge_families={"j": "acme"}, resamples=100)
     sound(study)
     row = study.one(statistic="self_preference")
     # The judge: mean 4, deviation 1, difference 2. People: mean 2.5, deviation sqrt(.75), difference 1.
@@ -151,23 +146,23 @@ def test_a_judge_without_a_family_or_rivals_has_no_self_preference() -> None:
         ({"A": "acme"}, {"j": "third"}, "no system is of the judge's family third"),
         ({"A": "acme", "B": "acme"}, {"j": "acme"}, "every system is of the judge's family"),
     ):
-        study = bias(judge(OWN), true, suspicion=Suspicion(families, judges), draws=PLAIN)
+        study = bias(judge(OWN), true, families=families, judge_families=judges, resamples=0)
         sound(study)
         assert why in (study.one(statistic="self_preference").reason or "")
-    flat = bias(judge(dict.fromkeys(OWN, 3.0)), true, suspicion=Suspicion({"A": "a"}, {"j": "a"}), draws=PLAIN)
+    flat = bias(judge(dict.fromkeys(OWN, 3.0)), true, families={"A": "a"}, judge_families={"j": "a"}, resamples=0)
     assert flat.one(statistic="self_preference").reason == "one side gives every summary the same score"
 
 
 def test_the_family_is_read_from_the_model_where_one_fits() -> None:
-    suspicion = Suspicion(families={"A": "gpt", "B": "llama"})
-    assert suspicion.family_of("rts", "rts|v:1", "openai/GPT-4o") == "gpt"
-    assert suspicion.family_of("rts", "rts|v:1", "gpt-llama-mix") is None
-    assert suspicion.family_of("rts", None, None) is None
-    assert Suspicion({"A": "gpt"}, {"rts|v:1": "x"}).family_of("rts", "rts|v:1", "gpt") == "x"
+    families = {"A": "gpt", "B": "llama"}
+    assert family_of("rts", "rts|v:1", "openai/GPT-4o", families, {}) == "gpt"
+    assert family_of("rts", "rts|v:1", "gpt-llama-mix", families, {}) is None
+    assert family_of("rts", "rts|v:1", None, families, {}) is None
+    assert family_of("rts", "rts|v:1", "gpt", {"A": "gpt"}, {"rts|v:1": "x"}) == "x"
 
 
 def test_nothing_to_audit() -> None:
     with pytest.raises(UsageError, match="none in common"):
         bias(judge(OWN), [])
-    only = bias(duels(("A", "B"), [(1, 1)]), draws=PLAIN)
+    only = bias(duels(("A", "B"), [(1, 1)]), resamples=0)
     assert any("only position was audited" in note for note in only.notes)

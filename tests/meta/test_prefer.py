@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from meta.duels import duel, duels, sound
 from meta.makers import people, ratings
 
-from summeter.meta.grids import Draws
+from summeter.cli.study_command import pairs_of
+from summeter.meta._prefer import chain_of, prefer, ranking_of, verdicts
 from summeter.meta.matrix import ScoreMatrix
-from summeter.meta.prefer import Pairing, chain_of, parse_pairs, prefer, ranking_of
 from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection
-from summeter.meta.verdicts import verdicts
-from summeter.records import Judgment, UsageError
+from summeter.records import Judgment, Target, UsageError
 from summeter.scoring import JudgmentTable
 from summeter.stats import correct_preferences
 
@@ -30,7 +28,6 @@ from summeter.stats import correct_preferences
 # d4       4  5  1         1  5  1
 TRUE = {"d1": (5, 4, 1), "d2": (4, 4, 1), "d3": (3, 2, 2), "d4": (4, 5, 1)}
 SAID = {"d1": (3, 2, 1), "d2": (3, 4, 3), "d3": (3, 3, 1), "d4": (1, 5, 1)}
-PLAIN = Draws(resamples=0)
 
 
 def gold(table: dict[str, tuple[float | None, ...]] = TRUE, aspect: str = "coherence") -> list[Judgment]:
@@ -47,7 +44,7 @@ def counts(study: Study, which: str) -> Row:
 
 
 def test_points_and_correct_preferences_by_hand() -> None:
-    study = prefer(judge(), gold(), draws=PLAIN)
+    study = prefer(judge(), gold(), resamples=0)
     sound(study)
     # A against B: people 1 + .5 + 1 + 0 = 2.5, the judge 1 + 0 + .5 + 0 = 1.5 of 4: on different sides of 2.
     row = study.one(pair="A-B", statistic="points")
@@ -63,7 +60,7 @@ def test_points_and_correct_preferences_by_hand() -> None:
 
 
 def test_win_rates_by_hand() -> None:
-    study = prefer(judge(), gold(), draws=Draws(200))
+    study = prefer(judge(), gold(), resamples=200)
     sound(study)
     # The judge: A (1.5 + 3) / 8, B (2.5 + 4) / 8, C (1 + 0) / 8.
     for system, value in {"A": 0.5625, "B": 0.8125, "C": 0.125}.items():
@@ -76,7 +73,7 @@ def test_win_rates_by_hand() -> None:
 
 
 def test_best_rates_by_hand() -> None:
-    study = prefer(judge({**SAID, "d4": (1, None, None)}), gold(), draws=Draws(100))
+    study = prefer(judge({**SAID, "d4": (1, None, None)}), gold(), resamples=100)
     sound(study)
     # The judge: A wins d1 and shares d3 with B; B wins d2; d4 has one score only.
     found = {row.system: (row.value, row.n, row.missing) for row in study.where(study="best_rate", judge="j")}
@@ -85,12 +82,12 @@ def test_best_rates_by_hand() -> None:
 
 def test_both_exactly_half_is_agreement() -> None:
     even = {"d1": (2, 1, 0), "d2": (1, 2, 0)}
-    row = prefer(judge(even), gold(even), draws=PLAIN).one(pair="A-B", statistic="points")
+    row = prefer(judge(even), gold(even), resamples=0).one(pair="A-B", statistic="points")
     assert (row.value, row.details["agree"]) == (1.0, True)
 
 
 def test_a_missing_score_drops_the_document_for_its_pairs_only() -> None:
-    study = prefer(judge({**SAID, "d1": (None, 2, 1)}), gold(), draws=PLAIN)
+    study = prefer(judge({**SAID, "d1": (None, 2, 1)}), gold(), resamples=0)
     sound(study)
     row = study.one(pair="A-B", statistic="points")
     # Left are d2, d3, d4: the judge gives A 0 + .5 + 0, people .5 + 1 + 0, half of three being 1.5.
@@ -99,30 +96,30 @@ def test_a_missing_score_drops_the_document_for_its_pairs_only() -> None:
 
 
 def test_pairs_are_named_as_asked_and_others_left_out() -> None:
-    study = prefer(judge(), gold(), pairing=Pairing(pairs=(("B", "A"),)), draws=PLAIN)
+    study = prefer(judge(), gold(), pairs=(("B", "A"),), resamples=0)
     assert [row.pair for row in study.where(study="pair", statistic="points")] == ["B-A"]
     assert study.one(pair="B-A", statistic="points").value == 2.5
     assert counts(study, "given").n == 1
     with pytest.raises(UsageError, match="'Z'"):
-        prefer(judge(), gold(), pairing=Pairing(pairs=(("A", "Z"),)))
+        prefer(judge(), gold(), pairs=(("A", "Z"),))
 
 
 def test_the_chain_follows_the_block_or_the_aspect() -> None:
     # On fluency people rank B over A by more than A leads on coherence: the block's chain starts with B.
     fluency = dict.fromkeys(TRUE, (1, 5, 1))
     votes = gold() + gold(fluency, "fluency")
-    by_block = prefer(judge(), votes, draws=PLAIN)
+    by_block = prefer(judge(), votes, resamples=0)
     assert by_block.one(aspect="coherence", pair="B-A", statistic="points").details["chain"]
-    alone = prefer(judge(), votes, pairing=Pairing(rank_by="aspect"), draws=PLAIN)
+    alone = prefer(judge(), votes, rank_by="aspect", resamples=0)
     assert alone.one(aspect="coherence", pair="A-B", statistic="points").details["chain"]
     with pytest.raises(UsageError, match="rank_by"):
-        Pairing(rank_by="mood")
+        prefer(judge(), votes, rank_by="mood")
 
 
 def test_unlike_aspects_and_groups() -> None:
-    study = prefer(judge(aspect="overall"), gold(), aspect="overall:coherence", draws=PLAIN)
+    study = prefer(judge(aspect="overall"), gold(), aspect="overall:coherence", resamples=0)
     assert study.one(pair="A-B", statistic="points").gold_aspect == "coherence"
-    split = prefer(judge(), gold(), select=Selection(by="document"), draws=PLAIN)
+    split = prefer(judge(), gold(), by="document", resamples=0)
     sound(split)
     one = [row for row in split.where(study="pair", pair="A-B", statistic="points") if row.details.get("group") == "d1"]
     assert [(row.value, row.n) for row in one] == [(1.0, 1)]
@@ -133,7 +130,7 @@ def test_unlike_aspects_and_groups() -> None:
 def test_head_to_head_points_of_both_orders_are_summed_and_halved() -> None:
     # A against B, shown first and second: agreed win, first place twice, tie in one order, agreed loss.
     said = duels(("A", "B"), [(1, 1), (1, 0), (0.5, 1), (0, 0)])
-    study = prefer(said, gold(), draws=Draws(100))
+    study = prefer(said, gold(), resamples=100)
     sound(study)
     row = study.one(pair="A-B", statistic="points")
     assert (row.value, row.n) == (1 + 0.5 + 0.75 + 0, 4)
@@ -142,8 +139,8 @@ def test_head_to_head_points_of_both_orders_are_summed_and_halved() -> None:
 
 
 def test_head_to_head_pairs_may_be_named_either_way() -> None:
-    forward = prefer(duels(("A", "B"), [(1, 0), (1, 1)]), gold(), pairing=Pairing(pairs=(("A", "B"),)), draws=PLAIN)
-    back = prefer(duels(("A", "B"), [(1, 0), (1, 1)]), gold(), pairing=Pairing(pairs=(("B", "A"),)), draws=PLAIN)
+    forward = prefer(duels(("A", "B"), [(1, 0), (1, 1)]), gold(), pairs=(("A", "B"),), resamples=0)
+    back = prefer(duels(("A", "B"), [(1, 0), (1, 1)]), gold(), pairs=(("B", "A"),), resamples=0)
     one, two = forward.one(statistic="points"), back.one(statistic="points")
     assert one.value == 1.5
     assert two.value == 0.5
@@ -152,21 +149,21 @@ def test_head_to_head_pairs_may_be_named_either_way() -> None:
 
 
 def test_a_verdict_lost_in_one_order_drops_the_document() -> None:
-    row = prefer(duels(("A", "B"), [(1, 1), (1, None)]), gold(), draws=PLAIN).one(statistic="points")
+    row = prefer(duels(("A", "B"), [(1, 1), (1, None)]), gold(), resamples=0).one(statistic="points")
     # d3 and d4 were never asked about, and count as missing too: people judged them.
     assert (row.value, row.n, row.missing) == (1.0, 1, 3)
 
 
 def test_one_order_alone_is_used_where_it_is_all_that_was_asked() -> None:
     said = [duel("d1", "A", "B", 1), duel("d2", "A", "B", 0.5)]
-    row = prefer(said, gold(), draws=PLAIN).one(statistic="points")
+    row = prefer(said, gold(), resamples=0).one(statistic="points")
     assert (row.value, row.n, row.details["orders"]) == (1.5, 2, 1)
 
 
 def test_pairs_that_do_not_connect_all_systems_have_no_common_strengths() -> None:
     votes = people({(f"d{i}", system): {"x": i % 3} for i in range(3) for system in "ABCD"})
     said = duels(("A", "B"), [(1, 0), (0, 1)]) + duels(("C", "D"), [(1, 0), (0, 1)])
-    study = prefer(said, votes, draws=PLAIN)
+    study = prefer(said, votes, resamples=0)
     sound(study)
     rows = study.where(study="bradley_terry")
     assert {row.reason for row in rows} == {"the pairs judged do not connect all systems: no common scale"}
@@ -175,29 +172,81 @@ def test_pairs_that_do_not_connect_all_systems_have_no_common_strengths() -> Non
 def test_strengths_by_hand_and_with_a_prior() -> None:
     # A beats B on three of four documents: log(3) / 2 each side of 0.
     said = duels(("A", "B"), [(1, 1), (1, 1), (1, 1), (0, 0)])
-    study = prefer(said, gold(), draws=PLAIN)
+    study = prefer(said, gold(), resamples=0)
     assert study.one(study="bradley_terry", system="A").value == pytest.approx(math.log(3) / 2, abs=1e-9)
     always = duels(("A", "B"), [(1, 1)] * 4)
-    assert prefer(always, gold(), draws=PLAIN).one(study="bradley_terry", system="A").value is None
+    assert prefer(always, gold(), resamples=0).one(study="bradley_terry", system="A").value is None
     # One half-won game more: 4.5 to .5, so log(9) / 2.
-    held = prefer(always, gold(), pairing=Pairing(prior=1.0), draws=PLAIN)
+    held = prefer(always, gold(), prior=1.0, resamples=0)
     assert held.one(study="bradley_terry", system="A").value == pytest.approx(math.log(9) / 2, abs=1e-9)
 
 
 def test_a_run_with_nothing_to_compare_says_so() -> None:
     with pytest.raises(UsageError, match="none in common"):
-        prefer(duels(("X", "Y"), [(1, 1)]), [], draws=PLAIN)
-    study = prefer(duels(("X", "Y"), [(1, 1)]), gold(), draws=PLAIN)
+        prefer(duels(("X", "Y"), [(1, 1)]), [], resamples=0)
+    study = prefer(duels(("X", "Y"), [(1, 1)]), gold(), resamples=0)
     sound(study)
     row = study.one(pair="X-Y", statistic="points")
     assert (row.value, row.n) == (None, 0)
 
 
 def test_pair_names_with_hyphens() -> None:
-    assert parse_pairs("a-b-c", ["a", "b-c", "d"]) == (("a", "b-c"),)
+    assert pairs_of(["a-b-c"], ["a", "b-c", "d"]) == [("a", "b-c")]
     for text in ("a-b-c", "a", "a-a"):
-        with pytest.raises(UsageError, match="not a pair"):
-            parse_pairs(text, ["a", "b", "c", "a-b", "b-c"])
+        with pytest.raises(UsageError, match=r"names no two systems|can be read in two ways"):
+            pairs_of([text], ["a", "b", "c", "a-b", "b-c"])
+
+
+def chosen(annotator: str, document: str, pair: str, value: float | None, aspect: str = "coherence") -> Judgment:
+    """What a pairwise campaign exports: 1 for the first system in the order of the alphabet, 0 for its rival."""
+    return Judgment(
+        target=Target(document_id=document, system=pair[0], rival=pair[1], unit="pair"), aspect=aspect,
+        judge=annotator, signature="human.pairs|v:1", value=value, label=pair[0] if value else pair[1],
+    )  # fmt: skip
+
+
+# Two annotators on three documents: A over B by both on d1, one each on d2, B by both on d3; A over C throughout.
+PAIRS = [
+    chosen(who, document, pair, value)
+    for who, values in {"x": (1, 1, 0), "y": (1, 0, 0)}.items()
+    for place, document in enumerate(("d1", "d2", "d3"))
+    for pair, value in (("AB", values[place]), ("AC", 1))
+]
+
+
+def test_peoples_own_verdicts_on_pairs_are_a_gold() -> None:
+    study = prefer(judge(), PAIRS, resamples=50)
+    sound(study)
+    # People give A 1 + .5 + 0 = 1.5 of 3 against B, the judge 1 + 0 + .5; both half: they agree.
+    row = study.one(study="pair", pair="A-B", statistic="points")
+    assert (row.value, row.n, row.details["gold_points"], row.details["agree"]) == (1.5, 3, 1.5, True)
+    assert row.gold_signature == "human.pairs|merge:mean|v:1"
+    assert study.one(study="pair", pair="A-C", statistic="points").details["gold_points"] == 3.0
+    # The judge head to head, and one annotator's verdicts alone.
+    said = duels(("A", "B"), [(1, 1), (1, 1), (0, 0)])
+    row = prefer(said, PAIRS, merge="x", resamples=0).one(pair="A-B", statistic="points")
+    assert row.gold_signature == "human.pairs|annotator:x|v:1"
+    assert (row.value, row.details["gold_points"], row.missing) == (2.0, 2.0, 0)
+    with pytest.raises(UsageError, match="no annotator 'z'"):
+        prefer(said, PAIRS, merge="z", resamples=0)
+    # Scores go before verdicts, unless these are asked for.
+    both = [*gold(), *PAIRS]
+    assert prefer(judge(), both, resamples=0).one(pair="A-B", statistic="points").details["gold_points"] == 2.5
+    asked = prefer(judge(), both, source="pairs", resamples=0)
+    assert asked.one(pair="A-B", statistic="points").details["gold_points"] == 1.5
+
+
+def test_people_alone_need_no_run() -> None:
+    study = prefer(None, gold(), resamples=50)
+    sound(study)
+    assert study.one(study="win_rate", system="A", judge="people").value == 0.8125
+    assert {row.study for row in study} == {"win_rate", "best_rate", "bradley_terry"}
+    duelled = prefer(None, PAIRS, prior=1.0, resamples=50)
+    sound(duelled)
+    rows = duelled.where(study="bradley_terry").rows
+    assert (rows[-1].system, {row.judge for row in rows}, rows[0].n) == ("C", {"people"}, 6)
+    with pytest.raises(UsageError, match="people did not judge"):
+        prefer(None, [])
 
 
 def test_ranking_leaves_out_who_lacks_an_aspect() -> None:
@@ -225,7 +274,7 @@ def test_counts_equal_the_statistic_whatever_the_order(said: list[Any], true: li
     size = min(len(said), len(true))
     ours = {f"d{i}": said[i] for i in range(size)}
     theirs = {f"d{i}": true[i] for i in range(size)}
-    one = prefer(judge(ours), gold(theirs), pairing=Pairing(strengths=False), draws=Draws(20))
+    one = prefer(judge(ours), gold(theirs), strengths=False, resamples=20)
     sound(one)
     columns = [np.array([[np.nan if v is None else v for v in row] for row in side.values()], dtype=float).T
                for side in (theirs, ours)]  # fmt: skip
@@ -233,5 +282,5 @@ def test_counts_equal_the_statistic_whatever_the_order(said: list[Any], true: li
     got = counts(one, "all")
     assert got.details["share"] == want.share
     assert (got.n, got.missing) == (want.total, want.undefined)
-    turned = prefer(judge(ours)[::-1], gold(theirs)[::-1], pairing=Pairing(strengths=False), draws=PLAIN)
+    turned = prefer(judge(ours)[::-1], gold(theirs)[::-1], strengths=False, resamples=0)
     assert counts(turned, "all").value == got.value

@@ -152,14 +152,20 @@ def prefer(
     ] = 0.0,
 ) -> list[Study]:
     """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry."""
-    from summeter.meta.grids import Draws
-    from summeter.meta.prefer import Pairing
-    from summeter.meta.prefer import prefer as study
+    from summeter.meta import prefer as study
 
     def prefer_of(run: RunLike, gold: Dataset) -> Study:
-        wanted = pairs_of([text.strip() for text in (pairs or "").split(",") if text.strip()], gold.systems, "--pairs")
-        pairing = Pairing(None if wanted is None else tuple(wanted), rank_by, strengths, prior)
-        return study(run, gold, select=given.selection, pairing=pairing, draws=Draws(**given.bootstrap))
+        texts = [text.strip() for text in (pairs or "").split(",") if text.strip()]
+        return study(
+            run,
+            gold,
+            pairs=pairs_of(texts, gold.systems, "--pairs"),
+            rank_by=rank_by,
+            strengths=strengths,
+            prior=prior,
+            **given.bootstrap,
+            **given.keywords,
+        )
 
     return given.each(prefer_of)
 
@@ -303,13 +309,20 @@ def bias(
     length: Annotated[str, typer.Option(help="How length is counted: words or characters.")] = "words",
 ) -> list[Study]:
     """Audit judges for what should not move them: place in the prompt, length, their own family."""
-    from summeter.meta.bias import Suspicion
-    from summeter.meta.bias import bias as study
-    from summeter.meta.grids import Draws
+    from summeter.meta import bias as study
 
-    suspicion = Suspicion(named_pairs(family, "--family"), named_pairs(judge_family, "--judge-family"), length)
-    draws = Draws(**given.bootstrap)
-    return given.each(lambda run, gold: study(run, gold, select=given.selection, suspicion=suspicion, draws=draws))
+    families, judge_families = named_pairs(family, "--family"), named_pairs(judge_family, "--judge-family")
+    return given.each(
+        lambda run, gold: study(
+            run,
+            gold,
+            families=families,
+            judge_families=judge_families,
+            length=length,
+            **given.bootstrap,
+            **given.keywords,
+        )
+    )
 
 
 @study_command(app, f"runs judge {BOOTSTRAP}")

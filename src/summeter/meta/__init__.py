@@ -11,13 +11,14 @@ The way through this room, for whoever adds a study:
 """
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
+from summeter.meta._bias import bias
 from summeter.meta._card import card
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
+from summeter.meta._prefer import prefer
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
 from summeter.meta.agree import agree
-from summeter.meta.bias import bias
 from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
 from summeter.meta.classify import classify
 from summeter.meta.compare import compare_by_people, compare_systems
@@ -33,7 +34,6 @@ from summeter.meta.inputs import JudgeInput, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
 from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
-from summeter.meta.prefer import prefer
 from summeter.meta.protocol import protocol
 from summeter.meta.reasons import reasons
 from summeter.meta.results import Row, Study

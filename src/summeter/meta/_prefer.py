@@ -1,0 +1,621 @@
+"""Does the judge prefer the systems that people prefer? Correct preferences, win rates and Bradley-Terry strengths.
+
+For two systems a document gives the one with the higher score a point, half a point each when equal (Shen et al.,
+2023). The judge is correct on a pair when its points and people's lie on the same side of one half, or both on it.
+Whoever judges head to head, a judge or people, gives the points directly: a judge's are the mean of its verdicts in
+both orders, people's are merged over annotators.
+
+Rows: `pair` (statistic `points`: of the first system, out of n; statistic `agree`: 1 or 0), `correct_preferences`
+(the number of correct pairs out of n, for all pairs and for the chain of neighbours in people's ranking), and, one a
+system, of the judge and of people: `win_rate` (share of points against all others), `best_rate` (share of documents
+on which it is the best, SummQual's win rate) and `bradley_terry` (the strength s in
+P(i beats j) = 1 / (1 + exp(s_j - s_i))).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from summeter.choices import AggregationRule, Level
+from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, gold_scores
+from summeter.meta.grids import PairedMatrix, merged_details, named, paired_matrices, system_means
+from summeter.meta.inputs import Gold, RunLike, gold_input
+from summeter.meta.matrix import ScoreMatrix, Scores
+from summeter.meta.results import Row, Study, interval_row, pair_name, resampling, status_of
+from summeter.meta.selection import MetaInput, Selection, SelectionArgs, check_known, meta_input, wanted
+from summeter.records import UsageError
+from summeter.scoring.table import JudgmentTable
+from summeter.stats import (
+    Bootstrap,
+    Games,
+    OrderEffect,
+    PairPreference,
+    best_rates,
+    bradley_terry,
+    chain,
+    compare_pair,
+    games_from_scores,
+    order_effect,
+    points,
+    tally,
+)
+from summeter.stats.base import Floats
+from summeter.stats.resample import Resampling
+
+ALL, CHAIN, GIVEN = "all", "chain", "given"
+RANKED_BY = ("block", "aspect")
+MOST_FITS = 200
+_NO_PAIR = "no pair of systems has documents judged by both"
+_APART = "the pairs judged do not connect all systems: no common scale"
+
+
+class _Options(NamedTuple):
+    """The options of `prefer`."""
+
+    pairs: tuple[tuple[str, str], ...] | None
+    rank_by: str
+    strengths: bool
+    prior: float
+    resample: Resampling
+
+
+def prefer(
+    run: RunLike | None,
+    gold: Gold,
+    *,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    rank_by: str = "block",
+    strengths: bool = True,
+    prior: float = 0.0,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **selection: Unpack[SelectionArgs],
+) -> Study:
+    """Does each judge of `run` prefer the systems that people prefer, on each aspect?
+
+    Scores of summaries and head-to-head verdicts are both used, whichever the run and people have (people's scores
+    first; source="pairs" for their verdicts). Without a run (None) there are the win rates and strengths by people
+    alone. `pairs` are those to compare, named as given; all by default. The chain of closest systems follows people's
+    ranking: by the mean over all aspects of the block (`rank_by="block"`, as Shen et al. rank by the average of four
+    ratings) or by the aspect itself (`"aspect"`). `strengths` adds win rates and Bradley-Terry rows; `prior` is the
+    number of half-won games between every two systems, which keeps strengths finite. Intervals at `confidence` draw
+    documents (`resamples`=0: none). The other keywords are those of `SelectionArgs`. Raises UsageError where there is
+    nothing to compare or a system is unknown.
+    """
+    check_known([rank_by], RANKED_BY, "rank_by")
+    chosen = Selection.of(**selection)
+    options = _Options(
+        None if pairs is None else tuple(pairs), rank_by, strengths, prior, resampling(resamples, confidence, seed)
+    )
+    if run is None:
+        return _people_alone(gold_input(gold, chosen.set_name)[0], chosen, options)
+    read = meta_input(run, gold, chosen)
+    rows: list[Row] = []
+    shown: set[tuple[str, ...]] = set()
+    matrices, why = _matrices(read, chosen)
+    for one in matrices:
+        rows += of_scores(one, _ranking(read.gold, one.pairs.gold, chosen, options), options)
+        if strengths:
+            rows += _ranking_rows(one, options, shown)
+    for judge, scores in _verdicts_and_scores(read, chosen):
+        rows += of_verdicts(judge, scores, _ranking(read.gold, scores, chosen, options), options)
+    for either, verdicts_of_people in _against_verdicts(read, chosen, compared=bool(rows)):
+        rows += against_verdicts(either, verdicts_of_people, options)
+    if not rows:
+        raise why or UsageError("no verdicts on pairs of systems that people judged too")
+    return Study("prefer", rows)
+
+
+def _matrices(read: MetaInput, chosen: Selection) -> tuple[list[PairedMatrix], UsageError | None]:
+    """The scores there are; a run of verdicts only has none, which is no fault."""
+    try:
+        return paired_matrices(read, chosen), None
+    except UsageError as error:
+        return [], error
+
+
+def _people_alone(columns: JudgmentTable, chosen: Selection, options: _Options) -> Study:
+    """Win rates and strengths by people's scores and verdicts."""
+    rows: list[Row] = []
+    names = [one.partition(":")[2] or one for one in chosen.aspects] or aspects(columns)
+    for aspect in names:
+        for scores in gold_scores(columns, aspect, Level.SUMMARY, chosen.rule, chosen.source):
+            matrix = scores.grid()
+            rows += _system_rows(named(scores, scores), matrix.systems, matrix.values, options)
+        for one in people_verdicts(columns, aspect, chosen.rule):
+            gained = np.array([one.points(pair) for pair in one.pairs])
+            games = games_of(one.pairs, one.systems(), gained)
+            rows += strength_rows(games, one.systems(), one.fields(), options)
+    if not rows:
+        raise UsageError(f"people did not judge the summaries of several systems; they judged: {', '.join(names)}")
+    return Study("prefer", rows)
+
+
+class Contest(NamedTuple):
+    """Pairs of systems with the points of the first on each document, by people and by the judge (NaN: missing).
+
+    `details` holds what else is known of each pair.
+    """
+
+    pairs: list[tuple[str, str]]
+    gold: Floats
+    judge: Floats
+    details: list[dict[str, Any]]
+
+    def compared(self) -> list[PairPreference]:
+        """Each pair by `stats.compare_pair`."""
+        return [compare_pair(gold, judge) for gold, judge in zip(self.gold, self.judge, strict=True)]
+
+
+def of_scores(one: PairedMatrix, ranking: Mapping[str, float], options: _Options) -> list[Row]:
+    """Rows `pair` and `correct_preferences` from scores."""
+    pairs = _pairs(list(combinations(one.systems, 2)), ranking, options, one.systems)
+    gold, judge = (
+        _stacked([_score_points(ScoreMatrix(side, one.systems, one.documents), pair, one.documents) for pair in pairs])
+        for side in (one.gold, one.judge)
+    )
+    contest = Contest(pairs, gold, judge, [{} for _ in pairs])
+    return _contest_rows(contest, one.fields(), chain_of(ranking, one.systems), options)
+
+
+def of_verdicts(judge: Verdicts, gold: Scores, ranking: Mapping[str, float], options: _Options) -> list[Row]:
+    """Rows `pair`, `correct_preferences` and `bradley_terry` from a judge's head-to-head verdicts."""
+    matrix = gold.grid()
+    pairs = _pairs(list(judge.pairs), ranking, options, judge.systems())
+    documents = list(dict.fromkeys((*matrix.documents, *judge.documents)))
+    by_people = _stacked([_score_points(matrix, pair, documents) for pair in pairs])
+    by_judge = _stacked([judge.points(pair, documents) for pair in pairs])
+    fields = judge.fields(gold)
+    contest = Contest(pairs, by_people, by_judge, [judge.order_details(pair) for pair in pairs])
+    rows = _contest_rows(contest, fields, chain_of(ranking, list(ranking)), options)
+    if options.strengths:
+        names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
+        rows += strength_rows(games_of(pairs, names, by_judge), names, fields, options)
+    return rows
+
+
+def against_verdicts(judge: Verdicts | Scores, gold: Verdicts, options: _Options) -> list[Row]:
+    """Rows `pair` and `correct_preferences` of a judge, and `bradley_terry` of both, where people judged pairs."""
+    ranking = gold.ranking()
+    pairs = _pairs(list(gold.pairs), ranking, options, gold.systems())
+    details: list[dict[str, Any]] = [{} for _ in pairs]
+    if isinstance(judge, Verdicts):
+        documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
+        by_judge = _stacked([judge.points(pair, documents) for pair in pairs])
+        details = [judge.order_details(pair) for pair in pairs]
+        fields = judge.fields()
+    else:
+        matrix = judge.grid()
+        documents = list(dict.fromkeys((*gold.documents, *matrix.documents)))
+        by_judge = _stacked([_score_points(matrix, pair, documents) for pair in pairs])
+        fields = named(judge)
+    fields |= {"gold_aspect": gold.aspect, "gold_signature": gold.signature}
+    by_people = _stacked([gold.points(pair, documents) for pair in pairs])
+    contest = Contest(pairs, by_people, by_judge, details)
+    rows = _contest_rows(contest, fields, chain_of(ranking, list(ranking)), options)
+    if options.strengths:
+        names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
+        for about, gained in ((fields, by_judge), (gold.fields(), by_people)):
+            rows += strength_rows(games_of(pairs, names, gained), names, about, options)
+    return rows
+
+
+def _stacked(rows: Sequence[Floats]) -> Floats:
+    return np.array(rows).reshape(len(rows), -1)
+
+
+def _verdicts_and_scores(read: MetaInput, chosen: Selection) -> list[tuple[Verdicts, Scores]]:
+    """Every head-to-head judge's verdicts on an aspect beside people's scores on it."""
+    judges = list(verdicts(read.judge.table, chosen.judge))
+    known = [name for name in aspects(read.gold) if not _only_pairs(read.gold, name)]
+    if not judges or chosen.source == _BLOCK or (not known and aspects(read.gold)):
+        return []
+    names = wanted(chosen, list(dict.fromkeys(one.aspect for one in judges)), aspects(read.gold))
+    return [
+        (judge, gold)
+        for judge in judges for own, other in names if own == judge.aspect
+        for gold in gold_scores(read.gold, other, Level.SUMMARY, chosen.rule, chosen.source)
+    ]  # fmt: skip
+
+
+def _against_verdicts(
+    read: MetaInput, chosen: Selection, *, compared: bool
+) -> Iterator[tuple[Verdicts | Scores, Verdicts]]:
+    """Every judge beside people's own verdicts on pairs, where people have no scores or these were asked for."""
+    if (compared and chosen.source is None) or chosen.source not in (None, _BLOCK):
+        return
+    there = [name for name in aspects(read.gold) if _has_pairs(read.gold, name)]
+    judges: list[Verdicts | Scores] = list(verdicts(read.judge.table, chosen.judge))
+    found = (read.judge.scores(one, Level.SUMMARY) for one in read.judge.questions(judge=chosen.judge))
+    judges += [one for one in found if len(one)]
+    if not there or not judges:
+        return
+    names = wanted(chosen, list(dict.fromkeys(one.aspect for one in judges)), there)
+    for judge in judges:
+        for own, other in names:
+            if own == judge.aspect:
+                yield from ((judge, gold) for gold in people_verdicts(read.gold, other, chosen.rule))
+
+
+def _ranking(columns: JudgmentTable, gold: Scores, chosen: Selection, options: _Options) -> dict[str, float]:
+    """People's mean of each system: over the aspects of the block, or on this aspect alone."""
+    block = [gold]
+    if options.rank_by == "block":
+        every = [
+            one for name in aspects(columns)
+            for one in gold_scores(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
+        ]  # fmt: skip
+        block = [one for one in every if block_of(one.signature) == block_of(gold.signature)]
+    return ranking_of([one.grid() for one in block])
+
+
+def ranking_of(grids: Sequence[ScoreMatrix]) -> dict[str, float]:
+    """The mean over aspects of each system's mean over documents, for systems that have all of them.
+
+    >>> ranking_of([ScoreMatrix(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))])
+    {'A': 1.5, 'B': 3.5}
+    """
+    means: dict[str, list[float]] = {}
+    for grid in grids:
+        for name, mean in zip(grid.systems, system_means(grid.values), strict=True):
+            if not np.isnan(mean):
+                means.setdefault(name, []).append(float(mean))
+    return {name: round(float(np.mean(found)), 12) for name, found in means.items() if len(found) == len(grids)}
+
+
+def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple[str, str]]:
+    """Neighbours in the ranking of these systems, best first; systems without a mean are left out.
+
+    >>> chain_of({"A": 1.5, "B": 3.5, "C": 2.0}, ["A", "B", "C"])
+    [('B', 'C'), ('C', 'A')]
+    """
+    return [(systems[i], systems[j]) for i, j in chain([ranking.get(name) for name in systems])]
+
+
+def _pairs(
+    there: list[tuple[str, str]], ranking: Mapping[str, float], options: _Options, systems: Sequence[str]
+) -> list[tuple[str, str]]:
+    """The pairs to compare: those given, as named; else all there are, the better system (by people) first."""
+    if options.pairs is None:
+        low = float("-inf")
+        return [(b, a) if ranking.get(b, low) > ranking.get(a, low) else (a, b) for a, b in there]
+    for pair in options.pairs:
+        for name in pair:
+            if name not in systems:
+                raise UsageError(f"the pair {pair_name(*pair)} names {name!r}; the judge judged: {', '.join(systems)}")
+    return list(options.pairs)
+
+
+def _score_points(matrix: ScoreMatrix, pair: tuple[str, str], documents: Sequence[str]) -> Floats:
+    """The points of a pair's first system on each document, from scores; NaN where a score is missing."""
+    column = {name: place for place, name in enumerate(matrix.documents)}
+    found = np.full(len(documents), np.nan)
+    if pair[0] in matrix.systems and pair[1] in matrix.systems:
+        gained = points(*(matrix.values[matrix.systems.index(name)] for name in pair))
+        for place, name in enumerate(documents):
+            if name in column:
+                found[place] = gained[column[name]]
+    return found
+
+
+def _contest_rows(
+    contest: Contest, fields: Mapping[str, Any], neighbours: Sequence[tuple[str, str]], options: _Options
+) -> list[Row]:
+    bootstrap = options.resample(np.arange(contest.gold.shape[1] if contest.gold.ndim > 1 else 0))
+    by_pair, right = _samples(contest, bootstrap)
+    compared = contest.compared()
+    close = [pair in neighbours or pair[::-1] in neighbours for pair in contest.pairs]
+    rows = []
+    for place, (pair, got) in enumerate(zip(contest.pairs, compared, strict=True)):
+        about = {**fields, "study": "pair", "level": Level.SYSTEM.value, "pair": pair_name(*pair), "n": got.n,
+                 "missing": got.missing, "reason": got.reason}  # fmt: skip
+        details = {"points": got.points, "gold_points": got.gold_points, "agree": got.agree, "chain": close[place]}
+        more = merged_details({**about, "statistic": "points"}, **details, **contest.details[place])
+        rows.append(interval_row(bootstrap.of_samples(got.points, by_pair[:, place]), **more))
+        agree = None if got.agree is None else float(got.agree)
+        rows.append(Row(**about, statistic="agree", value=agree, status=status_of(agree)))
+    groups = {GIVEN if options.pairs is not None else ALL: list(range(len(compared)))}
+    if options.pairs is None:
+        groups[CHAIN] = [place for place, here in enumerate(close) if here]
+    for name, places in groups.items():
+        count = tally([compared[place] for place in places])
+        value = float(count.correct) if count.total else None
+        group = ", ".join(filter(None, (fields.get("details", {}).get("group"), name)))
+        documents = max((compared[place].n for place in places), default=0)
+        about = merged_details(fields, pairs=name, group=group, share=count.share, documents=documents)
+        about |= {"study": "correct_preferences", "level": Level.SYSTEM.value, "statistic": "correct_preferences",
+                  "n": count.total, "missing": count.undefined, "reason": _NO_PAIR}  # fmt: skip
+        rows.append(interval_row(bootstrap.of_samples(value, right[:, places].sum(axis=1)), **about))
+    return rows
+
+
+def _samples(contest: Contest, bootstrap: Bootstrap) -> list[Floats]:
+    """For each draw of documents and each pair: the judge's points (scaled to the pair's n), and agreement."""
+    kept = ~(np.isnan(contest.gold) | np.isnan(contest.judge))
+    gold, judge = (np.where(kept, side, 0.0) for side in (contest.gold, contest.judge))
+
+    def by_pair(weights: Floats) -> Floats:
+        n = weights @ kept.T.astype(np.float64)
+        share = np.divide(weights @ judge.T, n, out=np.full(n.shape, np.nan), where=n > 0)
+        return np.asarray(share * kept.sum(axis=1))
+
+    def right(weights: Floats) -> Floats:
+        n = weights @ kept.T.astype(np.float64)
+        agree = (np.sign(weights @ gold.T - n / 2) == np.sign(weights @ judge.T - n / 2)) & (n > 0)
+        return np.asarray(agree, dtype=np.float64)
+
+    return bootstrap.samples(by_pair, right, width=len(kept))
+
+
+def _ranking_rows(one: PairedMatrix, options: _Options, shown: set[tuple[str, ...]]) -> list[Row]:
+    """Win rates, best rates and strengths by a judge's scores; people's too, once an aspect (kept in `shown`)."""
+    gold = one.pairs.gold
+    rows = _system_rows(one.fields(), one.systems, one.judge, options)
+    mark = gold.judge, gold.signature, gold.aspect, str(one.group.value)
+    if mark not in shown:
+        shown.add(mark)
+        rows += _system_rows({**named(gold), **one.group.fields()}, one.systems, one.gold, options)
+    return rows
+
+
+def _system_rows(fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: _Options) -> list[Row]:
+    """Each system's win rate, best rate and strength by scores (systems x documents)."""
+    rows = _win_rates(systems, scores, fields, options.resample)
+    rows += _best_rates(systems, scores, fields, options.resample)
+    return rows + strength_rows(games_from_scores(scores), systems, fields, options)
+
+
+def _win_rates(systems: Sequence[str], scores: Floats, fields: Mapping[str, Any], resample: Resampling) -> list[Row]:
+    """Each system's share of points against all others, with its interval over documents."""
+    gap = np.sign(scores[:, None, :] - scores[None, :, :])
+    gap[np.arange(len(scores)), np.arange(len(scores))] = np.nan
+    met = ~np.isnan(gap)
+    won = np.where(met, (gap + 1) / 2, 0.0).sum(axis=1)
+    played = met.sum(axis=1).astype(np.float64)
+
+    def share(weights: Floats) -> Floats:
+        times = weights @ played.T
+        return np.asarray(np.divide(weights @ won.T, times, out=np.full(times.shape, np.nan), where=times > 0))
+
+    bootstrap = resample(np.arange(scores.shape[1]))
+    (samples,) = bootstrap.samples(share, width=len(scores))
+    rows = []
+    for place, name in enumerate(systems):
+        n = int(played[place].sum())
+        about = {**fields, "study": "win_rate", "statistic": "win_rate", "level": Level.SYSTEM.value, "system": name,
+                 "n": n, "missing": (len(scores) - 1) * scores.shape[1] - n}  # fmt: skip
+        value = float(won[place].sum() / n) if n else None
+        interval = bootstrap.of_samples(value, samples[:, place], undefined="no document where it has a rival")
+        rows.append(interval_row(interval, **about))
+    return rows
+
+
+def _best_rates(systems: Sequence[str], scores: Floats, fields: Mapping[str, Any], resample: Resampling) -> list[Row]:
+    """The share of documents on which each system is the best of those scored, shared where several are (SummQual)."""
+    used = scores[:, (~np.isnan(scores)).sum(axis=0) >= 2]
+    best = (used == np.nanmax(used, axis=0)) if used.size else used.astype(np.bool_)
+    shares = best / np.maximum(1, best.sum(axis=0))
+    bootstrap = resample(np.arange(used.shape[1]))
+    (samples,) = bootstrap.samples(lambda weights: weights @ shares.T / max(1, used.shape[1]), width=len(scores))
+    rows = []
+    for place, got in enumerate(best_rates(scores)):
+        about = {**fields, "study": "best_rate", "statistic": "best_rate", "level": Level.SYSTEM.value,
+                 "system": systems[place], "n": got.n, "missing": got.missing, "reason": got.reason}  # fmt: skip
+        rows.append(interval_row(bootstrap.of_samples(got.value, samples[:, place]), **about))
+    return rows
+
+
+def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: _Options) -> list[Row]:
+    """One row a system, best first: its Bradley-Terry strength, or why there is none.
+
+    Every draw is a fit of its own, so there are at most `MOST_FITS`; the interval says how many.
+    """
+    how = options.resample(1)
+    fit = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
+    about = {**fields, "study": "bradley_terry", "level": Level.SYSTEM.value, "statistic": "strength", "n": fit.n,
+             "missing": fit.missing}  # fmt: skip
+    if fit.lost:
+        about = merged_details(about, resamples_left_out=fit.lost)
+    if not fit.strengths:
+        reason = fit.reason if _linked(games, len(systems)) else _APART
+        return [Row(**about, system=name, value=None, status="undefined", reason=reason) for name in systems]
+    return [interval_row(one.interval, **{**about, "system": systems[one.system]}) for one in fit.strengths]
+
+
+def _linked(games: Games, systems: int) -> bool:
+    """Whether the games connect all systems, by any path."""
+    part = list(range(systems))
+    for one, two in set(zip(games.first.tolist(), games.second.tolist(), strict=True)):
+        old, new = part[one], part[two]
+        part = [new if here == old else here for here in part]
+    return len(set(part)) <= 1
+
+
+def games_of(pairs: Sequence[tuple[str, str]], names: Sequence[str], gained: Floats) -> Games:
+    """One game a pair and document, from the points of each pair's first system (pairs x documents)."""
+    place = {name: number for number, name in enumerate(names)}
+    documents = gained.shape[1]
+    first, second = (np.repeat([place[pair[side]] for pair in pairs], documents).astype(np.int64) for side in (0, 1))
+    return Games(first, second, gained.ravel(), np.tile(np.arange(documents), len(pairs)))
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """One judge's verdicts on one aspect.
+
+    `pairs` name two systems each, in alphabetical order. `ab` and `ba` are matrices pairs x documents of the points
+    of a pair's first system, 1, 1/2 or 0, when its summary was shown first and when it was shown second; NaN where
+    there is no verdict. `asked` says for each of the two orders which verdicts were asked for at all.
+    """
+
+    judge: str
+    signature: str
+    model: str | None
+    aspect: str
+    pairs: tuple[tuple[str, str], ...]
+    documents: tuple[str, ...]
+    ab: Floats
+    ba: Floats
+    asked: tuple[Floats, Floats]
+
+    def both(self, pair: tuple[str, str]) -> tuple[Floats, Floats]:
+        """The points of the first named system: where it was shown first, and where it was shown second."""
+        if pair in self.pairs:
+            place = self.pairs.index(pair)
+            return self.ab[place], self.ba[place]
+        place = self.pairs.index(pair[::-1])
+        return 1 - self.ba[place], 1 - self.ab[place]
+
+    def points(self, pair: tuple[str, str], documents: Sequence[str] | None = None) -> Floats:
+        """Points of the first named system a document: both orders summed and halved.
+
+        A document with a verdict in one order only has none, unless that is all that was ever asked of the pair.
+        All NaN for a pair that was not judged.
+        """
+        if pair not in self.pairs and pair[::-1] not in self.pairs:
+            return np.full(len(self.documents if documents is None else documents), np.nan)
+        first, second = self.both(pair)
+        place = self.pairs.index(pair if pair in self.pairs else pair[::-1])
+        asked = [bool(order[place].any()) for order in self.asked]
+        halved = (first + second) / 2 if all(asked) else np.where(np.isnan(first), second, first)
+        if documents is None:
+            return halved
+        column = {name: number for number, name in enumerate(self.documents)}
+        return np.array([halved[column[name]] if name in column else np.nan for name in documents])
+
+    def effect(self, pair: tuple[str, str]) -> OrderEffect:
+        """How verdicts on a pair change when the summaries swap places."""
+        return order_effect(*self.both(pair))
+
+    def order_details(self, pair: tuple[str, str]) -> dict[str, Any]:
+        """What order did to a pair, for the details of its row; empty for a pair that was not judged."""
+        if pair not in self.pairs and pair[::-1] not in self.pairs:
+            return {}
+        found = self.effect(pair)
+        if not found.n:
+            return {"orders": 1}
+        return {
+            "orders": 2, "flip_rate": found.flip_rate, "first_slot": found.first_slot,
+            "second_slot": found.second_slot, "half_tied": found.half_tied,
+            "ties": int((self.points(pair) == 0.5).sum()),
+        }  # fmt: skip
+
+    def systems(self) -> tuple[str, ...]:
+        """The systems that were compared."""
+        return tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
+
+    def ranking(self) -> dict[str, float]:
+        """Each system's mean points over its pairs and documents."""
+        gained: dict[str, list[float]] = {}
+        for pair in self.pairs:
+            points = self.points(pair)
+            for name, values in zip(pair, (points, 1 - points), strict=True):
+                gained.setdefault(name, []).extend(values[~np.isnan(values)].tolist())
+        return {name: round(float(np.mean(values)), 12) for name, values in gained.items() if values}
+
+    def fields(self, gold: Scores | None = None) -> dict[str, Any]:
+        """The fields that every row about these verdicts has."""
+        return {
+            "judge": self.judge, "signature": self.signature, "model": self.model, "aspect": self.aspect,
+            "gold_aspect": gold.aspect if gold else None, "gold_signature": gold.signature if gold else None,
+        }  # fmt: skip
+
+
+def verdicts(columns: JudgmentTable, judge: str | None = None) -> Iterator[Verdicts]:
+    """The verdicts of every head-to-head judge and aspect, in order of first appearance.
+
+    A judgment of (A, B) with the value v shows A first and gives it v; more than a half is a win. `judge` is a name
+    or a signature.
+    """
+    rows = columns.take(columns.unit.equal("pair"))
+    for (name, signature, aspect), place in rows.questions().items():
+        if judge is None or judge in (name, signature):
+            yield _verdicts_of(rows.take(place), name, signature, aspect)
+
+
+def _verdicts_of(rows: JudgmentTable, judge: str, signature: str, aspect: str) -> Verdicts:
+    documents = [str(name) for name in rows.document.used()]
+    shown = list(zip(rows.system.labels(), rows.rival.labels(), strict=True))
+    pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in shown))
+    place = {pair: number for number, pair in enumerate(pairs)}
+    column = {name: number for number, name in enumerate(documents)}
+    decided = np.where(np.isnan(rows.value), rows.label, rows.value)
+    gained = np.where(np.isnan(decided), np.nan, (np.sign(decided - 0.5) + 1) / 2)
+    gained[~rows.status.equal("ok")] = np.nan
+    size = len(pairs), len(documents)
+    grids = [np.full(size, np.nan), np.full(size, np.nan)]
+    asked = (np.zeros(size), np.zeros(size))
+    for (first, second), document, gain in zip(shown, rows.document.labels(), gained, strict=True):
+        turned = first > second
+        cell = place[min(first, second), max(first, second)], column[document]
+        grids[turned][cell] = 1 - gain if turned else gain
+        asked[turned][cell] = 1.0
+    models = [name for name in rows.model.used() if name is not None]
+    return Verdicts(
+        judge, signature, ",".join(models) or None, aspect, tuple(pairs), tuple(documents), grids[0], grids[1], asked
+    )  # fmt: skip
+
+
+_BLOCK = "pairs"
+
+
+def _pair_rows(columns: JudgmentTable, aspect: str) -> JudgmentTable:
+    rows = columns.take(columns.unit.equal("pair"))
+    return rows.take(rows.aspect.equal(aspect))
+
+
+def _has_pairs(columns: JudgmentTable, aspect: str) -> bool:
+    return bool(len(_pair_rows(columns, aspect)))
+
+
+def _only_pairs(columns: JudgmentTable, aspect: str) -> bool:
+    """Whether people judged nothing but pairs on an aspect."""
+    return _has_pairs(columns, aspect) and bool(columns.unit.equal("pair")[columns.aspect.equal(aspect)].all())
+
+
+def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> list[Verdicts]:
+    """People's verdicts on pairs (what a pairwise campaign exports), merged over annotators: the mean of their points.
+
+    A majority gives the first system 1, 0 or, when split, 1/2; merge="each" or an annotator's id keeps single votes
+    apart. Empty where people compared no pairs on the aspect. Raises UsageError for an unknown annotator.
+    """
+    single = {
+        one.judge: replace(one, signature=_signed(one.signature, f"annotator:{one.judge}"))
+        for one in verdicts(_pair_rows(columns, aspect))
+    }
+    if not single:
+        return []
+    if rule.merge == AggregationRule.EACH:
+        return list(single.values())
+    if rule.merge not in list(AggregationRule):
+        if rule.merge not in single:
+            raise UsageError(f"no annotator {rule.merge!r} among the verdicts on {aspect} ({', '.join(single)})")
+        return [single[rule.merge]]
+    majority = rule.merge == AggregationRule.MAJORITY
+    pairs = tuple(dict.fromkeys(pair for one in single.values() for pair in one.pairs))
+    documents = tuple(dict.fromkeys(name for one in single.values() for name in one.documents))
+    votes = np.array([[one.points(pair, documents) for pair in pairs] for one in single.values()])
+    counts = (~np.isnan(votes)).sum(axis=0)
+    shape = counts.shape
+    mean = np.divide(np.nansum(votes, axis=0), counts, out=np.full(shape, np.nan), where=counts >= rule.min_votes)
+    gained = np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2) if majority else mean
+    parts = ["merge:majority" if majority else "merge:mean", *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
+    signature = _signed(next(verdicts(_pair_rows(columns, aspect))).signature, *parts)
+    asked = (~np.isnan(gained)).astype(np.float64)
+    return [
+        Verdicts(
+            PEOPLE, signature, None, aspect, pairs, documents, gained, np.full(shape, np.nan),
+            (asked, np.zeros(shape)),
+        )
+    ]  # fmt: skip
+
+
+def _signed(signature: str, *parts: str) -> str:
+    head, *rest = signature.split("|")
+    return "|".join([head, *parts, *rest])
