@@ -1,14 +1,21 @@
-"""What the two SQLite files of a run, calls and results, share: a connection, a transaction, who made the file."""
+"""A file of values by key, in SQLite: what the call store and the result store of a run both are.
+
+The first value of a key stays. Safe for several threads, and for several processes on one file.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from types import TracebackType
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
-from summeter.records import InputError
+from summeter.records import InputError, SummeterError, UsageError
+
+T = TypeVar("T")
 
 BUSY_SECONDS = 30.0
 
@@ -63,3 +70,122 @@ def lay_out(connection: sqlite3.Connection, marks: tuple[int, int], schema: tupl
         connection.execute(f"PRAGMA user_version = {version}")
         for sql in schema:
             connection.execute(sql)
+
+
+class Layout(NamedTuple):
+    """How a store is laid out, and its names: `mark` tells its files from any others, `table` has the column `key`."""
+
+    mark: int
+    version: int
+    schema: tuple[str, ...]
+    table: str
+    content: str
+    name: str
+
+
+class KeyValueFile:
+    """Values by key in one SQLite file; what is written is committed when the call returns. `path` None keeps them in
+    memory. Raises UsageError where a file that is only read is not there, InputError for a file of another kind."""
+
+    LAYOUT: ClassVar[Layout]
+
+    def __init__(self, path: str | Path | None = None, *, readonly: bool = False) -> None:
+        self.path = None if path is None else Path(path)
+        self.readonly = readonly
+        self._lock = threading.Lock()
+        if self.path is not None and readonly and not self.path.is_file():
+            raise UsageError(
+                f"{self.path}: there are no {self.LAYOUT.content}; a replay needs the {self.path.name} of a run"
+            )
+        try:
+            self._connection = self._connect()
+            self._prepare()
+        except sqlite3.Error as error:
+            self.close()
+            raise self._fault(error) from error
+        except SummeterError:
+            self.close()
+            raise
+
+    def __contains__(self, key: object) -> bool:
+        return bool(self.rows(f"SELECT 1 FROM {self.LAYOUT.table} WHERE key = ?", (key,)))  # noqa: S608 - a name of ours
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """The rows a statement gives."""
+        return self._locked(lambda connection: connection.execute(sql, values).fetchall())
+
+    def write(self, work: Callable[[sqlite3.Connection], T], *, at_once: bool = True) -> T:
+        """What `work` returns; what it writes is committed all `at_once`, or statement by statement."""
+        if self.readonly:
+            raise UsageError(f"{self.path}: the {self.LAYOUT.name} is open for reading only")
+
+        def inside(connection: sqlite3.Connection) -> T:
+            with transaction(connection):
+                return work(connection)
+
+        return self._locked(inside if at_once else work)
+
+    def close(self) -> None:
+        """Let go of the file. Closing twice is harmless."""
+        # One that never opened has no connection.
+        if (connection := getattr(self, "_connection", None)) is not None:
+            with self._lock:
+                connection.close()
+
+    def __del__(self) -> None:
+        if (connection := getattr(self, "_connection", None)) is not None:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _locked(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        try:
+            with self._lock:
+                return work(self._connection)
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.path is None:
+            return connect(":memory:")
+        uri = self.path.resolve().as_uri()
+        if not self.readonly:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return connect(uri)
+        connection = connect(f"{uri}?mode=ro")
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError:
+            # On a medium nobody can write to, SQLite cannot make its helper files; nobody else writes either.
+            connection.close()
+            connection = connect(f"{uri}?mode=ro&immutable=1")
+        return connection
+
+    def _prepare(self) -> None:
+        layout, connection = self.LAYOUT, self._connection
+        marks = (layout.mark, layout.version)
+        version = version_of(connection, self.path, marks, layout.content, new=not self.readonly)
+        if self.readonly:
+            return
+        # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if not version:
+            lay_out(connection, marks, layout.schema)
+
+    def _fault(self, error: sqlite3.Error) -> SummeterError:
+        where, name = self.path or "memory", self.LAYOUT.name
+        code = getattr(error, "sqlite_errorname", "") or ""
+        if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            return InputError.at(where, None, None, f"is not a readable {name} ({error}); move it away or restore it")
+        if code.startswith("SQLITE_BUSY"):
+            return SummeterError(f"{where}: another process has held the {name} for {BUSY_SECONDS:.0f} s")
+        if isinstance(error, sqlite3.ProgrammingError):
+            return UsageError(f"{where}: the {name} is closed ({error})")
+        return SummeterError(f"{where}: the {name} cannot be used: {error}")
