@@ -13,22 +13,21 @@ from hypothesis import strategies as st
 from meta.makers import judgment, people, ratings
 from scipy import stats as scipy_stats
 
-from summeter.meta.compare import (
+from summeter.meta._compare import (
     Pair,
-    Settings,
+    Significance,
     compare_by_people,
+    compare_evaluators,
     compare_systems,
     corrected,
     sentence,
     show_p,
     verdict,
 )
-from summeter.meta.compare_judges import compare_evaluators
 from summeter.meta.results import CONTRACT
-from summeter.meta.selection import Selection
 from summeter.records import Judgment, UsageError
 
-FEW = Settings(permutations=2000, resamples=200)
+FEW: dict[str, Any] = {"permutations": 2000, "resamples": 200}
 
 
 def scores(table: dict[str, list[float | None]], judge: str = "j", aspect: str = "faithfulness") -> list[Judgment]:
@@ -64,7 +63,7 @@ class TestSystems:
         assert "(2 without both scores)" in row.details["verdict"]
 
     def test_a_system_without_any_score_has_no_mean_no_cluster_and_no_difference(self) -> None:
-        study = compare_systems(scores({"a": [1, 1], "b": [0, 1], "c": [None, None]}), settings=FEW)
+        study = compare_systems(scores({"a": [1, 1], "b": [0, 1], "c": [None, None]}), **FEW)
         assert study.one(statistic="cluster", system="c").value is None
         assert study.one(statistic="cluster", system="c").reason == "no value to rank by"
         assert study.one(pair="a-c").status == "undefined"
@@ -75,7 +74,7 @@ class TestSystems:
         rng = np.random.default_rng(1)
         high, low = (mean + 0.05 * rng.standard_normal(30) for mean in (0.9, 0.3))
         table = {"x": list(low), "y": list(high), "z": list(high + 0.02 * rng.standard_normal(30))}
-        study = compare_systems(scores(table), settings=FEW)
+        study = compare_systems(scores(table), **FEW)
         clusters = {row.system: row.value for row in study.where(statistic="cluster")}
         assert clusters == {"x": 2.0, "y": 1.0, "z": 1.0}
         assert study.one(statistic="cluster", system="y").details["equals"] == ["y", "z"]
@@ -127,17 +126,17 @@ class TestSystems:
         with pytest.raises(UsageError, match="not judged 'style'; they have: coherence"):
             compare_by_people(people({("d", "a"): {"r": 1}}), aspect="style")
         with pytest.raises(UsageError, match="alpha"):
-            Settings(alpha=0)
+            Significance(alpha=0)
         with pytest.raises(UsageError, match="clusters"):
-            Settings(rule="x")
+            Significance(rule="x")
 
     @hypothesis_settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(*[st.sampled_from([0, 0.25, 0.5, 1, None])] * 3), min_size=2, max_size=7))
     def test_order_does_not_matter_and_signs_turn(self, table: list[tuple[float | None, ...]]) -> None:
         columns = dict(zip("abc", map(list, zip(*table, strict=True)), strict=True))
-        one = compare_systems(scores(columns), settings=FEW)
+        one = compare_systems(scores(columns), **FEW)
         turned = {name: columns[name][::-1] for name in "cba"}
-        other = compare_systems(scores(turned), settings=FEW)
+        other = compare_systems(scores(turned), **FEW)
         for first, second in combinations("abc", 2):
             here, there = one.one(pair=f"{first}-{second}"), other.one(pair=f"{second}-{first}")
             assert (here.n, here.missing, here.status) == (there.n, there.missing, there.status)
@@ -146,8 +145,29 @@ class TestSystems:
                 assert here.p == pytest.approx(there.p)
 
 
+class TestTooFewPermutations:
+    def test_few_permutations_over_many_pairs_are_said(self) -> None:
+        rng = np.random.default_rng(0)
+        table: dict[str, list[float | None]] = {name: list(place + rng.random(30)) for place, name in enumerate("abc")}
+        # 20 permutations give p = 1/21 at the least, three times that after Holm.
+        study = compare_systems(scores(table), permutations=20, resamples=50)
+        row = study.one(pair="a-b")
+        assert (row.p, row.details["least_p"], row.details["better"]) == (pytest.approx(1 / 21), 1 / 21, None)
+        why = "20 permutations are too few for a verdict (p = .14 at the least after Holm over 3 pairs)"
+        assert row.details["verdict"].endswith(why)
+        assert study.notes[0].endswith(f"c, b and a were not told apart on faithfulness: {why}")
+        enough = compare_systems(scores(table), permutations=100, resamples=50)
+        assert enough.one(pair="a-b").details["better"] == "b"
+
+    def test_so_are_few_documents(self) -> None:
+        study = compare_systems(scores({"a": [9, 9, 9, 9], "b": [1, 2, 1, 2]}), resamples=50)
+        assert study.notes[0].endswith(
+            "4 documents are too few for a verdict (p = .12 at the least after Holm over 1 pair)"
+        )
+
+
 class TestWords:
-    PLAN = Settings()
+    PLAN = Significance()
 
     def pair(self, **changes: Any) -> Pair:
         return Pair("aster", "birch", 0.10, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0)._replace(**changes)
@@ -222,7 +242,7 @@ class TestJudges:
         self.runs = [*matrix(self.good, "good"), *matrix(self.bad, "bad")]
 
     def test_difference_williams_and_permutation(self) -> None:
-        study = compare_evaluators(self.runs, self.gold, settings=FEW)
+        study = compare_evaluators(self.runs, self.gold, **FEW)
         row = study.one(statistic="pearson_difference")
         x, g, b = (np.ravel(list(v.values())) for v in (self.truth, self.good, self.bad))
         r12, r13, r23 = (np.corrcoef(*two)[0, 1] for two in ((x, g), (x, b), (g, b)))
@@ -243,8 +263,8 @@ class TestJudges:
     )
     @pytest.mark.parametrize("coefficient", ["pearson", "spearman"])
     def test_every_level(self, level: str, average: str, n: int, coefficient: str) -> None:
-        plan = Settings(permutations=200, resamples=50, coefficient=coefficient)
-        study = compare_evaluators(self.runs, self.gold, level=level, average=average, settings=plan)
+        few: dict[str, Any] = {"permutations": 200, "resamples": 50, "coefficient": coefficient}
+        study = compare_evaluators(self.runs, self.gold, level=level, average=average, **few)
         row = study.one(statistic=f"{coefficient}_difference")
         both = [study.one(judge=name, statistic=coefficient).value for name in ("good", "bad")]
         assert row.value == pytest.approx(both[0] - both[1])  # type: ignore[operator]
@@ -252,12 +272,12 @@ class TestJudges:
 
     def test_rows_that_one_judge_lacks_are_counted(self) -> None:
         fewer = [one for one in self.runs if one.judge == "good" or one.target.document_id != "d0"]
-        row = compare_evaluators(fewer, self.gold, settings=FEW).one(statistic="pearson_difference")
+        row = compare_evaluators(fewer, self.gold, **FEW).one(statistic="pearson_difference")
         assert (row.n, row.missing) == (22, 2)
 
     def test_two_runs_of_one_judge_are_told_apart(self) -> None:
         again = [one.model_copy(update={"signature": "good|v:2"}) for one in matrix(self.bad, "good")]
-        study = compare_evaluators([matrix(self.good, "good"), again], self.gold, settings=FEW)
+        study = compare_evaluators([matrix(self.good, "good"), again], self.gold, **FEW)
         assert study.one(statistic="pearson_difference").details["second"] == "good|v:2"
 
     def test_one_judge_is_too_few(self) -> None:
@@ -265,7 +285,7 @@ class TestJudges:
             compare_evaluators(matrix(self.good, "good"), self.gold)
 
     def test_by_a_column(self) -> None:
-        study = compare_evaluators(self.runs, self.gold, select=Selection(by="system"), settings=FEW)
+        study = compare_evaluators(self.runs, self.gold, by="system", **FEW)
         found = [row.system for row in study.where(statistic="pearson_difference")]
         assert found == [None, "a", "b"]
         assert study.where(statistic="pearson_difference").rows[1].details["comparisons"] == 2

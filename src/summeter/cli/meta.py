@@ -370,22 +370,24 @@ def compare(
     rule: Annotated[ClusterRule, typer.Option(help="How clusters of equals are cut.")] = ClusterRule.GREEDY,
 ) -> list[Study]:
     """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
-    from summeter.meta.compare import Settings, compare_by_people, compare_systems
-    from summeter.meta.compare_judges import compare_evaluators
+    from summeter.meta import compare_by_people, compare_evaluators, compare_systems
 
-    plan = Settings(permutations, resamples, confidence, alpha, given.options["seed"], rule, coefficient)
-    chosen = given.selection
+    testing = {
+        "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha, "rule": rule,
+        "seed": given.options["seed"],
+    }  # fmt: skip
+    keywords: dict[str, Any] = {**given.keywords, **testing}
     match of or (Of.SYSTEMS if given.gold is None else Of.JUDGES if given.runs else Of.PEOPLE):
         case Of.JUDGES:
-            gold = given.data()
-            return [compare_evaluators(given.runs, gold, level=level, average=average, select=chosen, settings=plan)]
+            by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
+            return [compare_evaluators(given.runs, given.data(), **by, **keywords)]
         case Of.PEOPLE if not given.runs:
-            return [compare_by_people(given.data(), select=chosen, settings=plan)]
+            return [compare_by_people(given.data(), **keywords)]
         case Of.PEOPLE:
-            return given.each(lambda _, gold: compare_by_people(gold, select=chosen, settings=plan))
+            return given.each(lambda _, gold: compare_by_people(gold, **keywords))
         case Of.SYSTEMS:
-            aspect, judge, by = chosen.aspects or None, chosen.judge, chosen.by
-            return given.each_run(lambda run: compare_systems(run, aspect=aspect, judge=judge, by=by, settings=plan))
+            of_systems = {name: keywords[name] for name in ("aspect", "judge", "by", *testing)}
+            return given.each_run(lambda run: compare_systems(run, **of_systems))
 
 
 @study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least")

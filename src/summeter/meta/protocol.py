@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.choices import Level
-from summeter.meta.compare import Pair, corrected, pair_row
-from summeter.meta.compare import Settings as Testing
+from summeter.meta._compare import Pair, Significance, corrected, pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.matrix import PairedScores
 from summeter.meta.protocol_cells import (
@@ -279,7 +278,7 @@ def _differences(
         test.pair if test.pair.difference is None else test.pair._replace(p=float(one))
         for test, one in zip(tests, p, strict=True)
     ]
-    by = Testing(plan.permutations, max(1, plan.resamples), plan.level, plan.alpha, plan.seed)
+    by = Significance(plan.permutations, max(1, plan.resamples), plan.level, plan.alpha, plan.seed)
     method = f"exchange of decisions by document, {flips.total} {'exact' if flips.exact else 'permutations'}"
     rows = list(zip(tests, corrected(pairs), strict=True))
     for target in targets:
