@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from report import fake_runs as fake
 
-from summeter.records import Document, Judgment, Summary, UsageError
+from summeter.records import Document, Judgment, Summary, Target, UsageError
 from summeter.report.blocks import ItemView, Page
 from summeter.report.build import page
 from summeter.report.items import ItemViews
 from summeter.report.ranks import ranks
+from summeter.report.strengths import Errors
 from summeter.runs.manifest import JudgeEntry
 
 
@@ -271,3 +272,12 @@ def test_ranks_share_what_is_equal_and_take_no_time() -> None:
     assert ranks([1.0 / (index // 2 + 1) for index in range(40_000)])[-1] == 39_999
     assert time.process_time() - start < 2  # comparing every two systems took minutes
     assert ranks([0.5, 0.5 + 1e-12, None, 0.4]) == [1, 1, None, 3]
+
+
+def test_a_set_of_error_types_counts_for_each_under_one_name() -> None:
+    errors = Errors()
+    about = {"aspect": "faithfulness", "judge": "j", "signature": "j|v:1", "value": 0.0, "label": 0}
+    for index, text in enumerate(("EntE+OutE", "out-of-context error", "OutE")):
+        target = Target(document_id="d", system="s", unit="sentence", index=index)
+        errors.add(Judgment(target=target, error_type=text, **about))
+    assert errors.telling().types["s"] == {"out-of-context error": 3, "entity error": 1}

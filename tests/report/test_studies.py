@@ -16,10 +16,10 @@ from summeter.cli.main import app
 from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.report import html
+from summeter.report.blocks import StudyBlock
 from summeter.report.build import page
 from summeter.report.ranks import as_cell, ranks
-from summeter.report.study_blocks import StudyBlock
-from summeter.report.study_words import STUDIES, about
+from summeter.report.words import STUDIES, about
 from summeter.scoring import SystemScore
 
 
@@ -34,7 +34,7 @@ def test_a_study_is_one_table_with_what_its_rows_are_about() -> None:
     assert found.title == "Correlation with people"
     table = found.tables[0]
     assert table.title is None
-    assert (table.meaning or "").startswith("How far a judge's scores rise and fall with people's")
+    assert (table.meaning or "").startswith("Correlation of a judge's scores with people's")
     assert table.columns == ("judge", "aspect", "level", "average", "system", "domain", "statistic")
     assert [row.names for row in table.rows] == [
         ("rts", "coherence", "summary", "pooled", "", "", "pearson"),
@@ -60,7 +60,7 @@ def test_verdicts_stand_once_and_counts_are_whole() -> None:
 
 def test_kinds_of_rows_have_tables_of_their_own_and_no_path_is_shown() -> None:
     found = block(made.preferences())
-    assert found.title == "Who is preferred"
+    assert found.title == "Pairwise ranking"
     assert [table.title for table in found.tables] == ["Pairs of systems", "Correct preferences"]
     assert found.tables[1].columns == ("run", "judge", "aspect", "pairs", "statistic")
     assert found.tables[1].rows[0].names == ("first", "rts", "coherence", "chain", "correct_preferences")
@@ -115,7 +115,7 @@ def test_a_page_of_studies_alone(tmp_path: Path) -> None:
     assert 'id="ranking"' not in text
     assert 'id="failures"' not in text
     said = text_of(text)
-    assert "<title>Correlation with people · Are the differences more than chance? · summeter report</title>" in text
+    assert "<title>Correlation with people · Significance of differences · summeter report</title>" in text
     assert "0.512 [0.200, 0.800] 0.031 1,200 3" in said
     assert "−0.250 no interval too few documents &lt;.001 9 0" in said
     assert "no number: the judge&#39;s values are all the same" in said

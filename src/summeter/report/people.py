@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from summeter.records import Judgment
+from summeter.records import Judgment, error_types
 from summeter.report.blocks import Vote
 from summeter.report.words import Kind, said_of
 
@@ -34,7 +34,7 @@ class Votes:
             return
         self._labels[unit][one.judge] = one.label
         if one.error_type and one.label != 1:
-            self._types.setdefault(unit, Counter())[one.error_type] += 1
+            self._types.setdefault(unit, Counter()).update(error_types(one.error_type))
 
     def decided(self, judged: Iterable[tuple[int, Judgment]], facts: Mapping[str, int]) -> tuple[Vote, ...]:
         """What the majority says of each unit, and whether some judge decided otherwise. A tie differs from nobody.

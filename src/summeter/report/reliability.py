@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from summeter.meta import reliability
 from summeter.meta.results import Row
-from summeter.report.study_blocks import Reliability, Reliable
+from summeter.report.blocks import Reliability, Reliable
 from summeter.report.words import count, gloss, number
 from summeter.runs.run import RunFolder
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from summeter.records import Judgment
+from summeter.records import Judgment, error_types
+from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import AspectRank, Cell, Heat, Panel, RankTable
 from summeter.report.ranks import ColumnKey, Key, as_cell, label_of, ranks
 from summeter.report.views import RunView, Source
-from summeter.report.words import NEUTRAL, gloss, said_of
+from summeter.report.words import NEUTRAL, gloss
 from summeter.scoring import COMPOSITE, SystemScore
 
 SHADES = 7
@@ -112,9 +113,9 @@ class _Errors:
         self.judged[system] += 1
         if judgment.label == 0:
             self.wrong[system] += 1
-            name = said_of("faithfulness", 0, judgment.error_type) or ""
+            named = error_types(judgment.error_type) - {NO_ERROR}
             if judgment.error_type:
-                self.types.setdefault(system, Counter())[name] += 1
+                self.types.setdefault(system, Counter()).update(named or {"unsupported"})
 
 
 def heats(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[Heat, ...]:

@@ -7,8 +7,8 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from summeter.meta.results import Row, Study
-from summeter.report.study_blocks import StudyBlock, StudyRow, StudyTable
-from summeter.report.study_words import About, about
+from summeter.report.blocks import StudyBlock, StudyRow, StudyTable
+from summeter.report.words import About, about
 
 __all__ = ["about", "studies"]
 

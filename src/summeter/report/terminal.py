@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.records import JudgeKey, judge_names
+from summeter.report.blocks import Reliability
 from summeter.report.names import DOTS, fitted
-from summeter.report.study_blocks import Reliability
 from summeter.report.words import NEUTRAL, count, gloss, interval, number, same, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
 
