@@ -13,8 +13,8 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from summeter.data.dataset import load, save
 from summeter.engine.api import evaluate
+from summeter.meta._overlap import Lists, cached, easiness, easiness_of, lists_of, overlap, rouge_1
 from summeter.meta.context import Context
-from summeter.meta.overlap import Lists, cached, easiness, easiness_of, lists_of, overlap, rouge_1
 from summeter.meta.results import CONTRACT
 from summeter.records import InputError, UsageError
 
@@ -130,3 +130,35 @@ class TestLists:
         bare = load([{"doc_id": "d", "document": "x", "summary": "y"}])
         with pytest.raises(UsageError, match="no key facts"):
             lists_of(bare)
+
+    def test_lists_of_two_systems_of_one_document(self, tmp_path: Path) -> None:
+        file = tmp_path / "claims.jsonl"
+        file.write_text(rows({"doc_id": "d", "system": "a", "claims": ["x y"]},
+                             {"doc_id": "d", "system": "b", "claims": ["z"]}))  # fmt: skip
+        lists = lists_of(file)
+        assert (lists.by_document, lists.by_summary) == ({}, {("d", "a"): ["x y"], ("d", "b"): ["z"]})
+        study = overlap(lists, Lists({"d": ["x y"]}, "gold"))
+        row = study.one(statistic="precision")
+        assert (row.value, row.n) == (0.5, 2)
+        by_system = overlap(lists, Lists({"d": ["x y"]}, "gold"), by="system", context=Context())
+        assert {row.system: row.value for row in by_system.where(statistic="f1")} == {None: 0.5, "a": 1.0, "b": 0.0}
+
+    def test_the_same_list_for_every_system_is_the_documents(self, tmp_path: Path) -> None:
+        file = tmp_path / "claims.jsonl"
+        file.write_text(rows(*({"doc_id": "d", "system": name, "claims": ["x"]} for name in "ab")))
+        assert lists_of(file) == Lists({"d": ["x"]}, "claims.jsonl")
+
+    def test_claims_that_a_judge_judged(self, tmp_path: Path) -> None:
+        rules = [
+            {"match": "The sky opened", "reply": "no verdict: its claims are listed all the same"},
+            {"match": "Rain fell.", "reply": {"claims": ["It rained.", "Rain fell."]}},
+            {"reply": {"claims": ["It snowed."]}},
+        ]
+        file = tmp_path / "rules.jsonl"
+        file.write_text(rows(*rules))
+        data = [{"doc_id": "d", "document": "The sky opened.", "system": name, "summary": text}
+                for name, text in (("a", "Rain fell."), ("b", "It snowed."))]  # fmt: skip
+        run = evaluate(data, ["factscore[extractor=judge]"], models=f"scripted/{file}", out=tmp_path / "run")
+        lists = lists_of(run)
+        assert lists.by_summary == {("d", "a"): ["It rained.", "Rain fell."], ("d", "b"): ["It snowed."]}
+        assert lists.name.startswith("factscore|")

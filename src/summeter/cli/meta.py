@@ -469,7 +469,8 @@ def overlap(
         str,
         typer.Argument(
             metavar="FIRST",
-            help="A run (what a judge prepared), data, or a file of rows with doc_id and claims or key_facts.",
+            help="A run (what a judge prepared or judged), data, or a file of rows with doc_id, claims or key_facts, "
+            "and system where lists are of summaries.",
         ),
     ],
     second: Annotated[str | None, typer.Argument(metavar="[SECOND]", help="The reference lists, likewise.")] = None,
@@ -477,8 +478,8 @@ def overlap(
     judge: Annotated[str | None, typer.Option(help="Whose lists, where a run holds several.")] = None,
 ) -> list[Study]:
     """Easiness of claims or key facts against reference ones: precision, recall, F1 by ROUGE-1 (FENICE, eq. 9-10)."""
-    from summeter.meta.overlap import lists_of
-    from summeter.meta.overlap import overlap as study
+    from summeter.meta import overlap as study
+    from summeter.meta._overlap import lists_of
     from summeter.records import UsageError
 
     other, by = second or gold, given.options["by"]

@@ -16,6 +16,7 @@ from summeter.meta._card import card
 from summeter.meta._compare import compare_by_people, compare_evaluators, compare_systems
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
+from summeter.meta._overlap import easiness, overlap
 from summeter.meta._prefer import prefer
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
@@ -31,7 +32,6 @@ from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
 from summeter.meta.grids import Draws
 from summeter.meta.inputs import JudgeInput, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
-from summeter.meta.overlap import easiness, overlap
 from summeter.meta.overruled import overruled
 from summeter.meta.protocol import protocol
 from summeter.meta.reasons import reasons

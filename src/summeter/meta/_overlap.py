@@ -1,0 +1,320 @@
+"""How well do two lists of claims or key facts cover each other? Easiness precision, recall and F1.
+
+FENICE (Scirè et al., 2024, equations 9 and 10), after the easiness of Zhang & Bansal (2021): each claim is matched
+with the reference claim most like it, and each reference claim with the claim most like it.
+
+    precision = mean over claims of max over the reference claims of sim(claim, reference)
+    recall    = mean over reference claims of max over the claims of sim(claim, reference)
+
+A list is one of a document or of a summary; a summary's list is set against that of the same summary, or against its
+document's. The similarity is ROUGE-1 F1 by default; any function of two texts may be passed in (BERTScore: FENICE,
+Table 8).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from summeter.data.dataset import Dataset
+from summeter.data.faults import Faults
+from summeter.data.formats import format_of, read_rows
+from summeter.meta.context import Context
+from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.records import InputError, UsageError
+from summeter.runs.run import MANIFEST, RunFolder
+from summeter.stats.base import Floats, Values, floats
+from summeter.stats.resample import Resampling
+from summeter.text.rouge import rouge_n
+
+STUDY = "overlap"
+STATISTICS = ("precision", "recall", "f1")
+FIELDS = ("claims", "key_facts", "facts")
+"""Where a row may hold its list."""
+
+Similarity = Callable[[str, str], float]
+"""(claim, reference claim) -> how alike they are, in [0, 1]; not necessarily symmetric."""
+
+
+class Easiness(NamedTuple):
+    """Precision, recall and F1 of one list against a reference list, each in [0, 1] for a similarity in [0, 1].
+
+    A value is None where its list is empty (`reason` says so). With one list empty F1 is 0, since nothing matched.
+    """
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    claims: int
+    references: int
+    reason: str | None = None
+
+
+Item = tuple[str, str | None]
+"""(document, system) of a list; the system is None for the list of a document."""
+
+
+class Lists(NamedTuple):
+    """Lists of claims or key facts, by document and by summary (document, system), and what to call their source."""
+
+    by_document: Mapping[str, Sequence[str]]
+    name: str
+    by_summary: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({})
+
+    def items(self) -> list[Item]:
+        """What there are lists of."""
+        return [*((document, None) for document in self.by_document), *self.by_summary]
+
+    def of(self, item: Item) -> Sequence[str] | None:
+        """The list of a summary, else that of its document; None where there is neither."""
+        document, system = item
+        if system is not None and (document, system) in self.by_summary:
+            return self.by_summary[document, system]
+        return self.by_document.get(document)
+
+
+def rouge_1(claim: str, reference: str) -> float:
+    """ROUGE-1 F1, the default similarity.
+
+    >>> rouge_1("the cat sat", "the cat")
+    0.8
+    """
+    return rouge_n(claim, reference, 1).f1
+
+
+def easiness(claims: Sequence[str], references: Sequence[str], similarity: Similarity = rouge_1) -> Easiness:
+    """Easiness of a list of claims against reference claims.
+
+    "a b" and "c" against "a b" and "d e": the best matches of the claims are 1 and 0, those of the references too.
+
+    >>> easiness(["a b", "c"], ["a b", "d e"])
+    Easiness(precision=0.5, recall=0.5, f1=0.5, claims=2, references=2, reason=None)
+    """
+    table = [[similarity(claim, reference) for reference in references] for claim in claims]
+    return easiness_of(table, len(claims), len(references))
+
+
+def easiness_of(table: Values, claims: int, references: int) -> Easiness:
+    """Easiness from a matrix of similarities, claims x references, for similarities computed all at once."""
+    if not claims and not references:
+        return Easiness(None, None, None, 0, 0, "both lists are empty")
+    if not claims:
+        return Easiness(None, 0.0, 0.0, 0, references, "no claims")
+    if not references:
+        return Easiness(0.0, None, 0.0, claims, 0, "no reference claims")
+    matrix: Floats = floats(table, 2)
+    if matrix.shape != (claims, references):
+        raise ValueError(f"{claims} claims and {references} references, but similarities of shape {matrix.shape}")
+    precision, recall = float(matrix.max(axis=1).mean()), float(matrix.max(axis=0).mean())
+    whole = precision + recall
+    return Easiness(precision, recall, 2 * precision * recall / whole if whole > 0 else 0.0, claims, references)
+
+
+def overlap(
+    first: Lists,
+    second: Lists,
+    *,
+    similarity: Similarity = rouge_1,
+    measure: str = "rouge1",
+    context: Context | None = None,
+    by: str | None = None,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Study:
+    """Easiness of the first lists against the second, list by list, and its mean.
+
+    Rows of the study "overlap" with the statistics precision, recall and f1: means over lists with a bootstrap
+    interval by document; `n` lists that have a value, `missing` that have none (one of the lists is not there, or
+    both are empty), reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the two means. `measure`
+    is the similarity's name, for the signature; `context` knows the columns for `by`. Raises UsageError where
+    nothing has both lists.
+    """
+    items = _items(first, second)
+    found = {
+        item: easiness(claims, references, similarity)
+        for item in items
+        if (claims := first.of(item)) is not None and (references := second.of(item)) is not None
+    }
+    if not found:
+        raise UsageError(f"{first.name} and {second.name} have no document in common; check the doc_id of both")
+    groups: list[tuple[dict[str, Any], list[Item]]] = [({}, items)]
+    if by is not None:
+        look = (context or Context()).lookup(by)
+        values = {item: look(item[0], item[1] or "") for item in items}
+        groups += [
+            ({by: value} if by in {"system", "domain", "category"} else {"details": {"by": by, "group": value}},
+             [item for item in items if values[item] == value])
+            for value in dict.fromkeys(values.values()) if value is not None
+        ]  # fmt: skip
+    about = {
+        "study": STUDY, "judge": first.name, "signature": f"overlap|similarity:{measure}|v:1", "level": "document",
+        "average": "document",
+    }  # fmt: skip
+    resample = resampling(resamples, confidence, seed)
+    rows = [
+        row for fields, inside in groups for row in _rows(found, inside, {**about, **fields}, second.name, resample)
+    ]
+    return Study(STUDY, rows, [f"{first.name} against {second.name}"])
+
+
+def _items(first: Lists, second: Lists) -> list[Item]:
+    """What is compared: summaries where a side has lists of summaries of the document, else the document."""
+    summaries = dict.fromkeys((*first.by_summary, *second.by_summary))
+    covered = {document for document, _ in summaries}
+    documents = dict.fromkeys((*first.by_document, *second.by_document))
+    return [*((document, None) for document in documents if document not in covered), *summaries]
+
+
+def _rows(
+    found: Mapping[Item, Easiness],
+    items: Sequence[Item],
+    about: Mapping[str, Any],
+    against: str,
+    resample: Resampling,
+) -> Iterator[Row]:
+    here = {item: found[item] for item in items if item in found}
+    bootstrap = resample([document for document, _ in here])
+    means = {name: bootstrap.mean([getattr(one, name) for one in here.values()]) for name in STATISTICS}
+    absent = len(items) - len(here)
+    precision, recall = means["precision"].value, means["recall"].value
+    for name, estimate in means.items():
+        reasons = Counter(one.reason for one in here.values() if getattr(one, name) is None and one.reason)
+        details: dict[str, Any] = {
+            **about.get("details", {}),
+            "claims": sum(one.claims for one in here.values()),
+            "references": sum(one.references for one in here.values()),
+            "against": against,
+            "missing_reasons": {**({"a list is missing": absent} if absent else {}), **reasons},
+        }
+        if name == "f1" and precision is not None and recall is not None and precision + recall:
+            details["f1_of_means"] = 2 * precision * recall / (precision + recall)
+        fields = {**about, "statistic": name, "missing": estimate.missing + absent, "details": details}
+        yield interval_row(estimate, **fields)
+
+
+def cached(similarity: Similarity, size: int | None = None) -> Similarity:
+    """The same similarity, remembering pairs: for dear ones, where lists repeat."""
+    return lru_cache(maxsize=size)(similarity)
+
+
+def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None) -> Lists:
+    """Lists of a run (what a judge prepared or judged), a data set (given key facts), or a file of rows.
+
+    A file holds one row a document or summary: `doc_id`, perhaps `system`, and `claims` or `key_facts`, a list of
+    texts. A run gives what a judge prepared for documents, else the claims of summaries that a judge judged (fenice,
+    factscore); with several such judges, `judge` (a name or signature) says whose. Raises UsageError or InputError.
+    """
+    if isinstance(source, Dataset):
+        return _given(source)
+    if isinstance(source, RunFolder):
+        return _of_run(source, judge)
+    path = Path(source)
+    if path.is_dir():
+        if (path / MANIFEST).is_file():
+            return _of_run(RunFolder(path), judge)
+        from summeter.data.dataset import load
+
+        return _given(load(path))
+    return _file(path)
+
+
+def _given(data: Dataset) -> Lists:
+    found = {name: list(one.key_facts) for name, one in data.documents.items() if one.key_facts}
+    if not found:
+        raise UsageError(f"the data set {data.card.name!r} has no key facts")
+    return Lists(found, f"{data.card.name}: given key facts")
+
+
+def _of_run(run: RunFolder, judge: str | None) -> Lists:
+    """What a judge of the run prepared a document, else the claims it judged a summary by."""
+    lists: dict[str, Lists] = {}
+    for entry in run.manifest.judges:
+        if judge is None or judge in {entry.name, entry.signature}:
+            prepared = dict(_prepared_rows(run.folder / "prepared" / f"{entry.file}.jsonl"))
+            if prepared:
+                lists[entry.signature] = Lists(prepared, entry.signature)
+    if not lists:
+        lists = _judged_claims(run, judge)
+    if not lists:
+        raise UsageError(f"{run.folder} holds no prepared claims or key facts{f' of {judge}' if judge else ''}")
+    if len(lists) > 1:
+        raise UsageError(f"{run.folder} holds several lists; choose one with judge=...: {', '.join(lists)}")
+    return next(iter(lists.values()))
+
+
+def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
+    """The claims that judgments are about (fenice, factscore), a list a summary, by signature."""
+    claims: dict[str, dict[tuple[str, str], dict[int, str]]] = {}
+    for judgment in run.iter_judgments():
+        if judgment.claim is not None and judge in {None, judgment.judge, judgment.signature}:
+            target = judgment.target
+            of_summary = claims.setdefault(judgment.signature, {}).setdefault((target.document_id, target.system), {})
+            of_summary[target.index or 0] = judgment.claim.text
+    return {
+        signature: Lists({}, signature, {item: [texts[at] for at in sorted(texts)] for item, texts in found.items()})
+        for signature, found in claims.items()
+    }
+
+
+def _prepared_rows(file: Path) -> Iterator[tuple[str, list[str]]]:
+    if not file.exists():
+        return
+    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
+        if not line.endswith(b"\n"):
+            return  # a killed writer
+        try:
+            row = json.loads(line)
+            texts = _texts(row["data"]) if row.get("status", "ok") == "ok" else None
+            name = row["document_id"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError.at(file, number, None, f"damaged: {error}") from error
+        if texts is not None:
+            yield name, texts
+
+
+def _texts(cells: Mapping[str, Any]) -> list[str] | None:
+    """The list in a row, of texts or of objects with a `text`; None where there is none."""
+    for name in FIELDS:
+        value = cells.get(name)
+        if isinstance(value, list):
+            entries = [entry.get("text") if isinstance(entry, dict) else entry for entry in value]
+            texts = [text for text in entries if isinstance(text, str)]
+            return texts if len(texts) == len(entries) else None
+    return None
+
+
+def _file(path: Path) -> Lists:
+    """Lists of summaries where rows name a system, of documents where they do not or all systems have the same."""
+    faults = Faults(str(path))
+    lists: dict[Item, list[str]] = {}
+    for row in read_rows(path, faults, format_of(path)):
+        name, system, texts = row.cells.get("doc_id"), row.cells.get("system"), _texts(row.cells)
+        item = f"{name}" if system is None else f"{name} by {system}"
+        if not isinstance(name, str) or not name:
+            faults.add(row.line, "doc_id", "is missing; name the document")
+        elif system is not None and not isinstance(system, str):
+            faults.add(row.line, "system", "is not a text")
+        elif texts is None:
+            faults.add(row.line, "claims", "is not a list of texts; give `claims` or `key_facts`")
+        elif lists.setdefault((name, system), texts) != texts:
+            faults.add(
+                row.line, "claims", f"differs from the earlier list of {item}; give one list a document or summary"
+            )
+    faults.stop()
+    if not lists:
+        raise UsageError(f"{path} holds no lists")
+    by_document: dict[str, list[list[str]]] = {}
+    for (document, _), texts in lists.items():
+        by_document.setdefault(document, []).append(texts)
+    if all(texts == of_document[0] for of_document in by_document.values() for texts in of_document):
+        return Lists({document: texts[0] for document, texts in by_document.items()}, path.name)
+    of_summaries = {(document, system): texts for (document, system), texts in lists.items() if system is not None}
+    return Lists(
+        {document: texts for (document, system), texts in lists.items() if system is None}, path.name, of_summaries
+    )
