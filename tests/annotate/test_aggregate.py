@@ -11,11 +11,12 @@ from annotate import crowds
 from annotate.test_cli import run
 
 from summeter.annotate.after.adjudicate import Decision, adjudicate
-from summeter.annotate.after.aggregate import merge, merged_of
+from summeter.annotate.after.aggregate import judgments_of, merge, merged_of
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.data.dataset import load
-from summeter.records import Judgment, Span, Target
+from summeter.records import Judgment, Span, Target, error_types
+from summeter.scoring.pairs import preferences
 
 
 def label(who: str, value: int, *, index: int = 0, kind: str | None = None) -> Judgment:
@@ -60,6 +61,47 @@ def test_pairs_with_two_rivals_stay_apart() -> None:
 
     found = merge([choice("x", "B", 1), choice("y", "B", 1), choice("x", "C", 0), choice("y", "C", 1)])
     assert [(one.target.rival, one.label, one.status) for one in found] == [("B", "A", "ok"), ("C", None, "skipped")]
+
+
+def test_choices_are_judgments_of_pairs_as_of_head_to_head_judges(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, made.rows(1, 2), kind="pairwise", attention={"rate": 0})
+    with CampaignService(folder) as service:
+        (task,) = service.tasks.work
+        for who, choice in (("anna", "s0"), ("ben", "s1"), ("cleo", "tie")):
+            crowds.say(service, task.key, {who: {"choices": {"overall": choice}, "reason": None}})
+        raw = judgments_of(service)
+        merged = merged_of(service)
+    assert {(one.target.unit, one.target.system, one.target.rival) for one in raw} == {("pair", "s0", "s1")}
+    assert [(one.judge, one.value, one.label) for one in raw] == [
+        ("anna", 1.0, None),
+        ("ben", 0.0, None),
+        ("cleo", 0.5, None),
+    ]
+    # What scoring makes of a judge's verdicts it makes of people's: each prefers one side, or neither.
+    assert [(one.system, one.rival, one.value) for one in preferences(raw)] == [
+        ("s0", "s1", 1.0),
+        ("s0", "s1", 0.0),
+        ("s0", "s1", 0.5),
+    ]
+    assert [(one.status, one.reason) for one in merged] == [
+        ("skipped", "a tie (1 for s0, 1 for s1, 1 for a tie): adjudicate it")
+    ]
+
+
+def test_a_sentence_keeps_all_error_types_that_were_ticked(tmp_path: Path) -> None:
+    def no(*types: str) -> dict[str, object]:
+        return {"label": "not_supported", "error_types": list(types)}
+
+    with CampaignService(made.make(tmp_path)) as service:
+        first, second = (task.key for task in service.tasks.work[:2])
+        crowds.say(service, first, {"anna": no("relation error", "entity error"), "ben": no("entity error")})
+        crowds.say(service, second, {"anna": no("relation error", "entity error"), "ben": no("sentence error")})
+        raw = [one.error_type for one in judgments_of(service)]
+        merged = [one.error_type for one in merged_of(service)]
+    assert raw == ["entity error+relation error", "entity error", "entity error+relation error", "sentence error"]
+    # Types that more than half named: both named the one, half the other. Where none is, the first of those named most.
+    assert merged == ["entity error", "entity error"]
+    assert error_types(raw[0]) == {"entity error", "relation error"}
 
 
 def test_adjudicated_labels_take_the_place_of_votes(tmp_path: Path) -> None:
