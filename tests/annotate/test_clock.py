@@ -77,12 +77,12 @@ def test_claims_beyond_the_time_there_was_are_kept_and_flagged(tmp_path: Path) -
 def test_only_the_secret_makes_a_made_up_annotator(tmp_path: Path) -> None:
     folder = made.make(tmp_path, platform={"name": "prolific"})
     with CampaignService(folder, clock=made.Clock()) as service:
-        true = Visitor("prolific", "p1", service.names.made("prolific", "p1"))
+        true = Visitor("prolific", "p1", service.names.simulated_study("prolific", "p1"))
         for visitor in (true, Visitor("prolific", "p2", true.study), Visitor("prolific", "p3", "simulated")):
             task = service.request("batch", visitor)["batch"]["tasks"][0]
             service.request("answers", visitor, body(task, 500))
         people = list(service.state.people.values())
-        assert [one.made for one in people] == [True, False, False]
+        assert [one.simulated for one in people] == [True, False, False]
         flags = [[one.contradicted for one in person.answers.values()] for person in people]
         assert flags == [[False], [True], [True]]
         assert [one.seconds_waited for one in standings(service)] == [None, 0.0, 0.0]

@@ -114,7 +114,7 @@ def test_too_few_accounts_are_named(tmp_path: Path) -> None:
 def test_crowd_platforms_get_made_up_ids(tmp_path: Path) -> None:
     folder = crowds.done(tmp_path, [crowds.GOOD] * 2, platform={"name": "prolific"}, answers_per_item=2)
     with CampaignService(folder, readonly=True) as service:
-        assert all(one.made for one in service.state.people.values())
+        assert all(one.simulated for one in service.state.people.values())
         assert all(len(one.counted) == 2 for one in service.state.items.values())
 
 

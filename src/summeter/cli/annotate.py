@@ -234,7 +234,7 @@ def plan(
     draws: Annotated[int, typer.Option(min=1, help="Of the simulation, for each number of labels.")] = 100,
     seed: Annotated[int, typer.Option(help="Of the simulation and of the sample.")] = 0,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Say how wide an interval will be after k labels, and propose the items that people should judge."""
     from summeter.annotate.after.plan import plan_calibration, plan_comparison
     from summeter.data.atomic import write_lines
@@ -303,7 +303,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     add: Annotated[bool, typer.Option("--add", help="Although people have answered already.")] = False,
     database: Database = None,
-) -> None:  # fmt: skip
+) -> None:
     """Have made-up annotators do CAMPAIGN, to see how it goes before people do. Their answers are stored like any."""
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.simulate.script import crowd
@@ -343,16 +343,23 @@ def adjudicate_(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="Decisions as JSON Lines: task, as or answer, reason.",
-                     exists=True, dir_okay=False),
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Decisions as JSON Lines: task, as or answer, reason.",
+            exists=True,
+            dir_okay=False,
+        ),
     ] = None,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FILE", help="The queue as JSON Lines, to fill in for --from.")
     ] = None,
-    reason: Why = None, by: By = "adjudicator",
+    reason: Why = None,
+    by: By = "adjudicator",
     everything: Annotated[bool, typer.Option("--all", help="List what is decided already too.")] = False,
-    database: Database = None, as_json: AsJson = False,
-) -> None:  # fmt: skip
+    database: Database = None,
+    as_json: AsJson = False,
+) -> None:
     """List the tasks of CAMPAIGN on which annotators differ, with their answers side by side; or decide some."""
     from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes, queue_lines, read_decisions
     from summeter.data.atomic import write_lines
@@ -390,8 +397,10 @@ def exclude(
     min_answers: Annotated[int, typer.Option(min=1, help="Judge nobody by fewer answers.")] = 10,
     min_checks: Annotated[int, typer.Option(min=1, help="Judge nobody by fewer checks.")] = 4,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say who would be excluded.")] = False,
-    reason: Why = None, by: By = "researcher", database: Database = None,
-) -> None:  # fmt: skip
+    reason: Why = None,
+    by: By = "researcher",
+    database: Database = None,
+) -> None:
     """Exclude annotators from CAMPAIGN, by name or by rule: their answers stop counting. Can be taken back."""
     from summeter.annotate.after.exclusion import Proposal, Rules, proposals
     from summeter.annotate.after.exclusion import exclude as exclude_all
@@ -426,8 +435,10 @@ def reinstate(
         str | None,
         typer.Option(metavar="RULE", help="Everybody excluded by it: checks, seconds, agreement, endorsement."),
     ] = None,
-    reason: Why = None, by: By = "researcher", database: Database = None,
-) -> None:  # fmt: skip
+    reason: Why = None,
+    by: By = "researcher",
+    database: Database = None,
+) -> None:
     """Take exclusions from CAMPAIGN back: the answers count again, where a place is still free."""
     from summeter.annotate.after.exclusion import reinstate_rule
     from summeter.records import UsageError
@@ -552,7 +563,7 @@ def _truth(gold: str | None, seed: int) -> Any:
 def _not_among_people(service: CampaignService, *, add: bool) -> None:
     from summeter.records import UsageError
 
-    people = sum(not person.made for person in service.state.people.values())
+    people = sum(not person.simulated for person in service.state.people.values())
     if people and not add:
         raise UsageError(
             f"{people} people have worked on this campaign; made-up answers do not belong among theirs. "

@@ -194,9 +194,7 @@ def _merged_unit(votes: Sequence[Judgment], value: float, rule: AggregationRule)
 
 
 def _about(judgment: Judgment) -> dict[str, Any]:
-    return {
-        "target": judgment.target, "aspect": judgment.aspect, "judge": PEOPLE, "signature": judgment.signature
-    }  # fmt: skip
+    return {"target": judgment.target, "aspect": judgment.aspect, "judge": PEOPLE, "signature": judgment.signature}
 
 
 def _vote_text(vote: Judgment) -> str:

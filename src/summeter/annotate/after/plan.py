@@ -86,8 +86,9 @@ class Proposal(NamedTuple):
 
     def lines(self) -> list[str]:
         """The items file: one JSON object a line, as `select.items` of a campaign takes it."""
-        return [json.dumps({"doc_id": document, "system": system}, ensure_ascii=False)
-                for document, system in self.items]  # fmt: skip
+        return [
+            json.dumps({"doc_id": document, "system": system}, ensure_ascii=False) for document, system in self.items
+        ]
 
 
 class _Units(NamedTuple):
@@ -229,7 +230,7 @@ def _levels(runs: Sequence[JudgeInput], how: _Settings) -> _Units:
 
 def _aligned(
     runs: Sequence[JudgeInput], judged: Sequence[tuple[Question, dict[Item, float]]], labels: Mapping[Item, float]
-) -> _Units:  # fmt: skip
+) -> _Units:
     question, machine = judged[0]
     units = tuple(machine)
     if len(units) < 4:
@@ -240,11 +241,15 @@ def _aligned(
         for other, scores in judged[1:]
     }
     return _Units(
-        question[0], question[1], question[2], units, np.array([machine[unit] for unit in units]),
+        question[0],
+        question[1],
+        question[2],
+        units,
+        np.array([machine[unit] for unit in units]),
         {name: values for name, values in others.items() if (~np.isnan(values)).sum() >= 4},
         np.array([labels.get(unit, np.nan) for unit in units]),
         tuple(domains.get(document) or "" for document, _ in units),
-    )  # fmt: skip
+    )
 
 
 def _stand_ins(scores: _Units, how: _Settings) -> dict[str, Floats]:
@@ -301,12 +306,27 @@ def _size(how: _Settings, settled: int | None, steps: Sequence[_Step], pool: int
 
 
 def _row(scores: _Units, step: _Step, how: _Settings, **more: str) -> Row:
-    details = {"least": step.least, "most": step.most, "labels_alone": step.alone, "draws": how.draws,
-               "seed": how.seed, "level": how.level}  # fmt: skip
+    details = {
+        "least": step.least,
+        "most": step.most,
+        "labels_alone": step.alone,
+        "draws": how.draws,
+        "seed": how.seed,
+        "level": how.level,
+    }
     return Row(
-        study="plan", judge=scores.judge, signature=scores.signature, aspect=scores.aspect, gold_aspect=scores.aspect,
-        level="system", statistic="half_width", value=step.half_width, n=step.labels, details=details, **more,
-    )  # fmt: skip
+        study="plan",
+        judge=scores.judge,
+        signature=scores.signature,
+        aspect=scores.aspect,
+        gold_aspect=scores.aspect,
+        level="system",
+        statistic="half_width",
+        value=step.half_width,
+        n=step.labels,
+        details=details,
+        **more,
+    )
 
 
 def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:

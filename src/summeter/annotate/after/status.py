@@ -72,7 +72,7 @@ def _pay(campaign: Campaign, people_: list[Person]) -> Json | None:
     if campaign.pay is None:
         return None
     earned = [pay_of(campaign, person) for person in people_]
-    base, bonus = sum(one.base for one in earned), sum(one.bonus for one in earned)
+    base, bonus = sum(part.base for part in earned), sum(part.bonus for part in earned)
     return {
         "currency": campaign.pay.currency,
         "base": round(base, 2),

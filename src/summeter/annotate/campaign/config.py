@@ -21,7 +21,9 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 def _named(value: Any) -> Any:
     """A list of names is a list of objects that have only a name."""
-    return [{"name": one} if isinstance(one, str) else one for one in value] if isinstance(value, list) else value
+    if not isinstance(value, list):
+        return value
+    return [{"name": entry} if isinstance(entry, str) else entry for entry in value]
 
 
 class Named(Record):
@@ -139,7 +141,7 @@ class Reasons(Record):
 
 
 def _frames(value: tuple[str, ...]) -> tuple[str, ...]:
-    if any(one.count("{}") != 1 for one in value):
+    if any(frame.count("{}") != 1 for frame in value):
         raise ValueError("each is a frame that holds {} once, where the sentence goes")
     return value
 
@@ -263,6 +265,6 @@ class Campaign(Record):
     @model_validator(mode="after")
     def _once(self) -> Self:
         for what, named in (("aspects", self.aspects), ("error_types", self.error_types)):
-            if len({one.name for one in named}) != len(named):
+            if len({entry.name for entry in named}) != len(named):
                 raise ValueError(f"{what} name something twice")
         return self

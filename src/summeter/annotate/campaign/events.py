@@ -6,9 +6,24 @@ import json
 from typing import Any, Literal, NamedTuple, get_args
 
 EventKind = Literal[
-    "joined", "came", "consented", "instructed", "qualified", "trained", "assigned", "opened", "answered", "finished",
-    "expired", "returned", "ended", "excluded", "reinstated", "adjudicated", "platform",
-]  # fmt: skip
+    "joined",
+    "came",
+    "consented",
+    "instructed",
+    "qualified",
+    "trained",
+    "assigned",
+    "opened",
+    "answered",
+    "finished",
+    "expired",
+    "returned",
+    "ended",
+    "excluded",
+    "reinstated",
+    "adjudicated",
+    "platform",
+]
 KINDS: tuple[str, ...] = get_args(EventKind)
 
 

@@ -51,9 +51,15 @@ class Turn(Generic[S]):
         self.last = last
 
     def emit(
-        self, kind: str, annotator: str | None = None, *, task: str | None = None, batch: int | None = None,
-        token: str | None = None, data: dict[str, Any] | None = None,
-    ) -> Event:  # fmt: skip
+        self,
+        kind: str,
+        annotator: str | None = None,
+        *,
+        task: str | None = None,
+        batch: int | None = None,
+        token: str | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> Event:
         """Add an event; it is kept if the group commits."""
         if kind not in KINDS:
             raise UsageError(f"there is no event {kind!r}; there are: {', '.join(KINDS)}")
@@ -77,9 +83,14 @@ class EventLog(Generic[S]):
     """
 
     def __init__(
-        self, place: Path | str, fresh: Callable[[], S], *, owner: str, readonly: bool = False,
+        self,
+        place: Path | str,
+        fresh: Callable[[], S],
+        *,
+        owner: str,
+        readonly: bool = False,
         clock: Callable[[], float] = time.time,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.place = place
         self.readonly = readonly
         self._fresh, self._owner, self._clock = fresh, owner, clock

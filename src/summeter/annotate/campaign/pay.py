@@ -30,20 +30,24 @@ def pay_of(campaign: Campaign, person: Person, submission: Submission | None = N
     plan = campaign.pay
     if plan is None:
         return Earned(0.0, 0.0)
-    every = [one for one in person.batches.values() if one.over and one.tasks]
-    over = [one for one in every if submission is None or one.submission == submission]
-    base = sum(plan.per_batch * len(one.answered) / len(one.tasks) for one in over)
-    whole = [one for one in over if one.finished and len(one.answered) == len(one.tasks)]
+    ended = [batch for batch in person.batches.values() if batch.over and batch.tasks]
+    own = [batch for batch in ended if submission is None or batch.submission == submission]
+    base = sum(plan.per_batch * len(batch.answered) / len(batch.tasks) for batch in own)
+    whole = [batch for batch in own if _whole(batch)]
     rule = plan.bonus
     if rule is None or person.excluded or not whole:
         return Earned(base, 0.0)
     if rule.per == "campaign":
-        last = [one for one in every if one.finished and len(one.answered) == len(one.tasks)][-1]
+        last = [batch for batch in ended if _whole(batch)][-1]
         due = _share(person, None) >= rule.checks_at_least and last in whole
         return Earned(base, rule.amount if due else 0.0)
-    return Earned(base, rule.amount * sum(_share(person, one) >= rule.checks_at_least for one in whole))
+    return Earned(base, rule.amount * sum(_share(person, batch) >= rule.checks_at_least for batch in whole))
+
+
+def _whole(batch: Batch) -> bool:
+    return batch.finished and len(batch.answered) == len(batch.tasks)
 
 
 def _share(person: Person, batch: Batch | None) -> float:
-    checks = [one for one in person.checks if batch is None or one.batch == batch.number]
-    return sum(bool(one.passed) for one in checks) / len(checks) if checks else 1.0
+    checks = [answer for answer in person.checks if batch is None or answer.batch == batch.number]
+    return sum(bool(answer.passed) for answer in checks) / len(checks) if checks else 1.0

@@ -68,11 +68,11 @@ class Names:
         name, _, mark = token.rpartition(".")
         return name if name and self.same(mark, "account", name, length=32) else None
 
-    def made(self, platform: str, name: str) -> str:
+    def simulated_study(self, platform: str, name: str) -> str:
         """What a made-up annotator gives as its study: nobody without the secret can pass for one."""
         return f"simulated-{self.mark('made', platform, name, length=32)}"
 
-    def is_made(self, visitor: Visitor) -> bool:
+    def is_simulated(self, visitor: Visitor) -> bool:
         """Whether this is a made-up annotator."""
         start, _, mark = (visitor.study or "").partition("-")
         return start == "simulated" and self.same(mark, "made", visitor.platform, visitor.id, length=32)

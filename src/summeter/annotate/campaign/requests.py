@@ -84,7 +84,7 @@ class PersonTurn:
                 "session": visitor.session,
                 "arm": arm_of(self.annotator, self.campaign.seed, self.campaign.assistance.hide_for),
             }
-            if self.folder.names.is_made(visitor):
+            if self.folder.names.is_simulated(visitor):
                 data["made"] = True
             self.emit("joined", data=data)
             person = self.turn.state.people[self.annotator]
@@ -298,7 +298,7 @@ def _impossible(asked: PersonTurn, person: Person, held: Batch, task: Task) -> b
 
     Answers that waited for the network arrive together; all of them had since the batch was handed out.
     """
-    if person.made:
+    if person.simulated:
         return False
     needed = len(held.answered | {task.key}) * asked.campaign.minimum_seconds
     return needed > (asked.turn.now - held.since) / 1000 + SLACK

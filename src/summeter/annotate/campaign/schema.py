@@ -32,8 +32,9 @@ def need(package: str, extra: str = "annotate") -> Any:
 def events_table() -> Table:
     """The log. A person's token is unique: a retry can never be stored twice."""
     sa = need("sqlalchemy")
-    made: Table = sa.Table(
-        "events", sa.MetaData(),
+    table: Table = sa.Table(
+        "events",
+        sa.MetaData(),
         sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("at", sa.BigInteger, nullable=False),
         sa.Column("kind", sa.Text, nullable=False),
@@ -43,8 +44,8 @@ def events_table() -> Table:
         sa.Column("token", sa.Text),
         sa.Column("data", sa.Text, nullable=False),
         sa.UniqueConstraint("annotator", "token"),
-    )  # fmt: skip
-    return made
+    )
+    return table
 
 
 @cache
@@ -59,11 +60,13 @@ def events_after() -> Select[Any]:
 def facts_table() -> Table:
     """What the log belongs to: name and value."""
     sa = need("sqlalchemy")
-    made: Table = sa.Table(
-        "campaign", sa.MetaData(), sa.Column("name", sa.Text, primary_key=True),
+    table: Table = sa.Table(
+        "campaign",
+        sa.MetaData(),
+        sa.Column("name", sa.Text, primary_key=True),
         sa.Column("value", sa.Text, nullable=False),
-    )  # fmt: skip
-    return made
+    )
+    return table
 
 
 def engine_for(place: Path | str, *, readonly: bool = False) -> Engine:
@@ -79,12 +82,14 @@ def _sqlite(file: Path, readonly: bool) -> Engine:  # noqa: FBT001
     target = f"{file.resolve().as_uri()}{'?mode=ro' if readonly else ''}"
 
     def connect() -> sqlite3.Connection:
-        made = sqlite3.connect(target, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            target, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
         if not readonly:
-            _to_wal(made)
+            _to_wal(connection)
             # A commit that was acknowledged survives a power cut too, not only the end of the process.
-            made.execute("PRAGMA synchronous = FULL")
-        return made
+            connection.execute("PRAGMA synchronous = FULL")
+        return connection
 
     engine: Engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)
     sa.event.listen(engine, "begin", _begin)

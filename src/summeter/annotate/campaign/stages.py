@@ -40,9 +40,9 @@ def finish(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch, 
     if failed(campaign, person):
         turn.emit("ended", person.annotator, data={"outcome": "failed_checks"})
         if campaign.attention.exclude:
-            said = f"passed {person.checks_passed} of {person.checks_seen} attention checks"
+            reason = f"passed {person.checks_passed} of {person.checks_seen} attention checks"
             turn.emit(
-                "excluded", person.annotator, data={"reason": said, "by": BY_RULE, "rule": "attention.pass_share"}
+                "excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": "attention.pass_share"}
             )
     elif _enough(campaign, person):
         turn.emit("ended", person.annotator, data={"outcome": "completed"})
@@ -61,9 +61,11 @@ def _enough(campaign: Campaign, person: Person) -> bool:
 def stages(campaign: Campaign, training: int) -> list[str]:
     """The stages of a campaign; one without text or tasks is passed over."""
     there = {
-        "consent": bool(campaign.consent), "instructions": bool(campaign.instructions),
-        "qualification": campaign.qualification is not None, "training": training > 0,
-    }  # fmt: skip
+        "consent": bool(campaign.consent),
+        "instructions": bool(campaign.instructions),
+        "qualification": campaign.qualification is not None,
+        "training": training > 0,
+    }
     return [*(name for name, yes in there.items() if yes), "work"]
 
 
@@ -74,9 +76,11 @@ def stage_of(campaign: Campaign, training: int, person: Person | None) -> str:
     if person.excluded or person.ended in HARD:
         return "done"
     passed = {
-        "consent": bool(person.agreed), "instructions": person.instructed, "qualification": person.qualified,
+        "consent": bool(person.agreed),
+        "instructions": person.instructed,
+        "qualification": person.qualified,
         "training": len(person.trained) >= training,
-    }  # fmt: skip
+    }
     for name in stages(campaign, training)[:-1]:
         if not passed[name]:
             return name

@@ -100,7 +100,7 @@ class Person:
     platform_status: dict[str, str] = field(default_factory=dict)
     """What the platform said of each submission, by its id."""
     seen: int = 0
-    made: bool = False
+    simulated: bool = False
     """A made-up annotator: works in no time, so the server's clock says nothing of them."""
     submissions: dict[Submission, str | None] = field(default_factory=dict)
     """Each with the outcome that was reached under it, in order of coming."""
@@ -115,12 +115,12 @@ class Person:
     @property
     def finished(self) -> int:
         """Finished batches."""
-        return sum(one.finished for one in self.batches.values())
+        return sum(batch.finished for batch in self.batches.values())
 
     @property
     def checks(self) -> list[Answer]:
         """Answered attention checks."""
-        return [one for one in self.answers.values() if one.passed is not None]
+        return [answer for answer in self.answers.values() if answer.passed is not None]
 
     @property
     def checks_seen(self) -> int:
@@ -130,7 +130,7 @@ class Person:
     @property
     def checks_passed(self) -> int:
         """How many of them as expected."""
-        return sum(bool(one.passed) for one in self.checks)
+        return sum(bool(answer.passed) for answer in self.checks)
 
 
 @dataclass
@@ -188,8 +188,8 @@ class State:
 
     def counted_answers(self, task: str) -> list[Answer]:
         """The answers that count, in the order in which their people joined."""
-        people = sorted((self.people[one] for one in self.items[task].counted), key=lambda one: one.number)
-        return [one.answers[task] for one in people]
+        people = sorted((self.people[name] for name in self.items[task].counted), key=lambda person: person.number)
+        return [person.answers[task] for person in people]
 
     def overdue(self, now: int) -> Iterator[tuple[Person, Batch]]:
         """The active batches whose lease has run out. Each is given once; the caller ends it at once."""
@@ -206,10 +206,8 @@ class State:
 
     def digest(self) -> str:
         """A hash of all that matters: equal logs give equal digests, and a rebuilt state that of the live one."""
-        people = {name: _plain(one) for name, one in self.people.items()}
-        items = {
-            key: [sorted(one.held), sorted(one.counted), one.surplus] for key, one in self.items.items()
-        }  # fmt: skip
+        people = {name: _plain(person) for name, person in self.people.items()}
+        items = {key: [sorted(slots.held), sorted(slots.counted), slots.surplus] for key, slots in self.items.items()}
         adjudicated = {key: event.seq for key, event in self.adjudicated.items()}
         excluded = [event.seq for event in self.exclusions]
         return digest([people, items, adjudicated, excluded, self.free], 24)
@@ -217,9 +215,9 @@ class State:
     def _join(self, event: Event) -> None:
         name = event.annotator or ""
         visitor = {key: event.data.get(key) for key in ("platform", "id", "study", "session")}
-        arm, made = str(event.data.get("arm", "assisted")), bool(event.data.get("made"))
+        arm, simulated = str(event.data.get("arm", "assisted")), bool(event.data.get("made"))
         if name not in self.people:
-            person = Person(name, visitor, arm, event.at, len(self.people), seen=event.at, made=made)
+            person = Person(name, visitor, arm, event.at, len(self.people), seen=event.at, simulated=simulated)
             self.people[name] = person
             self._came(person, event)
 
@@ -275,10 +273,17 @@ class State:
         task, data = event.task or "", event.data
         before, batch = person.answers.get(task), person.batches.get(event.batch or 0)
         answer = person.answers[task] = Answer(
-            task, person.annotator, data["answer"], float(data.get("seconds") or 0.0), event.at, event.seq,
-            before.first if before else event.seq, event.batch, data.get("passed"),
-        )  # fmt: skip
-        if batch is not None and not person.made:
+            task,
+            person.annotator,
+            data["answer"],
+            float(data.get("seconds") or 0.0),
+            event.at,
+            event.seq,
+            before.first if before else event.seq,
+            event.batch,
+            data.get("passed"),
+        )
+        if batch is not None and not person.simulated:
             batch.claimed += max(0.0, answer.seconds - (before.seconds if before else 0.0))
             answer.waited = (event.at - person.opened.get(task, batch.since)) / 1000
             answer.contradicted = batch.claimed > (event.at - batch.since) / 1000 + SLACK
@@ -375,31 +380,33 @@ class State:
 
 
 _HANDLED = (
-    "came", "consented", "instructed", "qualified", "trained", "assigned", "opened", "answered", "finished", "expired",
-    "returned", "ended", "excluded", "reinstated", "platform",
-)  # fmt: skip
+    "came",
+    "consented",
+    "instructed",
+    "qualified",
+    "trained",
+    "assigned",
+    "opened",
+    "answered",
+    "finished",
+    "expired",
+    "returned",
+    "ended",
+    "excluded",
+    "reinstated",
+    "platform",
+)
 
 
 def _plain(person: Person) -> list[Any]:
-    batches = [
-        [
-            one.number,
-            one.tasks,
-            sorted(one.checks),
-            sorted(one.waiting),
-            sorted(one.answered),
-            one.seen,
-            one.finished,
-            one.over,
-            one.since,
-            round(one.claimed, 3),
-        ]
-        for one in person.batches.values()
-    ]
-    answers = [[one.task, one.answer, one.seconds, one.at, one.seq, one.batch, one.passed, one.contradicted] for one in
-               person.answers.values()]  # fmt: skip
-    facts = [person.visitor, person.arm, person.joined, person.agreed, person.instructed, person.qualified,
-             person.attempts, person.trained, sorted(person.opened.items()), person.excluded, person.ended,
-             person.platform_status, person.seen, sorted(person.tokens), person.assigned, person.made,
-             [[one.study, one.session, outcome] for one, outcome in person.submissions.items()]]  # fmt: skip
-    return [facts, batches, answers]
+    """What `State.digest` hashes of a person."""
+    batches = [_values(batch, leave_out={"submission"}) for batch in person.batches.values()]
+    answers = [vars(answer) for answer in person.answers.values()]
+    submissions = [[visit.study, visit.session, outcome] for visit, outcome in person.submissions.items()]
+    facts = _values(person, leave_out={"batches", "answers", "tokens", "submission", "submissions"})
+    return [facts, sorted(person.tokens), submissions, batches, answers]
+
+
+def _values(record: Person | Batch, leave_out: set[str]) -> dict[str, Any]:
+    fields = {name: value for name, value in vars(record).items() if name not in leave_out}
+    return {name: sorted(value) if isinstance(value, set) else value for name, value in fields.items()}

@@ -20,7 +20,7 @@ class Local(Platform):
         if not account or account not in campaign.platform.accounts:
             return None
         simulated = Visitor(self.name, account, plain_id(query.get("study")))
-        return simulated if names.is_made(simulated) else Visitor(self.name, account)
+        return simulated if names.is_simulated(simulated) else Visitor(self.name, account)
 
     def columns(self) -> Sequence[str]:
         """Account, how far it came, what it earned."""

@@ -45,20 +45,38 @@ class MTurk(Platform):
     def prerequisites(self, wanted: Prerequisites) -> Form:
         """Qualification requirements as `CreateHIT` takes them."""
         rules: list[Form] = [
-            {"QualificationTypeId": APPROVAL, "Comparator": "GreaterThan",
-             "IntegerValues": [int(wanted.approval_above)]},
-            {"QualificationTypeId": ACCEPTED, "Comparator": "GreaterThanOrEqualTo",
-             "IntegerValues": [wanted.accepted_at_least]},
-        ]  # fmt: skip
+            {
+                "QualificationTypeId": APPROVAL,
+                "Comparator": "GreaterThan",
+                "IntegerValues": [int(wanted.approval_above)],
+            },
+            {
+                "QualificationTypeId": ACCEPTED,
+                "Comparator": "GreaterThanOrEqualTo",
+                "IntegerValues": [wanted.accepted_at_least],
+            },
+        ]
         if wanted.locales:
-            places = [{"Country": one} for one in wanted.locales]
+            places = [{"Country": locale} for locale in wanted.locales]
             rules.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
         return {"qualification_requirements": rules}
 
     def columns(self) -> Sequence[str]:
         """Those of a batch file of results that is uploaded after review (an X to approve, a reason to reject)."""
-        return ("AssignmentId", "HITId", "WorkerId", "Approve", "Reject", "Answer.outcome", "Answer.code", "Answered",
-                "Batches", "Checks seen", "Checks passed", "Bonus")  # fmt: skip
+        return (
+            "AssignmentId",
+            "HITId",
+            "WorkerId",
+            "Approve",
+            "Reject",
+            "Answer.outcome",
+            "Answer.code",
+            "Answered",
+            "Batches",
+            "Checks seen",
+            "Checks passed",
+            "Bonus",
+        )
 
     def row(self, work: Work) -> Sequence[object]:
         """One an assignment. One of which nothing was done is neither approved nor rejected here."""
@@ -91,7 +109,9 @@ class MTurk(Platform):
     def read(self, file: Path) -> list[SubmissionStatus]:
         """A batch file of results."""
         return [
-            SubmissionStatus(row[_WORKER], row[_ASSIGNMENT],
-                 {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]})
-            for _, row in read_csv(file, (_WORKER, _ASSIGNMENT, _STATUS)) if row[_WORKER]
-        ]  # fmt: skip
+            SubmissionStatus(
+                row[_WORKER], row[_ASSIGNMENT], {"status": row[_STATUS].strip().lower(), "assignment": row[_ASSIGNMENT]}
+            )
+            for _, row in read_csv(file, (_WORKER, _ASSIGNMENT, _STATUS))
+            if row[_WORKER]
+        ]

@@ -46,8 +46,20 @@ class Prolific(Platform):
 
     def columns(self) -> Sequence[str]:
         """What is needed to approve and reject; Prolific's bulk forms take lists of submission ids."""
-        return ("Submission id", "Participant id", "Study id", "Approve", "Reject", "Outcome", "Completion code",
-                "Answered", "Batches", "Checks seen", "Checks passed", "Bonus")  # fmt: skip
+        return (
+            "Submission id",
+            "Participant id",
+            "Study id",
+            "Approve",
+            "Reject",
+            "Outcome",
+            "Completion code",
+            "Answered",
+            "Batches",
+            "Checks seen",
+            "Checks passed",
+            "Bonus",
+        )
 
     def row(self, work: Work) -> Sequence[object]:
         """One a submission. One of which nothing was done is neither approved nor rejected here."""
@@ -84,9 +96,15 @@ class Prolific(Platform):
     def read(self, file: Path) -> list[SubmissionStatus]:
         """The export of a study's submissions."""
         return [
-            SubmissionStatus(row[_ID], row.get(_SUBMISSION, ""), {
-                "status": row[_STATUS].strip().lower(), "code": row.get("Completion code", ""),
-                "submission": row.get(_SUBMISSION, ""),
-            })
-            for _, row in read_csv(file, (_ID, _STATUS)) if row[_ID]
-        ]  # fmt: skip
+            SubmissionStatus(
+                row[_ID],
+                row.get(_SUBMISSION, ""),
+                {
+                    "status": row[_STATUS].strip().lower(),
+                    "code": row.get("Completion code", ""),
+                    "submission": row.get(_SUBMISSION, ""),
+                },
+            )
+            for _, row in read_csv(file, (_ID, _STATUS))
+            if row[_ID]
+        ]

@@ -32,9 +32,16 @@ SERVICE: web.AppKey[CampaignService] = web.AppKey("service", CampaignService)
 PAGES: web.AppKey[Any] = web.AppKey("pages", object)
 
 WRITES = {
-    "consent": "consent", "instructions": "instructions", "qualification": "qualification", "training": "training",
-    "batch": "batch", "opened": "opened", "answers": "answers", "batch/finish": "finish", "return": "return",
-}  # fmt: skip
+    "consent": "consent",
+    "instructions": "instructions",
+    "qualification": "qualification",
+    "training": "training",
+    "batch": "batch",
+    "opened": "opened",
+    "answers": "answers",
+    "batch/finish": "finish",
+    "return": "return",
+}
 """Path under /api/ -> request of the service."""
 
 
@@ -77,9 +84,12 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
-        loader=FileSystemLoader(APP / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=FileSystemLoader(APP / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
 
 
 def markdown(text: str) -> Markup:

@@ -38,13 +38,13 @@ class Guards:
     def factory(self, server: Callable[[], asyncio.Protocol]) -> Callable[[], asyncio.Protocol]:
         """What makes a protocol for each connection, as `loop.create_server` asks for."""
 
-        def made() -> asyncio.Protocol:
+        def guarded() -> asyncio.Protocol:
             handler = server()
             gone = partial(self._by_handler.pop, handler, None)
             guard = self._by_handler[handler] = _Guard(handler, self.patience, gone)
             return guard
 
-        return made
+        return guarded
 
     def middleware(self) -> Middleware:
         """Tells the guard that a request's head is there, and limits the time for its body."""

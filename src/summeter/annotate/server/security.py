@@ -24,21 +24,31 @@ def policy(platform: Platform) -> str:
     frames = platform.frames or "'none'"
     return "; ".join(
         [
-            "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'",
-            "font-src 'self'", f"form-action {forms}", "base-uri 'none'",
-            f"frame-ancestors {frames}", "require-trusted-types-for 'script'",
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' data:",
+            "connect-src 'self'",
+            "font-src 'self'",
+            f"form-action {forms}",
+            "base-uri 'none'",
+            f"frame-ancestors {frames}",
+            "require-trusted-types-for 'script'",
             "trusted-types 'none'",
         ]
-    )  # fmt: skip
+    )
 
 
 def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
     """The signal that puts the headers on every response, errors and files too."""
     fixed = {
-        "Content-Security-Policy": policy(platform), "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
-        "Permissions-Policy": "camera=(), microphone=(), geolocation=()", "Server": "summeter",
-    }  # fmt: skip
+        "Content-Security-Policy": policy(platform),
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+        "Server": "summeter",
+    }
 
     async def prepare(request: web.Request, response: web.StreamResponse) -> None:
         response.headers.update(fixed)

@@ -152,7 +152,9 @@ def crowd(folder: CampaignFolder, profiles: Sequence[Profile], truth: Truth, *, 
     else:
         ids = list(platform.accounts[: len(profiles)])
     return [
-        Script(folder, Visitor(platform.name, name, study=names.made(platform.name, name)), profile, truth, seed)
+        Script(
+            folder, Visitor(platform.name, name, study=names.simulated_study(platform.name, name)), profile, truth, seed
+        )
         for name, profile in zip(ids, profiles, strict=True)
     ]
 
