@@ -313,12 +313,6 @@ def simulate(
     if lazy > annotators:
         raise UsageError(f"{lazy} of {annotators} annotators cannot be lazy")
     folder = CampaignFolder(campaign)
-    known = len(folder.campaign.platform.accounts)
-    if folder.campaign.platform.name == "local" and known < annotators:
-        raise UsageError(
-            f"the campaign has {known} accounts for {annotators} annotators; "
-            "name more under platform.accounts, or simulate fewer with --annotators"
-        )
     usual = Profile(accuracy=accuracy, bias=bias, laziness=laziness, trust=trust, seconds=seconds)
     idle = usual.model_copy(update={"laziness": 1.0})
     scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, _truth(gold, seed), seed=seed)
@@ -410,8 +404,6 @@ def exclude(
     rules = Rules(checks_below, seconds_below, agreement_below, endorsement_above, min_answers, min_checks)
     if annotators and (rules.any or not (reason or "").strip()):
         raise UsageError("exclude by name with --reason TEXT, or by rule; not both at once")
-    if not annotators and not rules.any:
-        raise UsageError("no rule is given; name a limit, such as --checks-below 0.7, or annotators")
     with _open(campaign, database, readonly=dry_run) as service:
         for name in annotators or ():
             if name not in service.state.people:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from summeter.annotate.after.quality import Standing
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 
 CHECKS, SECONDS, AGREEMENT, ENDORSEMENT = "checks", "seconds", "agreement", "endorsement"
 
@@ -52,7 +52,7 @@ def proposals(annotators: Iterable[Standing], rules: Rules) -> list[Proposal]:
     Raises UsageError without any rule.
     """
     if not rules.any:
-        raise UsageError("no rule is given: set a limit, such as checks_below=0.7")
+        raise UsageError("no rule is given; set a limit, such as ", Parameter("checks_below", "0.7"))
     proposed = (_first(annotator, rules) for annotator in annotators if not annotator.excluded)
     return [proposal for proposal in proposed if proposal is not None]
 

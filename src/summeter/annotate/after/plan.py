@@ -23,7 +23,7 @@ from summeter.meta.coverage import Drawing, coverage
 from summeter.meta.estimate import Plan
 from summeter.meta.inputs import JudgeInput
 from summeter.meta.matrix import Scores
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Question
 from summeter.stats.base import Floats
 
@@ -179,7 +179,9 @@ def _questions(runs: Sequence[JudgeInput], how: _Settings) -> list[tuple[JudgeIn
         known = ", ".join(dict.fromkeys(question[0] for _, question in every))
         raise UsageError(f"no judge {how.judge!r} in the runs; they have: {known}")
     if how.aspect is None and len(names) > 1:
-        raise UsageError(f"the runs judged several aspects; choose one as `aspect`: {', '.join(names)}")
+        raise UsageError(
+            "the runs judged several aspects; choose one with ", Parameter("aspect"), f": {', '.join(names)}"
+        )
     aspect = how.aspect if how.aspect is not None else next(iter(names), "")
     chosen = [(run, question) for run, question in every if question[2] == aspect]
     if not chosen:

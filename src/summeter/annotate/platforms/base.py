@@ -126,7 +126,9 @@ class Platform(ABC):
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """What the platform is given to pay the bonuses. Raises UsageError where it pays none."""
         del works, campaign, names
-        raise UsageError(f"the platform {self.name} pays no bonuses; `--csv` says what everybody has earned")
+        raise UsageError(
+            f"the platform {self.name} pays no bonuses; the CSV of submissions says what everybody has earned"
+        )
 
     def read(self, file: Path) -> list[SubmissionStatus]:
         """What the platform's own CSV says. Raises InputError by line and field."""

@@ -86,7 +86,7 @@ class Prolific(Platform):
         if len(studies) > 1:
             raise UsageError(
                 f"Prolific pays bonuses study by study, and these are of {len(studies)}: "
-                f"{', '.join(sorted(studies))}; take them from --csv"
+                f"{', '.join(sorted(studies))}; take them from the CSV of submissions"
             )
         for work in works:
             if work.bonus:

@@ -18,7 +18,7 @@ from summeter.annotate.platforms import platform_named
 from summeter.annotate.server import admin
 from summeter.annotate.server.patience import Guards, Patience
 from summeter.annotate.server.security import CSRF, Handler, body_of, cookie_of, headers, same_origin, set_cookie
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -225,7 +225,12 @@ async def _listen(protocol: Callable[[], asyncio.Protocol], host: str, port: int
         return await asyncio.get_running_loop().create_server(protocol, host, port)
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"cannot listen on {host}, port {port}: {why}; choose another host or port") from error
+        raise UsageError(
+            f"cannot listen on {host}, port {port}: {why}; choose another ",
+            Parameter("host"),
+            " or ",
+            Parameter("port"),
+        ) from error
 
 
 async def _stopped() -> None:

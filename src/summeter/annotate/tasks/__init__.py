@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from summeter.annotate.tasks.base import Kind
-from summeter.records import UsageError
+from summeter.records import UsageError, nearest
 
 
 def kind_names() -> list[str]:
@@ -25,9 +24,9 @@ def kind_named(name: str) -> Kind:
     module, colon, attribute = name.partition(":")
     if not colon:
         if name not in kind_names():
-            near = get_close_matches(name, kind_names(), n=1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise UsageError(f"is none of {', '.join(kind_names())}{meant}, nor a class of your own, my_module:MyKind")
+            known = kind_names()
+            near = nearest(name, known)
+            raise UsageError(f"is none of {', '.join(known)}{near}, nor a class of your own, my_module:MyKind")
         loaded = import_module(f"{__name__}.{name}")
         (cls,) = (cls for cls in vars(loaded).values() if isinstance(cls, type) and cls.__dict__.get("name") == name)
     else:
