@@ -23,8 +23,9 @@ def imported(folder: Path, *raw: dict[str, Any]) -> Run:
     data = [{**row, "key_facts": ["It rained.", "We read."]} if row["doc_id"] == "d0" else row for row in rows(2)]
     file = folder / "raw.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in raw))
-    import_outputs(load(data), file, folder / "run", "strict")
-    return Run(folder / "run")
+    run = import_outputs(load(data), file, folder / "run")
+    assert isinstance(run, Run)
+    return run
 
 
 def faults(folder: Path, *raw: dict[str, Any]) -> list[str]:

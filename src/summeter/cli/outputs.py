@@ -41,19 +41,17 @@ def import_(
     """Make a RUN of earlier replies and scores. Calls nothing."""
     from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
-    from summeter.engine.runs import Run
     from summeter.report import html
 
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
-    results = import_outputs(loaded, raw, out, parser.value)
-    run = Run(out)
+    run = import_outputs(loaded, raw, out, parser.value)
     page = html([run], run.folder / "report.html")
     if as_json:
         pairs = [one.model_dump() for one in run.pairs()]
-        print_json((result._asdict() for result in results), study="import", pairs=pairs)
+        print_json((result._asdict() for result in run.imported), study="import", pairs=pairs)
         return
     show_scores(run)
-    for result in results:
+    for result in run.imported:
         again = f", {result.repeated} asked again (the last counts)" if result.repeated else ""
         absent = f", {result.absent} summaries without one" if result.absent else ""
         typer.echo(f"{result.signature}: {result.rows} rows{again}: {result.ok} usable, {result.failed} not{absent}")

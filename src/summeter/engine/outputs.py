@@ -12,15 +12,17 @@ import math
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple, Self, get_args
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictStr, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from summeter._version import __version__
 from summeter.data.dataset import Dataset, load, save
-from summeter.data.faults import Faults
-from summeter.data.formats import Row, file_name, format_of, read_rows
+from summeter.data.faults import Faults, explained, problem
+from summeter.data.formats import file_name, format_of, read_rows
 from summeter.engine.plan import ItemOrder, data_entry, item, item_key, splitter
 from summeter.engine.runs import Run, finish
 from summeter.engine.worker import failure
@@ -53,40 +55,32 @@ class Imported(NamedTuple):
     faults: dict[str, int]
 
 
-@dataclass(frozen=True)
-class Raw:
-    """One checked row."""
+class ImportedRun(Run):
+    """A run made of raw outputs; `imported` says what became of each judge's rows."""
 
-    item: Item
-    evaluator: str
-    aspect: str
-    model: str | None
-    unit: Unit
-    index: int | None
-    output: str | None
-    value: float | None
-
-    @property
-    def judge(self) -> tuple[str, str | None, bool]:
-        """Rows with one of these belong to one judge."""
-        return self.evaluator, self.model, self.output is not None
+    imported: tuple[Imported, ...] = ()
 
 
-def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path, parser: Parser) -> list[Imported]:
-    """Turn a file of raw outputs into a run at `out`; returns what became of each judge's rows.
+def import_outputs(
+    data: Dataset | str | Path, raw: str | Path, out: str | Path, parser: Parser = "strict"
+) -> ImportedRun:  # fmt: skip
+    """Turn a file of raw outputs into a run at `out`. Calls nothing.
 
-    Raises InputError naming every faulty row; `out` is then not made. Replies that cannot be used are no
-    fault of the file: they become judgments with status `unparsed` or `refused`.
+    `parser` is "strict" (a reply must fit its item) or "legacy" (as the papers' released code reads it). Raises
+    InputError naming every faulty row; `out` is then not made. Replies that cannot be used are no fault of the file:
+    they become judgments with status `unparsed` or `refused`.
     """
+    if parser not in get_args(Parser):
+        raise UsageError(Parameter("parser"), f" is {parser!r}; it must be {' or '.join(get_args(Parser))}")
     dataset = data if isinstance(data, Dataset) else load(data)
     folder = Path(out)
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; choose another ", Parameter("out"))
     rows, repeated = _read(dataset, raw)
-    groups: dict[tuple[str, str | None, bool], list[Raw]] = {}
+    groups: dict[JudgeOfRows, list[Output]] = {}
     for row in rows:
         groups.setdefault(row.judge, []).append(row)
-    judges = [_Judge(dataset, found, parser) for found in groups.values()]
+    judges = [_Judge(dataset, group, parser) for group in groups.values()]
     save(dataset, folder / "data")
     now = datetime.now(UTC).isoformat(timespec="seconds")
     manifest = Manifest(
@@ -96,45 +90,171 @@ def import_outputs(data: Dataset | str | Path, raw: str | Path, out: str | Path,
     )  # fmt: skip
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
-        results = [judge.write(journal, store, repeated) for judge in judges]
+        imported = tuple(judge.write(journal, store, repeated) for judge in judges)
         journal.settle(manifest.judges, ItemOrder(dataset))
-        finish(Run(folder, data=dataset), journal, manifest, "complete")
-    return results
+        run = ImportedRun(folder, data=dataset)
+        finish(run, journal, manifest, "complete")
+    run.imported = imported
+    return run
 
 
-def _read(data: Dataset, raw: str | Path) -> tuple[list[Raw], dict[tuple[str, str | None, bool], int]]:
+JudgeOfRows = tuple[str, str | None, bool]
+"""Evaluator, model, whether there are raw replies: rows with one of these belong to one judge."""
+
+
+def _shown(cell: Any) -> str:
+    return json.dumps(cell)[:40]
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        cell = str(cell)  # ids are often numbers in tables
+    if isinstance(cell, str) and cell:
+        return cell
+    raise problem("is missing" if cell is None else f"must be a text, not {_shown(cell)}")
+
+
+def _name(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise problem(f"{text[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +, "
+                      "without two full stops in a row")  # fmt: skip
+    return text
+
+
+def _finite(cell: Any) -> float | None:
+    try:
+        if cell is None or (not isinstance(cell, bool) and isinstance(cell, int | float) and math.isfinite(cell)):
+            return None if cell is None else float(cell)
+    except OverflowError:  # a whole number beyond every double
+        pass
+    raise problem(f"must be a finite number, not {_shown(cell)}")
+
+
+def _attempt(cell: Any) -> int | float:
+    if isinstance(cell, bool) or not isinstance(cell, int | float | None):
+        raise problem(f"must be a number, not {_shown(cell)}; of several the last counts")
+    return cell or 0
+
+
+def _index(cell: Any) -> int | None:
+    if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int) or cell < 0):
+        raise problem("must be a whole number from 0")
+    return cell
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+OptionalText = Annotated[str | None, BeforeValidator(lambda cell: None if cell is None else _text(cell))]
+
+
+class RawRow(BaseModel):
+    """One row of raw outputs, checked by itself; a pair that was shown as `ba` is turned round. Other columns are left
+    aside."""
+
+    doc_id: Text
+    system: Text
+    evaluator: Annotated[Text, AfterValidator(_name)]
+    aspect: Text
+    model: OptionalText = None
+    rival: OptionalText = None
+    order: Any = None
+    output: StrictStr | None = None
+    value: Annotated[float | None, BeforeValidator(_finite)] = None
+    unit: Unit | None = None
+    index: Annotated[int | None, BeforeValidator(_index)] = None
+    attempt: Annotated[Any, BeforeValidator(_attempt)] = 0
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.output is None and self.value is None:
+            raise problem("is missing; give the raw reply, or a number as `value`", "output")
+        if self.rival is not None:
+            if self.rival == self.system:
+                raise problem(f"is the system itself, {self.system!r}; a summary is compared with another's", "rival")
+            if self.order not in {"ab", "ba", None}:
+                raise problem("must be ab or ba", "order")
+            if self.order == "ba":
+                self.system, self.rival = self.rival, self.system
+        self.unit = self.unit or ("summary" if self.rival is None else "pair")
+        return self
+
+
+def _message(field: str, details: ErrorDetails) -> str:
+    """What is wrong with a cell that no validator of ours explains."""
+    del field
+    return {
+        "missing": "is missing",
+        "string_type": "must be the reply's text; give JSON replies as a string",
+        "literal_error": f"must be one of {', '.join(get_args(Unit))}",
+    }[details["type"]]
+
+
+class Output(NamedTuple):
+    """A checked row with the item it is about."""
+
+    row: RawRow
+    item: Item
+
+    @property
+    def judge(self) -> JudgeOfRows:
+        """Whose row it is."""
+        return self.row.evaluator, self.row.model, self.row.output is not None
+
+
+def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], dict[JudgeOfRows, int]]:
     """The rows that count, and for each judge how many were asked again."""
-    faults = Faults(file_name(raw))
-    summaries = {(one.document_id, one.system): one for one in data.summaries}
-    known = _Catalog()
-    found: dict[tuple[Any, ...], Raw] = {}
-    asked: dict[tuple[Any, ...], int | float] = {}
-    repeated: dict[tuple[str, str | None, bool], int] = {}
-    for row in read_rows(raw, faults, format_of(raw)):
-        read = _Reader(row, faults, data, summaries, known).read()
-        if read is None:
+    faults, lookup = Faults(file_name(raw)), _Lookup(data)
+    found: dict[tuple[Any, ...], Output] = {}
+    repeated: dict[JudgeOfRows, int] = {}
+    for line in read_rows(raw, faults, format_of(raw)):
+        try:
+            row = RawRow.model_validate(line.cells)
+        except ValidationError as error:
+            for field, message in explained(error, _message):
+                faults.add(line.line, field, message)
             continue
-        rival = read.item.rival.system if read.item.rival else None
-        key = (*read.judge, read.aspect, read.item.document.id, read.item.summary.system, rival, read.unit, read.index)
-        turn = row.cells.get("attempt") or 0
+        if (wrong := lookup.fault(row)) is not None:
+            faults.add(line.line, *wrong)
+            continue
+        output = Output(row, lookup.item(row))
+        key = (*output.judge, row.aspect, row.doc_id, row.system, row.rival, row.unit, row.index)
         if key in found:
-            repeated[read.judge] = repeated.get(read.judge, 0) + 1
-        if key not in found or turn >= asked[key]:
-            found[key], asked[key] = read, turn
+            repeated[output.judge] = repeated.get(output.judge, 0) + 1
+        if key not in found or row.attempt >= found[key].row.attempt:
+            found[key] = output
     faults.stop()
     if not found:
         raise UsageError(f"{file_name(raw)} holds no rows")
     return list(found.values()), repeated
 
 
-class _Catalog:
-    """What the catalog says of raw rows, asked once: it looks through every installed package."""
+class _Lookup:
+    """What the data and the catalog say of rows; the catalog, which looks through every package, is asked once."""
 
-    def __init__(self) -> None:
+    def __init__(self, data: Dataset) -> None:
+        self.data = data
+        self.summaries = {(one.document_id, one.system): one for one in data.summaries}
         self.names = frozenset(names())
         self._refused: dict[tuple[str, str], str | None] = {}
 
-    def refused(self, evaluator: str, aspect: str) -> str | None:
+    def item(self, row: RawRow) -> Item:
+        """The item of a row that has no fault."""
+        other = None if row.rival is None else self.summaries[row.doc_id, row.rival]
+        return item(self.data.documents[row.doc_id], self.summaries[row.doc_id, row.system], other)
+
+    def fault(self, row: RawRow) -> tuple[str, str] | None:
+        """The field that the data or the catalog know nothing of, and what is wrong with it."""
+        if row.output is not None:
+            if row.evaluator not in self.names:
+                return "evaluator", (f"{row.evaluator!r} is not in the catalog, so nothing can read its output; "
+                                     "`summeter list evaluators` names those that can")  # fmt: skip
+            if why := self._aspect_refused(row.evaluator, row.aspect):
+                return "aspect", why
+        for system in filter(None, (row.system, row.rival)):
+            if (row.doc_id, system) not in self.summaries:
+                return "doc_id", f"the data hold no summary of document {row.doc_id!r} by system {system!r}"
+        return self._index_fault(row) if row.output is None else None
+
+    def _aspect_refused(self, evaluator: str, aspect: str) -> str | None:
         """Why an evaluator that is set to one aspect cannot be set to this one, or None."""
         key = evaluator, aspect
         if key not in self._refused:
@@ -147,142 +267,30 @@ class _Catalog:
                     self._refused[key] = f"{aspect!r} is not known to {evaluator!r}; it knows {measured}"
         return self._refused[key]
 
-
-class _Reader:
-    """Checks one row; every fault is noted with its line and field."""
-
-    def __init__(
-        self, row: Row, faults: Faults, data: Dataset, summaries: Mapping[tuple[str, str], Any],
-        known: _Catalog,
-    ) -> None:  # fmt: skip
-        self.cells, self.line, self.faults = row.cells, row.line, faults
-        self.data, self.summaries, self.known = data, summaries, known
-        self.bad = False
-
-    def read(self) -> Raw | None:
-        doc_id, system, evaluator = self._text("doc_id"), self._text("system"), self._text("evaluator")
-        aspect, rival = self._text("aspect"), self._text("rival", needed=False)
-        model = self._text("model", needed=False)
-        output, value = self._output(), self._value()
-        if output is None and value is None and not self.bad:
-            self._fault("output", "is missing; give the raw reply, or a number as `value`")
-        self._check_judge(evaluator, aspect, raw=output is not None)
-        self._check_attempt()
-        if rival is not None and rival == system:
-            self._fault("rival", f"is the system itself, {system!r}; a summary is compared with another's")
-        if rival is not None and self.cells.get("order") == "ba":
-            system, rival = rival, system
-        elif rival is not None and self.cells.get("order") not in {"ab", None}:
-            self._fault("order", "must be ab or ba")
-        one = self._item(doc_id, system, rival)
-        unit, index = self._unit(rival), self._index()
-        if one is not None and output is None:
-            self._check_index(one, unit, index)
-        if self.bad or one is None or evaluator is None or aspect is None:
-            return None
-        return Raw(one, evaluator, aspect, model, unit, index, output, value)
-
-    def _fault(self, field: str, message: str) -> None:
-        self.bad = True
-        self.faults.add(self.line, field, message)
-
-    def _text(self, field: str, *, needed: bool = True) -> str | None:
-        cell = self.cells.get(field)
-        if isinstance(cell, int) and not isinstance(cell, bool):
-            cell = str(cell)  # ids are often numbers in tables
-        if isinstance(cell, str) and cell:
-            return cell
-        if cell is not None or needed:
-            self._fault(field, "is missing" if cell is None else f"must be a text, not {json.dumps(cell)[:40]}")
-        return None
-
-    def _check_judge(self, evaluator: str | None, aspect: str | None, *, raw: bool) -> None:
-        if evaluator is None:
-            return
-        if not NAME.fullmatch(evaluator):
-            self._fault("evaluator", f"{evaluator[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +, "
-                                     "without two full stops in a row")  # fmt: skip
-        elif raw and evaluator not in self.known.names:
-            self._fault("evaluator", f"{evaluator!r} is not in the catalog, so nothing can read its output; "
-                                     "`summeter list evaluators` names those that can")  # fmt: skip
-        elif raw and aspect is not None and (why := self.known.refused(evaluator, aspect)):
-            self._fault("aspect", why)
-
-    def _check_attempt(self) -> None:
-        cell = self.cells.get("attempt")
-        if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int | float)):
-            self._fault("attempt", f"must be a number, not {json.dumps(cell)[:40]}; of several the last counts")
-
-    def _check_index(self, one: Item, unit: Unit, index: int | None) -> None:
+    def _index_fault(self, row: RawRow) -> tuple[str, str] | None:
         """A value of a sentence or a key fact must say of which, and that one must be there."""
-        if unit not in {"sentence", "key_fact"} or self.bad:
-            return
-        what = unit.replace("_", " ")
-        number = len(one.sentences) if unit == "sentence" else len(one.key_facts)
-        if index is None:
-            self._fault("index", f"is missing; say which {what}, counted from 0")
-        elif index >= number and (number or unit == "sentence"):  # key facts may be the experiment's own
-            owner = "summary" if unit == "sentence" else "document"
-            self._fault("index", f"{index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, "
-                                 "counted from 0")  # fmt: skip
-
-    def _output(self) -> str | None:
-        cell = self.cells.get("output")
-        if cell is not None and not isinstance(cell, str):
-            self._fault("output", "must be the reply's text; give JSON replies as a string")
+        if row.unit not in {"sentence", "key_fact"}:
             return None
-        return cell
-
-    def _value(self) -> float | None:
-        cell = self.cells.get("value")
-        if cell is None:
-            return None
-        try:
-            if not isinstance(cell, bool) and isinstance(cell, int | float) and math.isfinite(cell):
-                return float(cell)
-        except OverflowError:  # a whole number beyond every double
-            pass
-        self._fault("value", f"must be a finite number, not {json.dumps(cell)[:40]}")
+        what, about = row.unit.replace("_", " "), self.item(row)
+        number = len(about.sentences) if row.unit == "sentence" else len(about.key_facts)
+        if row.index is None:
+            return "index", f"is missing; say which {what}, counted from 0"
+        if row.index >= number and (number or row.unit == "sentence"):  # key facts may be the experiment's own
+            owner = "summary" if row.unit == "sentence" else "document"
+            return "index", (f"{row.index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, "
+                             "counted from 0")  # fmt: skip
         return None
-
-    def _item(self, doc_id: str | None, system: str | None, rival: str | None) -> Item | None:
-        if doc_id is None or system is None:
-            return None
-        wanted = [(doc_id, system)] if rival is None else [(doc_id, system), (doc_id, rival)]
-        for key in wanted:
-            if key not in self.summaries:
-                self._fault("doc_id", f"the data hold no summary of document {key[0]!r} by system {key[1]!r}")
-                return None
-        other = None if rival is None else self.summaries[doc_id, rival]
-        return item(self.data.documents[doc_id], self.summaries[doc_id, system], other)
-
-    def _unit(self, rival: str | None) -> Unit:
-        cell = self.cells.get("unit")
-        if cell is None:
-            return "pair" if rival is not None else "summary"
-        if cell not in get_args(Unit):
-            self._fault("unit", f"must be one of {', '.join(get_args(Unit))}")
-            return "summary"
-        found: Unit = cell
-        return found
-
-    def _index(self) -> int | None:
-        cell = self.cells.get("index")
-        if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int) or cell < 0):
-            self._fault("index", "must be a whole number from 0")
-            return None
-        return cell
 
 
 class _Judge:
     """One judge's rows, to be read and written."""
 
-    def __init__(self, data: Dataset, rows: Sequence[Raw], parser: Parser) -> None:
-        self.data, self.rows, self.parser = data, rows, parser
-        first = rows[0]
+    def __init__(self, data: Dataset, outputs: Sequence[Output], parser: Parser) -> None:
+        self.data, self.outputs, self.parser = data, outputs, parser
+        first = outputs[0].row
         raw = first.output is not None
         known = find(first.evaluator) if raw else None
-        asked = tuple(dict.fromkeys(row.aspect for row in rows))
+        asked = tuple(dict.fromkeys(output.row.aspect for output in outputs))
         # Made before anything is written: an aspect that the evaluator does not know ends the import.
         self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in asked} if raw else {}
         # What a raw reply is about is the evaluator's to say; a bare value is about what its row says.
@@ -301,8 +309,8 @@ class _Judge:
     def write(self, journal: Journal, store: CallStore, repeated: Mapping[Any, int]) -> Imported:
         """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
         judged: dict[tuple[str, str, str | None], list[Judgment]] = {}
-        for row in self.rows:
-            judged.setdefault(item_key(row.item), []).extend(self._judgments(row, store))
+        for output in self.outputs:
+            judged.setdefault(item_key(output.item), []).extend(self._judgments(output, store))
         ok = failed = 0
         written: list[Judgment] = []
         reasons: dict[str, int] = {}
@@ -321,25 +329,26 @@ class _Judge:
         for key, judgments in absent:
             journal.judged(self.entry, key, judgments)
         return Imported(
-            self.entry.name, self.signature, self.aspects, len(self.rows), repeated.get(self.rows[0].judge, 0),
+            self.entry.name, self.signature, self.aspects, len(self.outputs), repeated.get(self.outputs[0].judge, 0),
             ok, failed, len(absent), reasons, next((dict(one.faults) for one in reply_counts(written)), {}),
         )  # fmt: skip
 
-    def _judgments(self, row: Raw, store: CallStore) -> list[Judgment]:
+    def _judgments(self, output: Output, store: CallStore) -> list[Judgment]:
+        row = output.row
         if row.output is None:
-            return [self._valued(row)]
-        document_id, system, rival = item_key(row.item)
-        request = {"imported": row.evaluator, "aspect": row.aspect, "document_id": document_id,
-                   "system": system, "rival": rival, "model": row.model}  # fmt: skip
+            return [self._valued(output)]
+        request = {"imported": row.evaluator, "aspect": row.aspect, "document_id": row.doc_id,
+                   "system": row.system, "rival": row.rival, "model": row.model}  # fmt: skip
         key = digest([request, row.output])
         store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
-        judgments = self.evaluators[row.aspect].read(row.output, row.item, self.parser, self.signature)
+        judgments = self.evaluators[row.aspect].read(row.output, output.item, self.parser, self.signature)
         return [one.model_copy(update={"model": row.model, "calls": (key,)}) for one in judgments]
 
-    def _valued(self, row: Raw) -> Judgment:
-        binary = row.unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
+    def _valued(self, output: Output) -> Judgment:
+        row, unit = output.row, output.row.unit or "summary"
+        binary = unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
         return Judgment(
-            target=target(row.item, row.unit, row.index), aspect=row.aspect, judge=row.evaluator,
+            target=target(output.item, unit, row.index), aspect=row.aspect, judge=row.evaluator,
             signature=self.signature, model=row.model, value=row.value,
             label=int(row.value) if binary and row.value is not None else None,
         )  # fmt: skip

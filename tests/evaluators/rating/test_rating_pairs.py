@@ -155,7 +155,7 @@ class TestImport:
         )
 
     def test_rows_become_pairs_in_the_order_shown(self, tmp_path: Path) -> None:
-        (done,) = import_outputs(load(rows(1)), self.raw(tmp_path), tmp_path / "run", "strict")
+        (done,) = import_outputs(load(rows(1)), self.raw(tmp_path), tmp_path / "run", "strict").imported
         assert (done.rows, done.ok, done.failed, done.absent) == (3, 3, 0, 0)
         run = Run(tmp_path / "run")
         assert pairs(run) == [("d0", "a", "b"), ("d0", "a", "c"), ("d0", "b", "a")]
@@ -166,8 +166,8 @@ class TestImport:
 
     def test_the_parsers_part_where_a_reply_cannot_be_read(self, tmp_path: Path) -> None:
         raw = self.raw(tmp_path, output="Hard to say.")
-        (strict,) = import_outputs(load(rows(1)), raw, tmp_path / "strict", "strict")
-        (released,) = import_outputs(load(rows(1)), raw, tmp_path / "legacy", "legacy")
+        (strict,) = import_outputs(load(rows(1)), raw, tmp_path / "strict", "strict").imported
+        (released,) = import_outputs(load(rows(1)), raw, tmp_path / "legacy", "legacy").imported
         assert (strict.ok, strict.failed) == (0, 3)
         assert (released.ok, released.failed) == (3, 0)
         assert {one.value for one in preferences(Run(tmp_path / "strict").judgments())} == {None}

@@ -70,13 +70,13 @@ def world(shared: Path) -> World:
 class Done(NamedTuple):
     """What became of the rows, and what the run makes of them."""
 
-    results: list[Imported]
+    results: tuple[Imported, ...]
     scores: dict[Key, float]
     judgments: list[Judgment]
 
 
 def _import(world: World, raw: Path, out: Path) -> Done:
-    results = import_outputs(world.data, raw, out, "legacy")
+    results = import_outputs(world.data, raw, out, "legacy").imported
     run = Run(out)
     judgments = run.judgments()
     scores = {
