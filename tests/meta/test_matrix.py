@@ -259,3 +259,15 @@ def test_a_run_read_as_lines_holds_what_its_records_hold(tmp_path: Path) -> None
     import_outputs(data, raw, tmp_path / "run", "strict")
     run = RunFolder(tmp_path / "run")
     same(run.table(), JudgmentTable.of(run.judgments()))
+
+
+def test_a_judgment_without_a_number_says_so_alone_and_in_a_composite() -> None:
+    rows = [
+        judgment("d1", "A", None, unit="sentence", index=0, label="EntE", aspect="faithfulness"),
+        judgment("d1", "A", 0.5, aspect="completeness"),
+        judgment("d1", "A", 0.5, aspect="conciseness"),
+    ]
+    read = JudgeInput(JudgmentTable.of(rows))
+    for aspect, why in (("faithfulness", "no number"), ("composite", "faithfulness: no number")):
+        (question,) = read.questions(aspect)
+        assert list(read.scores(question, Level.SUMMARY).why.labels()) == [why]

@@ -22,7 +22,16 @@ from numpy.typing import NDArray
 from summeter.choices import Items, Level, Use
 from summeter.meta.context import Context
 from summeter.records import UsageError
-from summeter.scoring.scores import COMPOSITE, GRAVITY, Composite, ScoreTable, composite_of, numbers, unit_scores
+from summeter.scoring.scores import (
+    COMPOSITE,
+    GRAVITY,
+    NO_NUMBER,
+    Composite,
+    ScoreTable,
+    composite_of,
+    numbers,
+    unit_scores,
+)
 from summeter.scoring.table import Groups, JudgmentTable, Names, Question, row_keys
 from summeter.stats.base import Bools, Floats, Ints
 
@@ -102,17 +111,18 @@ def scores_of(
     failed = table.where(unit="summary", status=GRAVITY)
     items = zip(failed.document.labels(), failed.system.labels(), strict=True)
     return Scores(
-        *question[:2],
-        _joined(rows.model),
-        question.aspect,
-        level,
-        rows.document,
-        rows.system,
-        rows.list_id,
-        rows.index,
-        value,
-        _why(value, rows.status, none),
-        dict(zip(items, failed.status.labels(), strict=True)),
+        judge=question.judge,
+        signature=question.signature,
+        model=_joined(rows.model),
+        aspect=question.aspect,
+        level=level,
+        document=rows.document,
+        system=rows.system,
+        list_id=rows.list_id,
+        index=rows.index,
+        value=value,
+        why=_why(value, rows.status, none),
+        lost=dict(zip(items, failed.status.labels(), strict=True)),
     )
 
 
@@ -125,7 +135,7 @@ def composite_scores(parts: Sequence[JudgmentTable], composite: Composite, reduc
     whole = _of_summaries(composite_of(scores, composite), composite.question)
     items = Groups.by(
         Names.concat([whole.document, scores.document]), Names.concat([whole.system, scores.system])
-    ).first[len(whole) :]
+    ).first[len(whole) :]  # those behind the composites themselves
     lacking = scores.take(items - len(whole))
     rows = len(lacking)
     return replace(
@@ -140,18 +150,32 @@ def composite_scores(parts: Sequence[JudgmentTable], composite: Composite, reduc
 
 
 def _of_summaries(scores: ScoreTable, question: Question) -> Scores:
-    why = _why(scores.value, scores.status, "no number")
-    if question.aspect == COMPOSITE:
-        # A composite's reason begins with the aspect that is lacking.
-        lacking = [None if text is None else text.partition(": ")[0] for text in scores.reason.labels()]
-        why = Names.of(
-            [f"{aspect}: {name}" if name else None for aspect, name in zip(lacking, why.labels(), strict=True)]
-        )
     rows = len(scores)
-    nowhere = Names.same(None, rows), np.full(rows, -1, np.int64)
-    models = _joined(scores.model)
-    return Scores(*question[:2], models, question.aspect, Level.SUMMARY, scores.document, scores.system, *nowhere,
-                  scores.value, why)  # fmt: skip
+    kinds = Groups.by(scores.status, scores.reason)
+    causes = zip(*(column.take(kinds.first).labels() for column in (scores.status, scores.reason)), strict=True)
+    why = Names.of([_cause(status, reason, question.aspect) for status, reason in causes])
+    return Scores(
+        judge=question.judge,
+        signature=question.signature,
+        model=_joined(scores.model),
+        aspect=question.aspect,
+        level=Level.SUMMARY,
+        document=scores.document,
+        system=scores.system,
+        list_id=Names.same(None, rows),
+        index=np.full(rows, -1, np.int64),
+        value=scores.value,
+        why=why.take(kinds.of),
+    )
+
+
+def _cause(status: str, reason: str | None, aspect: str) -> str | None:
+    """Why a score has no value, in a few words; of a composite with the aspect that is lacking."""
+    if status == "ok":
+        return None
+    cause = "no number" if reason is not None and reason.endswith(NO_NUMBER) else status
+    # A composite's reason begins with the aspect.
+    return f"{(reason or '').partition(': ')[0]}: {cause}" if aspect == COMPOSITE else cause
 
 
 def _joined(models: Names) -> str | None:
@@ -278,7 +302,7 @@ def rounded(values: Floats) -> Floats:
 
 
 def align(judge: Scores, gold: Scores, context: Context | None = None) -> PairedScores:
-    """Put two series of one level side by side, on every row that either has.
+    """Put two sides' scores of one level side by side, on every row that either has.
 
     Key facts meet only within one list. A judge that numbers key facts without naming a list (imported scores do)
     is taken to mean the list people judged, where there is one list for the document.
