@@ -19,8 +19,7 @@ from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
 from summeter.evaluators.finesure.verdicts import Strategy
 from summeter.evaluators.geval.geval import GEval
-from summeter.evaluators.geval.rating import GEvalPlusRating
-from summeter.evaluators.geval.support import GEvalPlusFaithfulness
+from summeter.evaluators.geval.plus import GEvalPlusFaithfulness, GEvalPlusRating
 from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.evaluators.rating.mcq import MultipleChoice, MultipleChoiceShort

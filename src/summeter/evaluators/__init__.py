@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from summeter.evaluators.finesure.key_facts import KeyFactExtraction as KeyFactExtraction
     from summeter.evaluators.geval.geval import GEval as GEval
     from summeter.evaluators.geval.plus import GEvalPlus as GEvalPlus
-    from summeter.evaluators.geval.rating import GEvalPlusRating as GEvalPlusRating
-    from summeter.evaluators.geval.support import GEvalPlusFaithfulness as GEvalPlusFaithfulness
+    from summeter.evaluators.geval.plus import GEvalPlusFaithfulness as GEvalPlusFaithfulness
+    from summeter.evaluators.geval.plus import GEvalPlusRating as GEvalPlusRating
     from summeter.evaluators.llm import LLMJudge as LLMJudge
     from summeter.evaluators.overlap.bertscore import BertScore as BertScore
     from summeter.evaluators.overlap.novelty import Abstractiveness as Abstractiveness

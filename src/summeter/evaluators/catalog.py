@@ -35,8 +35,8 @@ CATALOG: dict[str, str] = {
     "direct": "summeter.evaluators.rating.direct:DirectAssessment",
     "geval": "summeter.evaluators.geval.geval:GEval",
     "geval_plus": "summeter.evaluators.geval.plus:GEvalPlus",
-    "geval_plus.faithfulness": "summeter.evaluators.geval.support:GEvalPlusFaithfulness",
-    "geval_plus.rating": "summeter.evaluators.geval.rating:GEvalPlusRating",
+    "geval_plus.faithfulness": "summeter.evaluators.geval.plus:GEvalPlusFaithfulness",
+    "geval_plus.rating": "summeter.evaluators.geval.plus:GEvalPlusRating",
     "ensemble": "summeter.evaluators.ensemble:Ensemble",
 }
 
@@ -45,10 +45,10 @@ GROUP = "summeter.evaluators"
 
 def names() -> dict[str, str]:
     """Every known name -> "module:Class", this package's first."""
-    found = dict(CATALOG)
+    known = dict(CATALOG)
     for point in entry_points(group=GROUP):
-        found.setdefault(point.name, point.value)
-    return found
+        known.setdefault(point.name, point.value)
+    return known
 
 
 def find(name: str) -> type[Evaluator]:
@@ -58,12 +58,12 @@ def find(name: str) -> type[Evaluator]:
         raise UsageError(f"there is no evaluator {name!r}{nearest(name, known)}; known: {', '.join(sorted(known))}")
     module, _, attribute = known[name].partition(":")
     try:
-        found = getattr(import_module(module), attribute)
+        evaluator = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise InstallError(f"the evaluator {name!r} ({known[name]}) cannot be loaded: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, Evaluator)):
+    if not (isinstance(evaluator, type) and issubclass(evaluator, Evaluator)):
         raise UsageError(f"{known[name]} (catalog name {name!r}) is not an Evaluator")
-    return found
+    return evaluator
 
 
 def build(text: str) -> Evaluator:

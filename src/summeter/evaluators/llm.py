@@ -164,8 +164,8 @@ class LLMJudge(Evaluator, Generic[R]):
         seen = self.shown(item, data, llm)
         answers: list[Answer[R]] = []
         for view in seen.views:
-            one = item if seen.whole else with_document(item, view.text)
-            answers.append(await self.ask(llm, one, data))
+            view_item = item if seen.whole else with_document(item, view.text)
+            answers.append(await self.ask(llm, view_item, data))
             if self.settled(answers, item):
                 break
         calls = tuple(key for answer in answers for key in answer.calls)
@@ -210,8 +210,8 @@ class LLMJudge(Evaluator, Generic[R]):
     def failed(builder: JudgmentBuilder, lack: NoVerdict, slots: Sequence[Slot]) -> list[Judgment]:
         """A failed judgment for each slot."""
         return [
-            builder.failed(one.aspect, lack.status, lack.reason, one.unit, one.place, list_id=one.list_id)
-            for one in slots
+            builder.failed(slot.aspect, lack.status, lack.reason, slot.unit, slot.place, list_id=slot.list_id)
+            for slot in slots
         ]
 
 

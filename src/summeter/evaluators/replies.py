@@ -149,10 +149,10 @@ def read_reply(
     >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
     {'1': 'no error'}
     """
-    found = values(text, wanted or is_record, material, wordless=wordless)
-    answer = read(found[-1])
-    decision = same or (lambda one: one)
-    for value in found[:-1]:
+    candidates = values(text, wanted or is_record, material, wordless=wordless)
+    answer = read(candidates[-1])
+    decision = same or (lambda answer_read: answer_read)
+    for value in candidates[:-1]:
         try:
             other = read(value)
         except ReplyError:
@@ -174,7 +174,7 @@ def values(
     follows the last good one (the good one might be a draft of it).
     """
     body = answer_text(text)
-    found: list[tuple[str, Any]] = []
+    candidates: list[tuple[str, Any]] = []
     fault: str | None = None
     stray = False
     for stretch in _stretches(body):
@@ -185,29 +185,29 @@ def values(
             continue
         stray = stray or not wanted(value)
         if wanted(value):
-            found.append((stretch.text, value))
+            candidates.append((stretch.text, value))
             fault = None
-    if len(found) > MANY:
-        raise ReplyError(f"the reply holds {len(found)} separate JSON values", fault="ambiguous")
-    own = _not_quoted(found, () if wordless and _is_all(found, body) else material)
+    if len(candidates) > MANY:
+        raise ReplyError(f"the reply holds {len(candidates)} separate JSON values", fault="ambiguous")
+    own = _not_quoted(candidates, () if wordless and _is_all(candidates, body) else material)
     if fault:
         raise ReplyError(fault, fault="no_json")
-    if found and not own:
+    if candidates and not own:
         raise ReplyError("the only JSON in the reply is quoted from the text under judgment", fault="no_json")
     if not own:
         _nothing(body, stray=stray)
     return own
 
 
-def _not_quoted(found: Sequence[tuple[str, Any]], material: Sequence[str]) -> list[Any]:
+def _not_quoted(candidates: Sequence[tuple[str, Any]], material: Sequence[str]) -> list[Any]:
     """The values that do not stand in the material, blanks aside."""
     sources = [_squeezed(text) for text in material if "{" in text]
-    return [value for text, value in found if not any(_squeezed(text) in source for source in sources)]
+    return [value for text, value in candidates if not any(_squeezed(text) in source for source in sources)]
 
 
-def _is_all(found: Sequence[tuple[str, Any]], body: str) -> bool:
+def _is_all(candidates: Sequence[tuple[str, Any]], body: str) -> bool:
     """Whether a reply holds one value and nothing else, fences aside."""
-    return len(found) == 1 and _squeezed(found[0][0]) == _squeezed(_FENCE.sub("", body))
+    return len(candidates) == 1 and _squeezed(candidates[0][0]) == _squeezed(_FENCE.sub("", body))
 
 
 def _squeezed(text: str) -> str:
@@ -288,23 +288,21 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
     if isinstance(value, dict):
         pairs = list(value.items())
     elif isinstance(value, list):
-        if any(not _is_dict(one) for one in value):
+        if any(not _is_dict(entry) for entry in value):
             raise ReplyError(f"the list holds something other than one object per {noun}")
-        if not any("id" in one for one in value):
+        if not any("id" in entry for entry in value):
             return _in_order(value, count, noun)
-        pairs = [(one.get("id"), one) for one in value]
+        pairs = [(entry.get("id"), entry) for entry in value]
     else:
         raise ReplyError(f"expected one entry per {noun}, got {show(value)}")
     return _by_number(pairs, count, noun)
 
 
-def _in_order(found: list[Any], count: int, noun: str) -> list[Any]:
-    if len(found) != count:
-        ending = "y" if len(found) == 1 else "ies"
-        raise ReplyError(
-            f"{len(found)} entr{ending} for {count} {noun}{'' if count == 1 else 's'}", fault="wrong_count"
-        )
-    return found
+def _in_order(rows: list[Any], count: int, noun: str) -> list[Any]:
+    if len(rows) != count:
+        ending = "y" if len(rows) == 1 else "ies"
+        raise ReplyError(f"{len(rows)} entr{ending} for {count} {noun}{'' if count == 1 else 's'}", fault="wrong_count")
+    return rows
 
 
 def _by_number(pairs: list[tuple[Any, Any]], count: int, noun: str) -> list[Any]:
@@ -408,8 +406,8 @@ def number(value: Any) -> int | None:
     if isinstance(value, int):
         return value
     if isinstance(value, str):
-        found = _NUMBERED.fullmatch(value.strip(" []()\n\t" + _THIN))
-        return int(found.group(1)) if found else None
+        digits = _NUMBERED.fullmatch(value.strip(" []()\n\t" + _THIN))
+        return int(digits.group(1)) if digits else None
     return None
 
 

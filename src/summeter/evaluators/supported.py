@@ -41,18 +41,18 @@ class Decided(NamedTuple):
     view: int = 0
 
 
-def decide(text: str, said: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[View]) -> Decided:
+def decide(text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[View]) -> Decided:
     """The verdict on a sentence or claim `text`, from what was said of it by window.
 
     Supported by one window is supported. A window without a usable reply might have been that one: then there is no
     verdict. Else the verdict is that of a window that speaks of it (of any, where none does), and of these of the one
     that shares most words with it.
     """
-    verdicts = {at: verdict for at, verdict in said.items() if isinstance(verdict, SupportVerdict)}
+    verdicts = {at: verdict for at, verdict in by_window.items() if isinstance(verdict, SupportVerdict)}
     for at, verdict in verdicts.items():
         if verdict.supported:
             return Decided(verdict, at)
-    for at, lack in said.items():
+    for at, lack in by_window.items():
         if isinstance(lack, NoVerdict):
             where = "" if len(views) == 1 else f"window {at + 1} of {len(views)}: "
             return Decided(NoVerdict(lack.status, f"{where}{lack.reason}"), at)
@@ -86,7 +86,7 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
         """Whether every sentence is supported by some window."""
         replies = [answer.data for answer in answers if answer.data is not None]
         return all(
-            any(isinstance(one := reply[place], SupportVerdict) and one.supported for reply in replies)
+            any(isinstance(verdict := reply[place], SupportVerdict) and verdict.supported for reply in replies)
             for place in range(len(item.sentences))
         )
 
@@ -101,8 +101,10 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
             decide(
                 text,
                 {
-                    at: NoVerdict(one.status, one.reason or "no usable reply") if one.data is None else one.data[place]
-                    for at, one in enumerate(answers)
+                    at: NoVerdict(answer.status, answer.reason or "no usable reply")
+                    if answer.data is None
+                    else answer.data[place]
+                    for at, answer in enumerate(answers)
                 },
                 views,
             ).verdict

@@ -119,20 +119,20 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     if DEAREST * letters + answer <= usable:
         return None  # as nearly always: nothing need be counted
     size = tokens(document.text)
-    asked = sum(tokens(message.content) for message in frame.messages)
-    room = usable - asked - answer
+    frame_size = sum(tokens(message.content) for message in frame.messages)
+    room = usable - frame_size - answer
     if size <= room:
         return None
-    told = f"the document has about {size:,} tokens; {llm.id} reads {context:,}, and the rest of the question and "
-    told += f"the reply take about {asked + answer:,}"
+    why = f"the document has about {size:,} tokens; {llm.id} reads {context:,}, and the rest of the question and "
+    why += f"the reply take about {frame_size + answer:,}"
     if room < LEAST:
         raise ContextError(
-            f"{told}: no room is left for it. Choose a model that reads more (", Parameter("context", "TOKENS"),
+            f"{why}: no room is left for it. Choose a model that reads more (", Parameter("context", "TOKENS"),
             " says how much it reads), or a smaller ", Parameter("max_reply"),
         )  # fmt: skip
     if llm.settings.on_overflow == "error":
         raise ContextError(
-            f"{told}. Choose ", Parameter("on_overflow", "window"), " or ", Parameter("on_overflow", "truncate"),
+            f"{why}. Choose ", Parameter("on_overflow", "window"), " or ", Parameter("on_overflow", "truncate"),
             ", or a model that reads more",
         )  # fmt: skip
     return room
@@ -181,13 +181,13 @@ def _passages(
 
 def _opening(costs: Sequence[int], room: int, gap: int) -> list[int]:
     held = 0
-    found: list[int] = []
+    places: list[int] = []
     for place, cost in enumerate(costs):
         held += cost + gap
-        if held > room and found:
+        if held > room and places:
             break
-        found.append(place)
-    return found
+        places.append(place)
+    return places
 
 
 def _nearest(stretches: Sequence[str], near: Sequence[str]) -> list[int]:
@@ -195,7 +195,7 @@ def _nearest(stretches: Sequence[str], near: Sequence[str]) -> list[int]:
 
     Close is what shares words that stand in few tiles.
     """
-    held = [_bag(one) for one in stretches]
+    held = [_bag(stretch) for stretch in stretches]
     ranked = []
     for sentence in near:
         scores = _weighed(held, _bag(sentence))
@@ -211,9 +211,9 @@ def _bag(text: str) -> frozenset[str]:
 
 def _weighed(held: Sequence[frozenset[str]], wanted: frozenset[str]) -> list[float]:
     """For each stretch, over the wanted words it holds: the sum of log(stretches / those with the word) + 0.01."""
-    spread = Counter(word for one in held for word in one & wanted)
+    spread = Counter(word for bag in held for word in bag & wanted)
     weight = {word: log(len(held) / times) + 0.01 for word, times in sorted(spread.items())}
-    return [sum(weight[word] for word in weight if word in one) for one in held]
+    return [sum(weight[word] for word in weight if word in bag) for bag in held]
 
 
 def _even(count: int) -> list[int]:
@@ -222,9 +222,9 @@ def _even(count: int) -> list[int]:
     >>> _even(5)
     [4, 2, 1, 3, 0]
     """
-    found = dict.fromkeys([count - 1])
+    places = dict.fromkeys([count - 1])
     parts = 2
-    while len(found) < count and parts <= 4 * count:
-        found |= dict.fromkeys(count * odd // parts for odd in range(1, parts, 2))
+    while len(places) < count and parts <= 4 * count:
+        places |= dict.fromkeys(count * odd // parts for odd in range(1, parts, 2))
         parts *= 2
-    return list(found | dict.fromkeys(range(count)))
+    return list(places | dict.fromkeys(range(count)))

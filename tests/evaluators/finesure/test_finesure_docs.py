@@ -28,7 +28,7 @@ def test_the_page_names_every_template_and_setting(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["replies", "finesure.taxonomy", "finesure.key_facts", "finesure.bundle", "finesure.legacy"]
+    "name", ["replies", "finesure.verdicts", "finesure.key_facts", "finesure.bundle", "finesure.legacy"]
 )
 def test_examples_in_docstrings(name: str) -> None:
     failed, tried = doctest.testmod(import_module(f"summeter.evaluators.{name}"))

@@ -10,7 +10,7 @@ import pytest
 from evaluators.finesure.finesure_items import Judge, item, run
 
 from summeter.evaluators.finesure.fact_check import FactCheck
-from summeter.evaluators.finesure.taxonomy import CATEGORIES, category
+from summeter.evaluators.finesure.verdicts import CATEGORIES, category
 from summeter.models.base import Completion
 from summeter.records import ReplyError, UsageError
 

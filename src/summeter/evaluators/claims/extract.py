@@ -75,10 +75,10 @@ async def extract_claims(
     if answer.data is None:
         return Claims((), calls=answer.calls, status=answer.status, reason=f"claims of the summary: {answer.reason}")
     kept = answer.data.texts[:at_most]
-    found = anchor(kept, summary)
+    anchored = anchor(kept, summary)
     return Claims(
-        tuple(Claim(text=text, span=span) for text, (span, _) in zip(kept, found, strict=True)),
-        tuple(how for _, how in found), answer.calls, repeated=answer.data.repeated,
+        tuple(Claim(text=text, span=span) for text, (span, _) in zip(kept, anchored, strict=True)),
+        tuple(how for _, how in anchored), answer.calls, repeated=answer.data.repeated,
         cut=len(answer.data.texts) - len(kept),
     )  # fmt: skip
 
@@ -95,13 +95,13 @@ def form(summary: Summary, prompts: Path | None = None) -> Form[Texts]:
     template = choice(Template.load(PACKAGE, TEMPLATE, prompts).source) or ""
 
     def read(reply: str) -> Texts:
-        found = read_claims(reply, (summary.text,))
+        claims = read_claims(reply, (summary.text,))
         own = choice(summary.text) or ""
-        for claim in found.texts:
-            said = choice(claim) or ""
-            if len(said.split()) > 2 and said in template and said not in own:
+        for claim in claims.texts:
+            words_of_claim = choice(claim) or ""
+            if len(words_of_claim.split()) > 2 and words_of_claim in template and words_of_claim not in own:
                 raise ReplyError(f"the claim {show(claim)} is the prompt's example, and not of the summary")
-        return found
+        return claims
 
     return Form("claims", SCHEMA, read)
 
@@ -117,8 +117,8 @@ def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
 
 
 def _claims(value: Any) -> Texts:
-    found = read_texts(value, ("claims",), "claim", _fault)
-    return found._replace(texts=tuple(" ".join(claim.split()) for claim in found.texts))
+    claims = read_texts(value, ("claims",), "claim", _fault)
+    return claims._replace(texts=tuple(" ".join(claim.split()) for claim in claims.texts))
 
 
 def _fault(entry: Any, place: int) -> str | None:
@@ -135,13 +135,13 @@ def anchor(texts: Sequence[str], summary: Summary) -> list[tuple[Span | None, Ho
     """
     finder = QuoteFinder(summary.text)
     held = [{token.text for token in words(sentence)} for sentence in summary.sentence_texts]
-    found: list[tuple[Span | None, How | None]] = []
+    anchored: list[tuple[Span | None, How | None]] = []
     last = 0
     for text in texts:
         place, how = _place(text, finder, summary, held, last)
         last = last if place is None else place
-        found.append((None if place is None else summary.sentences[place], how))
-    return found
+        anchored.append((None if place is None else summary.sentences[place], how))
+    return anchored
 
 
 def _place(
@@ -149,12 +149,14 @@ def _place(
 ) -> tuple[int | None, How | None]:  # fmt: skip
     if (quote := finder.find(text)) is not None:
         inside = [
-            place for place, one in enumerate(summary.sentences) if one.start < quote.end and quote.start < one.end
+            place
+            for place, sentence in enumerate(summary.sentences)
+            if sentence.start < quote.end and quote.start < sentence.end
         ]
         if len(inside) == 1:
             return inside[0], "quote"
     wanted = {token.text for token in words(text)}
-    shared = [len(wanted & one) for one in held]
+    shared = [len(wanted & sentence) for sentence in held]
     most = max(shared, default=0)
     if not wanted or 2 * most < len(wanted):
         return None, None

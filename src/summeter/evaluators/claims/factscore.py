@@ -44,16 +44,16 @@ _VERDICT = {"quote": text_schema(REASON), "reason": text_schema(REASON), "suppor
 _SUPPORTED = {"yes": True, "true": True, "supported": True, "no": False, "false": False, "not supported": False}
 
 
-class Heard(NamedTuple):
-    """What was said of one claim: by window, the verdict or why there is none; and the calls behind it."""
+class ClaimAnswers(NamedTuple):
+    """The answers on one claim: by window, the verdict or why there is none; and the calls behind it."""
 
-    said: dict[int, SupportVerdict | NoVerdict]
+    by_window: dict[int, SupportVerdict | NoVerdict]
     calls: list[str]
 
     @property
     def supported(self) -> bool:
         """Whether some window supports the claim."""
-        return any(isinstance(one, SupportVerdict) and one.supported for one in self.said.values())
+        return any(isinstance(verdict, SupportVerdict) and verdict.supported for verdict in self.by_window.values())
 
 
 class FactScore(Evaluator):
@@ -112,9 +112,9 @@ class FactScore(Evaluator):
         # What is shown must leave room beside the largest question, for every batch alike.
         frame = self.prompt("", max(batches, key=lambda batch: sum(map(len, batch))))
         views = shown(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
-        found = await asyncio.gather(*(self._check(batch, views, llm) for batch in batches))
-        heard = [one for batch in found for one in batch]
-        return [self._judgment(builder, drawn, place, views, one) for place, one in enumerate(heard)]
+        checked = await asyncio.gather(*(self._check(batch, views, llm) for batch in batches))
+        answers = [answer for batch in checked for answer in batch]
+        return [self._judgment(builder, drawn, place, views, answer) for place, answer in enumerate(answers)]
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
         """The document first: the same beginning for all questions on it, so that a provider's prefix cache serves."""
@@ -125,25 +125,27 @@ class FactScore(Evaluator):
             claims_code=fence_code(document, *claims),
         )
 
-    async def _check(self, claims: Sequence[str], views: Shown, llm: BoundLLM) -> list[Heard]:
+    async def _check(self, claims: Sequence[str], views: Shown, llm: BoundLLM) -> list[ClaimAnswers]:
         """What is said of each claim, window by window until one supports it."""
-        heard = [Heard({}, []) for _ in claims]
+        answers = [ClaimAnswers({}, []) for _ in claims]
         for at, view in enumerate(views.views):
-            left = [place for place, one in enumerate(heard) if not one.supported]
+            left = [place for place, claim in enumerate(answers) if not claim.supported]
             if not left:
                 break
-            asked = [claims[place] for place in left]
-            answer = await llm.ask(self.prompt(view.text, asked), form(asked, view.text))
+            questioned = [claims[place] for place in left]
+            answer = await llm.ask(self.prompt(view.text, questioned), form(questioned, view.text))
             lack = NoVerdict(answer.status, answer.reason or "no usable reply")
             for number, place in enumerate(left):
-                heard[place].calls.extend(answer.calls)
-                heard[place].said[at] = lack if answer.data is None else answer.data[number]
-        return heard
+                answers[place].calls.extend(answer.calls)
+                answers[place].by_window[at] = lack if answer.data is None else answer.data[number]
+        return answers
 
-    def _judgment(self, builder: JudgmentBuilder, drawn: Claims, place: int, views: Shown, heard: Heard) -> Judgment:
+    def _judgment(
+        self, builder: JudgmentBuilder, drawn: Claims, place: int, views: Shown, answers: ClaimAnswers
+    ) -> Judgment:
         claim = drawn.claims[place]
-        builder = replace(builder, calls=(*drawn.calls, *heard.calls), truncated_tokens=views.truncated_tokens)
-        verdict, at = decide(claim.text, heard.said, views.views)
+        builder = replace(builder, calls=(*drawn.calls, *answers.calls), truncated_tokens=views.truncated_tokens)
+        verdict, at = decide(claim.text, answers.by_window, views.views)
         about = {"list_id": drawn.id, "claim": claim}
         if isinstance(verdict, NoVerdict):
             return builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "claim", place, **about)

@@ -148,22 +148,22 @@ class Align(LLMJudge[Alignment]):
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
         """One match a key fact, in this evaluator's form or the released code's."""
         facts, wanted = _facts(data), WANTED[self.strategy]
-        found = read_reply(
+        matched = read_reply(
             text,
             lambda value: matches(value, len(facts.facts), len(item.sentences), wanted),
-            same=lambda found: [(match.present, match.sentences, match.degree) for match in found],
+            same=lambda matched: [(match.present, match.sentences, match.degree) for match in matched],
             material=(item.summary.text, *facts.texts),
             wordless=not wanted.reason,
         )
-        return Alignment(facts, found)
+        return Alignment(facts, matched)
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
         """What the released parser reads: one answer per returned item, however many there are, and line numbers."""
         del item
-        found = legacy.parse_alignment(text)
-        if not found.present:
+        released = legacy.parse_alignment(text)
+        if not released.present:
             raise ReplyError(f"the released parser finds no answer in {show(text)}", fault="no_json")
-        return Alignment(_facts(data), released=found)
+        return Alignment(_facts(data), released=released)
 
     def slots(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[Slot]:
         """One per key fact and one per sentence. How many key facts there would be where none were had is unknown: one
@@ -217,8 +217,8 @@ class Align(LLMJudge[Alignment]):
 def schema(facts: int, sentences: int, wanted: Wanted = WANTED["instruction"]) -> dict[str, Any]:
     """An object with one required property a key fact; line numbers in range. Shaped as the fact check's."""
     line_numbers = list_schema({"type": "integer", "enum": list(range(1, sentences + 1))}, sentences, least=None)
-    said = {"category": {"type": "string", "enum": list(DEGREES)}} if wanted.category else {"present": YES_NO}
-    return keyed_schema(facts, "match", {**asked_first(wanted), **said, "lines": line_numbers})
+    verdict = {"category": {"type": "string", "enum": list(DEGREES)}} if wanted.category else {"present": YES_NO}
+    return keyed_schema(facts, "match", {**asked_first(wanted), **verdict, "lines": line_numbers})
 
 
 def matches(value: Any, facts: int, sentences: int, wanted: Wanted = WANTED["instruction"]) -> tuple[Match, ...]:

@@ -11,8 +11,7 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck, check_strategy
 from summeter.evaluators.finesure.key_facts import MOST, Source
-from summeter.evaluators.finesure.taxonomy import Taxonomy
-from summeter.evaluators.finesure.verdicts import Strategy
+from summeter.evaluators.finesure.verdicts import Strategy, Taxonomy
 
 
 class FineSurE(Evaluator):

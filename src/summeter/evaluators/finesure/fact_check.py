@@ -15,8 +15,7 @@ from pydantic import model_validator
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.taxonomy import Taxonomy
-from summeter.evaluators.finesure.verdicts import WANTED, Strategy, VerdictForm
+from summeter.evaluators.finesure.verdicts import WANTED, Strategy, Taxonomy, VerdictForm
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import clean, read_reply, show
 from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment

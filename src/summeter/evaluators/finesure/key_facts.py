@@ -131,22 +131,22 @@ class KeyFactExtraction(Evaluator):
         llm = tools.llm("judge")
         limit = self.at_most or AT_MOST[origin]
         source = _reference(document) if origin == "reference" else None
-        found = Shown((View(source, 0),)) if source is not None else self._shown(document, llm, limit)
+        source_shown = Shown((View(source, 0),)) if source is not None else self._shown(document, llm, limit)
         # A share each, so that a long document's later windows have a place in the list.
-        share = limit if len(found.views) == 1 else max(2, ceil(limit / len(found.views)))
-        answers = await asyncio.gather(*(self._ask(view.text, origin, share, llm) for view in found.views))
+        share = limit if len(source_shown.views) == 1 else max(2, ceil(limit / len(source_shown.views)))
+        answers = await asyncio.gather(*(self._ask(view.text, origin, share, llm) for view in source_shown.views))
         calls = tuple(key for answer in answers for key in answer.calls)
-        for at, answer in enumerate(answers, 1):
+        for window, answer in enumerate(answers, 1):
             if answer.data is None:
-                told = answer.reason if len(answers) == 1 else f"window {at} of {len(answers)}: {answer.reason}"
-                reason = f"key facts from the {origin}: {told}"
+                why = answer.reason if len(answers) == 1 else f"window {window} of {len(answers)}: {answer.reason}"
+                reason = f"key facts from the {origin}: {why}"
                 return Prepared(document_id=document.id, status=answer.status, reason=reason, calls=calls)
         data = _merged([answer.data for answer in answers if answer.data is not None], limit)
         data["origin"] = origin
         if len(answers) > 1:
             data["windows"] = len(answers)
-        if found.truncated_tokens is not None:
-            data["truncated_tokens"] = found.truncated_tokens
+        if source_shown.truncated_tokens is not None:
+            data["truncated_tokens"] = source_shown.truncated_tokens
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     def _shown(self, document: Document, llm: BoundLLM, limit: int) -> Shown:
@@ -166,38 +166,40 @@ class KeyFactExtraction(Evaluator):
             why = "the document is empty, so no key fact can be validated by it"
             return Prepared(document_id=document.id, status="skipped", reason=why, calls=extracted.calls)
         proposed: list[str] = extracted.data["key_facts"]
-        asked = validation.roles(self.validators)
-        found = await validation.validate(document, proposed, asked, tools, self.prompts)
-        rejected = found.rejected
+        roles = validation.roles(self.validators)
+        outcome = await validation.validate(document, proposed, roles, tools, self.prompts)
+        rejected = outcome.rejected
         data = {
             **extracted.data,
             "key_facts": [fact for index, fact in enumerate(proposed) if index not in rejected],
-            "proposed": proposed, "rejected": rejected, "validation": [one.row() for one in found.validators],
-        }  # fmt: skip
-        failed: tuple[Status, str] | None = found.failure
+            "proposed": proposed,
+            "rejected": rejected,
+            "validation": [validator.row() for validator in outcome.validators],
+        }
+        failed: tuple[Status, str] | None = outcome.failure
         if failed is None and not data["key_facts"]:
             failed = "skipped", f"the validators rejected all {len(proposed)} key facts from the {data['origin']}"
         if failed is None:
-            return Prepared(document_id=document.id, data=data, calls=(*extracted.calls, *found.calls))
-        told = {key: value for key, value in data.items() if key != "key_facts"}
+            return Prepared(document_id=document.id, data=data, calls=(*extracted.calls, *outcome.calls))
+        stored = {key: value for key, value in data.items() if key != "key_facts"}
         status, reason = failed
         return Prepared(
-            document_id=document.id, data=told, calls=(*extracted.calls, *found.calls), status=status, reason=reason
+            document_id=document.id, data=stored, calls=(*extracted.calls, *outcome.calls), status=status, reason=reason
         )
 
 
-def _merged(found: Sequence[Texts], limit: int) -> dict[str, Any]:
+def _merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
     """The lists of all windows as one, in order. Where that is too long, each window's first facts go before any
     window's later ones."""
     kept: dict[str, tuple[int, int, str]] = {}
     repeated = 0
-    for window, one in enumerate(found):
-        for place, fact in enumerate(one.texts):
+    for window, facts in enumerate(lists):
+        for place, fact in enumerate(facts.texts):
             key = choice(fact) or fact
             repeated += key in kept
             kept.setdefault(key, (place, window, fact))
-    chosen = sorted(sorted(kept.values())[:limit], key=lambda one: (one[1], one[0]))
-    repeated += sum(one.repeated for one in found)
+    chosen = sorted(sorted(kept.values())[:limit], key=lambda fact: (fact[1], fact[0]))
+    repeated += sum(facts.repeated for facts in lists)
     return {"key_facts": [fact for *_, fact in chosen], "repeated": repeated, "cut": len(kept) - len(chosen)}
 
 

@@ -75,7 +75,7 @@ def parse_alignment(output: str) -> Alignment:
     try:
         entries = _literal(text[text.find("[") :])
         present = [int(entry["response"].lower() == "yes") for entry in entries]
-        lines = {_line(one) for entry in entries for one in entry["line number"]}
+        lines = {_line(number) for entry in entries for number in entry["line number"]}
     except _ANY:
         return Alignment([], set())
     return Alignment(present, lines)

@@ -70,24 +70,24 @@ class Validation(NamedTuple):
     @property
     def calls(self) -> tuple[str, ...]:
         """The keys of all calls."""
-        return tuple(key for one in self.validators for key in one.answer.calls)
+        return tuple(key for validator in self.validators for key in validator.answer.calls)
 
     @property
     def rejected(self) -> list[int]:
         """The facts (counted from 0) that more than half of the usable votes reject; a tie rejects nothing."""
-        ballots = [one.answer.data for one in self.validators if one.answer.data is not None]
+        ballots = [validator.answer.data for validator in self.validators if validator.answer.data is not None]
         against = [sum(not vote.useful for vote in votes) for votes in zip(*ballots, strict=True)]
-        return [index for index, number in enumerate(against) if 2 * number > len(ballots)]
+        return [index for index, votes_against in enumerate(against) if 2 * votes_against > len(ballots)]
 
     @property
     def failure(self) -> tuple[Status, str] | None:
         """Status and reason where no validator gave a usable reply, else None."""
-        if any(one.answer.data is not None for one in self.validators):
+        if any(validator.answer.data is not None for validator in self.validators):
             return None
-        statuses = {one.answer.status for one in self.validators}
+        statuses = {validator.answer.status for validator in self.validators}
         status: Status = "refused" if statuses == {"refused"} else "unparsed"
-        told = "; ".join(f"{one.role}: {one.answer.reason}" for one in self.validators)
-        return status, f"validation of key facts, without one usable reply: {told}"
+        reasons = "; ".join(f"{validator.role}: {validator.answer.reason}" for validator in self.validators)
+        return status, f"validation of key facts, without one usable reply: {reasons}"
 
 
 def roles(count: int) -> tuple[str, ...]:
@@ -100,41 +100,41 @@ def roles(count: int) -> tuple[str, ...]:
 
 
 async def validate(
-    document: Document, facts: Sequence[str], asked: Sequence[str], tools: Tools, prompts: Path | None = None
+    document: Document, facts: Sequence[str], roles_asked: Sequence[str], tools: Tools, prompts: Path | None = None
 ) -> Validation:
-    """Ask the models in the roles `asked`, each once, side by side. `facts` must hold one at least.
+    """Ask the models in the roles `roles_asked`, each once, side by side. `facts` must not be empty.
 
     Roles bound to one model ask it for samples of their own, so that one reply does not vote twice (at temperature 0
     they will mostly agree all the same). A reply that cannot be used is that validator's failure alone. A model that
     gives no reply at all (ModelError) ends the validation, once the others have answered: the run tries such a
     document again, and their replies are kept.
     """
-    models = [tools.llm(role) for role in asked]
-    earlier = [sum(one.id == model.id for one in models[:place]) for place, model in enumerate(models)]
-    asking = (
+    models = [tools.llm(role) for role in roles_asked]
+    draws = [sum(earlier.id == model.id for earlier in models[:place]) for place, model in enumerate(models)]
+    questions = (
         _ask(role, model, document, facts, Asked(draw=draw), prompts)
-        for role, model, draw in zip(asked, models, earlier, strict=True)
+        for role, model, draw in zip(roles_asked, models, draws, strict=True)
     )
-    answers = await asyncio.gather(*asking, return_exceptions=True)
-    errors = [one for one in answers if isinstance(one, BaseException)]
+    answers = await asyncio.gather(*questions, return_exceptions=True)
+    errors = [answer for answer in answers if isinstance(answer, BaseException)]
     if errors:
         raise errors[0] if len(errors) == 1 else BaseExceptionGroup("validators", errors)
-    return Validation(tuple(one for one in answers if not isinstance(one, BaseException)))
+    return Validation(tuple(answer for answer in answers if not isinstance(answer, BaseException)))
 
 
 async def _ask(
-    role: str, model: BoundLLM, document: Document, facts: Sequence[str], asked: Asked, prompts: Path | None
+    role: str, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Asked, prompts: Path | None
 ) -> Validator:
     """One validator's answer. Of a document that is too long for it, it is shown the passages nearest to the facts."""
-    found = shown(document, model, ballot("", facts, prompts), REPLY_TOKENS * len(facts), near=facts)
-    source = found.views[0].text
+    source_shown = shown(document, model, ballot("", facts, prompts), REPLY_TOKENS * len(facts), near=facts)
+    source = source_shown.views[0].text
     form = Form(
         "key_fact_votes",
         keyed_schema(len(facts), "vote", {"reason": text_schema(REASON), "useful": YES_NO}),
         lambda reply: read_votes(reply, len(facts), (source, *facts)),
     )
-    answer = await model.ask(ballot(source, facts, prompts), form, asked)
-    return Validator(role, model.id, answer, found.truncated_tokens)
+    answer = await model.ask(ballot(source, facts, prompts), form, sampling)
+    return Validator(role, model.id, answer, source_shown.truncated_tokens)
 
 
 def ballot(document: str, facts: Sequence[str], prompts: Path | None = None) -> Prompt:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import Any, Final, Literal, NamedTuple
 
-from summeter.evaluators.finesure.taxonomy import CATEGORIES, Taxonomy, category
 from summeter.evaluators.replies import (
     NO_YES,
     REASON,
@@ -23,10 +22,16 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.evaluators.supported import SupportVerdict
-from summeter.records import ReplyError
-from summeter.records.taxonomy import NO_ERROR
+from summeter.records import ReplyError, canonical_error_type
+from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 
 Strategy = Literal["basic", "instruction", "categorization", "reasoning", "evidence"]
+
+Taxonomy = Literal["finesure", "unisumeval"]
+
+CATEGORIES: dict[Taxonomy, tuple[str, ...]] = {"finesure": FINESURE, "unisumeval": UNISUMEVAL}
+"""FineSurE's nine categories (after FRANK, Pagnoni et al., 2021) and UniSumEval's five (Lee et al., 2024). Their
+meanings stand in the prompt templates."""
 
 QUOTE: Final = 400
 """Longest quote a server is told to let through, in characters; the prompts ask for 50 words."""
@@ -91,6 +96,23 @@ class VerdictForm(NamedTuple):
             return SupportVerdict(yes(word))
         named = category(word, self.taxonomy)
         return SupportVerdict(named == NO_ERROR, named)
+
+
+def category(value: Any, taxonomy: Taxonomy) -> str:
+    """The category a judge means; ReplyError where it is none of the taxonomy's.
+
+    Case, blanks, hyphens, quotes, a full stop and the word "error" do not matter.
+
+    >>> category("Out of context.", "finesure")
+    'out-of-context error'
+    """
+    label = choice(value)
+    if label is None:
+        raise ReplyError(f"the category is {show(value)}, not a text")
+    name = canonical_error_type(label)
+    if name in CATEGORIES[taxonomy]:
+        return name
+    raise ReplyError(f"{show(value)} is none of the categories: {', '.join(CATEGORIES[taxonomy])}")
 
 
 def asked_first(wanted: Wanted) -> dict[str, Any]:

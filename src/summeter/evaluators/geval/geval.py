@@ -50,7 +50,7 @@ class GEval(ScoreForm):
         if isinstance(value, str) and value not in {"model", "tuned"}:
             value = value.split(";")
         if isinstance(value, list | tuple):
-            value = tuple(" ".join(one.split()) if isinstance(one, str) else one for one in value)
+            value = tuple(" ".join(step.split()) if isinstance(step, str) else step for step in value)
             if not value or "" in value:
                 raise ValueError('"model", "tuned", or one sentence or more, none of them empty')
         return value
@@ -98,11 +98,11 @@ class GEval(ScoreForm):
                 return facts
             data, calls = {"key_facts": facts.data["key_facts"], "origin": facts.data["origin"]}, facts.calls
         if self.given is None:
-            made = await steps_.written(tools.llm("judge"), self.load_template(TEMPLATE_OF_STEPS), self.about)
-            calls = (*calls, *made.calls)
-            if made.status != "ok":
-                return Prepared(document_id=document.id, calls=calls, status=made.status, reason=made.reason)
-            data["steps"] = list(made.texts)
+            written = await steps_.written(tools.llm("judge"), self.load_template(TEMPLATE_OF_STEPS), self.about)
+            calls = (*calls, *written.calls)
+            if written.status != "ok":
+                return Prepared(document_id=document.id, calls=calls, status=written.status, reason=written.reason)
+            data["steps"] = list(written.texts)
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,17 +1,107 @@
-"""`geval_plus`: faithfulness by the sentence, completeness and conciseness from 1 to 5 (G-Eval+; Lee et al., 2024)."""
+"""G-Eval+ of UniSumEval (Lee et al., EMNLP 2024): faithfulness by the sentence, two ratings from 1 to 5.
+
+`geval_plus.faithfulness`: is each sentence supported, yes or no. That sentences are asked about one by one in a single
+reply is UniSumEval's; that the score is the share of yes is drawn from its section 3.3.
+
+`geval_plus.rating`: completeness or conciseness from 1 to 5, in the form of UniSumEval's prompts: role, criterion,
+three fixed steps, document, summary, and a form for the score only. Its text puts the hyper-parameters at those of
+G-Eval, so the variants are G-Eval's.
+
+No code was released that reads the replies; the wordings, the JSON replies and the place of the document are ours.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator
-from summeter.evaluators.geval.common import SAMPLES, counted
-from summeter.evaluators.geval.rating import RATED_PLUS, GEvalPlusRating
-from summeter.evaluators.geval.support import GEvalPlusFaithfulness
-from summeter.evaluators.supported import FAITHFULNESS
+from summeter.evaluators.fences import lines
+from summeter.evaluators.geval.common import SAMPLES, ScoreForm, counted
+from summeter.evaluators.llm import NO_DATA, NoVerdict, material
+from summeter.evaluators.replies import NO_YES, choice, entries, keyed_schema, read_reply, show
+from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
+from summeter.records import Item, ReplyError
+
+RATED_PLUS = ("completeness", "conciseness")
+LABELS = {"no": False, "yes": True}
+
+
+class GEvalPlusFaithfulness(SentenceJudge):
+    """Yes or no a sentence, in one call a summary.
+
+    Writes one judgment a sentence (aspect faithfulness): label 1 and value 1.0 where it is supported, else 0 and
+    0.0; the summary's score is the share that is. A reply that cannot be used gives one failed judgment a sentence.
+    """
+
+    name: ClassVar[str] = "geval_plus.faithfulness"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "An LLM judge says of each sentence whether the document supports it (G-Eval+)."
+    reply_tokens: ClassVar[int] = 12
+
+    @property
+    def template(self) -> str:
+        """The name of its prompt template."""
+        return "geval_plus_faithfulness"
+
+    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The document first, as for every judge."""
+        return {"sentences": lines(item.sentences), **super().holes(item, data)}
+
+    def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
+        """An object with one required property a sentence."""
+        del data
+        return keyed_schema(len(item.sentences), "verdict", {"response": NO_YES})
+
+    def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> tuple[SupportVerdict | NoVerdict, ...]:
+        """Yes or no for every sentence."""
+        del data
+        count = len(item.sentences)
+        return read_reply(
+            text,
+            lambda value: tuple(map(_verdict, entries(value, count, "sentence"), range(1, count + 1))),
+            material=material(item)[:2],
+            wordless=True,
+        )
+
+
+def _verdict(entry: Any, place: int) -> SupportVerdict:
+    word = entry.get("response") if isinstance(entry, dict) else entry
+    label = LABELS.get(choice(word) or "")
+    if label is None:
+        raise ReplyError(f"sentence {place}: the response is {show(word)}, not yes or no")
+    return SupportVerdict(label)
+
+
+class GEvalPlusRating(ScoreForm):
+    """One rating from 1 to 5: `aspect` is completeness or conciseness, or one of the user's own.
+
+    As `geval`, with three steps that stand in the template; `variant` and `n` are its.
+    """
+
+    name: ClassVar[str] = "geval_plus.rating"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "Completeness or conciseness from 1 to 5 in three fixed steps (G-Eval+)."
+    aspects: ClassVar[tuple[str, ...]] = RATED_PLUS
+
+    aspect: str = "completeness"
+
+    @model_validator(mode="after")
+    def _plus(self) -> Self:
+        if self.definition is None and self.aspect not in RATED_PLUS:
+            raise ValueError(
+                f"G-Eval+ rates {' and '.join(RATED_PLUS)}, not {self.aspect!r} "
+                "(faithfulness is judged by the sentence: geval_plus.faithfulness; other aspects: geval)"
+            )
+        return self
+
+    @property
+    def template(self) -> str:
+        """The name of its prompt template."""
+        return "geval_plus_rating"
 
 
 class GEvalPlus(Evaluator):
@@ -49,14 +139,7 @@ class GEvalPlus(Evaluator):
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The judges of the aspects chosen, with this bundle's settings."""
-        made: list[Evaluator] = []
-        if FAITHFULNESS in self.measured:
-            made.append(GEvalPlusFaithfulness(prompts=self.prompts))
-        return (
-            *made,
-            *(
-                GEvalPlusRating(aspect=one, variant=self.variant, n=self.n, prompts=self.prompts)
-                for one in RATED_PLUS
-                if one in self.measured
-            ),
-        )
+        judges: dict[str, Evaluator] = {FAITHFULNESS: GEvalPlusFaithfulness(prompts=self.prompts)}
+        for aspect in RATED_PLUS:
+            judges[aspect] = GEvalPlusRating(aspect=aspect, variant=self.variant, n=self.n, prompts=self.prompts)
+        return tuple(judges[aspect] for aspect in self.measured)

@@ -58,13 +58,13 @@ def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
     alternatives = dict(token.top)
     alternatives.setdefault(token.token, token.logprob)  # the token drawn need not be among the likeliest
     for text, logprob in alternatives.items():
-        said = score if text == token.token else read_digit(text)
-        if said is not None:
-            mass[said - 1] += math.exp(logprob)
+        digit = score if text == token.token else read_digit(text)
+        if digit is not None:
+            mass[digit - 1] += math.exp(logprob)
     inside = math.fsum(mass)
     if not inside > 0:
         raise ReplyError("the log-probabilities give no allowed score any weight")
-    shares = tuple(one / inside for one in mass)
+    shares = tuple(share / inside for share in mass)
     value = math.fsum(score * share for score, share in zip(SCORES, shares, strict=True))
     return Weighted(value, shares, max(0.0, 1.0 - inside))
 
@@ -76,8 +76,8 @@ def locate(tokens: Sequence[TokenLogprobs], score: int) -> int:
     """
     text = "".join(token.token for token in tokens)
     ends = list(accumulate(len(token.token) for token in tokens))
-    body = max((found.end() for found in _THOUGHTS_END.finditer(text)), default=0)
-    spots = [found.start(1) for found in _IN_JSON.finditer(text, body) if int(found[1]) == score]
+    body = max((match.end() for match in _THOUGHTS_END.finditer(text)), default=0)
+    spots = [match.start(1) for match in _IN_JSON.finditer(text, body) if int(match[1]) == score]
     if not spots and (alone := _ALONE.fullmatch(text, body)) and int(alone[1]) == score:
         spots = [alone.start(1)]
     if not spots:
@@ -91,5 +91,5 @@ def read_digit(token: str) -> int | None:
     >>> [read_digit(token) for token in ("4", ' "4', "4}", "10", "4.5", "four", "0")]
     [4, 4, 4, None, None, None, None]
     """
-    found = _DIGIT.fullmatch(token)
-    return int(found[1]) if found else None
+    match = _DIGIT.fullmatch(token)
+    return int(match[1]) if match else None

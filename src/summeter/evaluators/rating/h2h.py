@@ -84,11 +84,11 @@ class HeadToHead(RatingJudge):
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
         """The pairs chosen: each in both orders, or each once."""
-        chosen = set(self._pairs([one.system for one in summaries]))
+        chosen = set(self._pairs([summary.system for summary in summaries]))
         if self.order == "both":
             chosen |= {(second, first) for first, second in chosen}
         items = super().items(document, summaries)
-        return [one for one in items if one.rival and (one.summary.system, one.rival.system) in chosen]
+        return [item for item in items if item.rival and (item.summary.system, item.rival.system) in chosen]
 
     def incompatible(self, systems: Collection[str]) -> str | None:
         """Also where a chosen system has no summaries."""

@@ -46,16 +46,16 @@ def rts(output: str) -> Ruled:
     (Ruled(score=3.5, rule=3), Ruled(score=5.0, rule=6))
     """
     text = output.lower()
-    if found := _LABELLED_DIGIT.search(text):
-        return Ruled(float(found.group(1)), 1)
-    if found := _LABELLED_WORD.search(text):
-        return Ruled(_WORDS[found.group(1)], 2)
-    if (stretch := _behind_cue(text, _DIGIT_AFTER)) and (found := re.search(r"[1-5](?:\.[1-5])?", stretch)):
-        return Ruled(float(found.group()), 3)
-    if (stretch := _behind_cue(text, _WORD_AFTER)) and (found := re.search(_WORD, stretch)):
-        return Ruled(_WORDS[found.group()], 4)
-    if (anywhere := _ANY_DIGIT.findall(text)) and (found := _POINTS.match(anywhere[-1])):
-        return Ruled(float(found.group()), 6)
+    if match := _LABELLED_DIGIT.search(text):
+        return Ruled(float(match.group(1)), 1)
+    if match := _LABELLED_WORD.search(text):
+        return Ruled(_WORDS[match.group(1)], 2)
+    if (stretch := _behind_cue(text, _DIGIT_AFTER)) and (match := re.search(r"[1-5](?:\.[1-5])?", stretch)):
+        return Ruled(float(match.group()), 3)
+    if (stretch := _behind_cue(text, _WORD_AFTER)) and (match := re.search(_WORD, stretch)):
+        return Ruled(_WORDS[match.group()], 4)
+    if (anywhere := _ANY_DIGIT.findall(text)) and (match := _POINTS.match(anywhere[-1])):
+        return Ruled(float(match.group()), 6)
     raise ReplyError(f"the released parser finds no score (and keeps -1) in {show(output)}")
 
 
@@ -65,8 +65,8 @@ def _behind_cue(text: str, wanted: re.Pattern[str]) -> str | None:
     for cue in _CUE.finditer(text):
         if cue.start() < blocked:
             continue  # a cue further left in the same sentence saw all this one sees
-        if found := wanted.match(text, cue.end()):
-            return found.group()
+        if match := wanted.match(text, cue.end()):
+            return match.group()
         stop = text.find(".", cue.end())
         if stop < 0:
             return None
@@ -92,8 +92,8 @@ def stareval(output: str) -> float:
     >>> stareval("I give it four stars.")
     4.0
     """
-    found = re.search(r"(?<!\S)(\S+)\s+star", output.lower())
-    token = found.group(1) if found else ""
+    match = re.search(r"(?<!\S)(\S+)\s+star", output.lower())
+    token = match.group(1) if match else ""
     try:
         value = _WORDS.get(token) or float(token)
     except ValueError:
@@ -112,8 +112,8 @@ def h2h(output: str) -> float:
     text = output.lower()
     if len(text.strip()) == 1:
         letter = text  # with its blanks, which make it a tie
-    elif found := re.search(r"summary ([abc])", text):
-        letter = found.group(1)
+    elif match := re.search(r"summary ([abc])", text):
+        letter = match.group(1)
     else:
         leading = re.match(r"([abc])[ .:]", text)
         letter = leading.group(1) if leading else ""

@@ -80,10 +80,10 @@ def field(value: Mapping[str, Any], name: str) -> Any:
 
 def text(value: Mapping[str, Any], name: str = "reason") -> str:
     """The text under a key that must be there; it must not be blank."""
-    found = field(value, name)
-    if not isinstance(found, str) or not clean(found):
-        raise ReplyError(f"the {name} is {show(found)}, not a text")
-    return clean(found)
+    words = field(value, name)
+    if not isinstance(words, str) or not clean(words):
+        raise ReplyError(f"the {name} is {show(words)}, not a text")
+    return clean(words)
 
 
 def point(value: Any, noun: str = "score") -> float:
@@ -92,8 +92,8 @@ def point(value: Any, noun: str = "score") -> float:
     >>> point("four"), point(3.5)
     (4.0, 3.5)
     """
-    if isinstance(value, str) and (found := re.fullmatch(_NUMBER, value.strip(), re.IGNORECASE)):
-        return _on_scale(_number(found.group()), noun)
+    if isinstance(value, str) and (number := re.fullmatch(_NUMBER, value.strip(), re.IGNORECASE)):
+        return _on_scale(_number(number.group()), noun)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _on_scale(float(value), noun)
     raise ReplyError(f"the {noun} is {show(value)}, not a number from 1 to 5")
@@ -132,10 +132,10 @@ def alone(text: str, noun: str = "score") -> float:
     raise ReplyError(f"the reply is not a {noun} alone; it ends {show(text[-50:])}", fault="no_json")
 
 
-def own(found: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
+def own(matches: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
     """The matches whose words do not stand in the material as well."""
     known = _folded(material)
-    return [one for one in found if not any(" ".join(one.group().casefold().split()) in text for text in known)]
+    return [match for match in matches if not any(" ".join(match.group().casefold().split()) in text for text in known)]
 
 
 def unquoted(text: str, material: Sequence[str]) -> str:
@@ -157,27 +157,27 @@ def _folded(material: Sequence[str]) -> list[str]:
     return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in material]
 
 
-def _only(text: str, found: list[re.Match[str]], noun: str) -> float:
-    if not found:
+def _only(text: str, matches: list[re.Match[str]], noun: str) -> float:
+    if not matches:
         raise ReplyError(f"the reply names no {noun}; it ends {show(text[-50:])}", fault="no_json")
-    values = {_value(one, noun) for one in found}
+    values = {_value(match, noun) for match in matches}
     if len(values) > 1:
         named = ", ".join(f"{value:g}" for value in sorted(values))
         raise ReplyError(f"the reply names more than one {noun} ({named})", fault="ambiguous")
     return values.pop()
 
 
-def _value(found: re.Match[str], noun: str) -> float:
-    groups = [group for group in found.groups() if group]
-    text = found.string
+def _value(match: re.Match[str], noun: str) -> float:
+    groups = [group for group in match.groups() if group]
+    text = match.string
     if len(groups) > 1 and _number(groups[1]) != HIGH:
         raise ReplyError(f"the {noun} is out of {groups[1]}, not out of 5")
-    if more := _MORE.match(text, found.end()):
-        raise ReplyError(f"the {noun} is not one number: {show(found.group() + more.group())}")
+    if more := _MORE.match(text, match.end()):
+        raise ReplyError(f"the {noun} is not one number: {show(match.group() + more.group())}")
     # The clause the number stands in, as far as it goes before it.
-    before = re.split(r"[.,;:\n]", text[max(0, found.start() - 80) : found.start()])[-1]
+    before = re.split(r"[.,;:\n]", text[max(0, match.start() - 80) : match.start()])[-1]
     if _HEDGE.search(before):
-        raise ReplyError(f"the {noun} is only spoken of: {show(before.strip()[-40:] + ' ' + found.group())}")
+        raise ReplyError(f"the {noun} is only spoken of: {show(before.strip()[-40:] + ' ' + match.group())}")
     return _on_scale(_number(groups[0]), noun)
 
 
@@ -194,10 +194,10 @@ def _on_scale(value: float, noun: str) -> float:
 
 def letter(value: Any, letters: str) -> str:
     """One of the letters, from the field of an answer; "D", "d)" and "D." are one."""
-    found = (choice(value) or "").upper()
-    if len(found) != 1 or found not in letters:
+    answer = (choice(value) or "").upper()
+    if len(answer) != 1 or answer not in letters:
         raise ReplyError(f"the answer is {show(value)}, not one letter from {letters[0]} to {letters[-1]}")
-    return found
+    return answer
 
 
 def letter_in(text: str, letters: str) -> Letter:
@@ -206,13 +206,13 @@ def letter_in(text: str, letters: str) -> Letter:
     >>> letter_in("Answer: D. Most of it is there.", "ABCDE")
     Letter(letter='D', rest='Most of it is there.')
     """
-    found = _LETTER.match(text)
-    rest = text[found.end() :].strip() if found else ""
+    match = _LETTER.match(text)
+    rest = text[match.end() :].strip() if match else ""
     # In running text a small letter is a word ("a - in short - poor summary"), so it must stand alone.
-    if found is None or (rest and found["letter"].islower()):
+    if match is None or (rest and match["letter"].islower()):
         what = f"the reply does not begin with a letter from {letters[0]} to {letters[-1]}: {show(text)}"
         raise ReplyError(what, fault="no_json")
-    chosen = found["letter"].upper()
+    chosen = match["letter"].upper()
     if chosen not in letters:
         raise ReplyError(f"the answer is {chosen}, not a letter from {letters[0]} to {letters[-1]}")
     others = sorted(set(_others(rest)) - {chosen})
@@ -222,5 +222,5 @@ def letter_in(text: str, letters: str) -> Letter:
 
 
 def _others(text: str) -> Iterator[str]:
-    for one in _OTHER.finditer(text):
-        yield one.group()[0]
+    for other in _OTHER.finditer(text):
+        yield other.group()[0]
