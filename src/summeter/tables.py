@@ -29,6 +29,11 @@ Align = Literal["left", "right"]
 Cell = Any
 """Text, number, None or a tuple of texts."""
 
+
+class Best(tuple[str, ...]):
+    """Lines of a cell whose first one is emphasised where the format can."""
+
+
 NONE = "-"
 """What stands for a value that does not exist."""
 
@@ -137,9 +142,9 @@ def escape_latex(text: str) -> str:
 
 
 class Column(NamedTuple):
-    """A heading, on which side its cells stand, and how a cell is written."""
+    """A heading (a tuple: lines below each other), on which side its cells stand, and how a cell is written."""
 
-    head: str
+    head: str | tuple[str, ...]
     align: Align = "left"
     show: Callable[[Cell], str] = plain
 
@@ -165,7 +170,7 @@ class Table:
     @classmethod
     def of(
         cls,
-        heads: Sequence[str],
+        heads: Sequence[str | tuple[str, ...]],
         rows: Iterable[Sequence[Cell]],
         *,
         align: str = "",
@@ -186,7 +191,7 @@ class Table:
     @property
     def heads(self) -> list[str]:
         """The headings."""
-        return [column.head for column in self.columns]
+        return [plain(column.head) for column in self.columns]
 
     def cells(self) -> list[list[str]]:
         """The cells of each row as text of one line."""
@@ -194,7 +199,7 @@ class Table:
 
     def text(self, *, rule: bool = False, gap: str = "  ") -> str:
         """Aligned columns, for a terminal; `rule` draws a line beneath the headings. No title, no notes."""
-        head = [[clean(column.head)] for column in self.columns]
+        head = [_lines(Column(""), column.head) for column in self.columns]
         body = ([_lines(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows)
         blocks = [head, *body]
         widths = [max(len(line) for block in blocks for line in block[at]) for at in range(len(self.columns))]
@@ -215,7 +220,9 @@ class Table:
 
     def markdown(self, *, pad: bool = False) -> str:
         """A pipe table with its title as a heading above and its notes below; `pad` aligns the source too."""
-        lines = [[escape_markdown(cell) for cell in line] for line in (self.heads, *self.cells())]
+        heads = [escape_markdown(head) for head in self.heads]
+        body = [[_marked_up(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
+        lines = [heads, *body]
         ends = [":" if column.align == "right" else "" for column in self.columns]
         if pad:
             widths = [max(3, *(len(line[at]) for line in lines)) for at in range(len(self.columns))]
@@ -243,7 +250,9 @@ class Table:
 
     def html(self) -> str:
         """A `<table>` with the title as its caption; cells on the right have the class `figure`. Notes follow."""
-        heads = "".join(f'<th scope="col"{_css(column)}>{html.escape(column.head)}</th>' for column in self.columns)
+        heads = "".join(
+            f'<th scope="col"{_css(column)}>{html.escape(plain(column.head))}</th>' for column in self.columns
+        )
         body = "".join(
             "<tr>"
             + "".join(
@@ -272,6 +281,13 @@ def _lines(column: Column, cell: Cell) -> list[str]:
     """A cell from top to bottom."""
     lines = list(cell) if isinstance(cell, tuple) else [column.show(cell)]
     return [clean(line) for line in lines] or [""]
+
+
+def _marked_up(column: Column, cell: Cell) -> str:
+    """A cell in Markdown."""
+    texts = cell if isinstance(cell, tuple) else (column.show(cell),)
+    lines = [escape_markdown(text) for text in texts if text]
+    return " ".join([f"**{lines[0]}**", *lines[1:]] if isinstance(cell, Best) else lines)
 
 
 def _amped(cells: Sequence[str]) -> str:

@@ -246,7 +246,7 @@ class TestInText:
         run = duels.make(tmp_path / "run")
         lines = markdown(run.summary(), run.pairs()).splitlines()
         assert lines[0] == "| aspect | judge | preferred | n | flips |"
-        assert lines[2].startswith(r"| fluency | mock.duel | aster over birch 0.94 \[")
+        assert lines[2].startswith("| fluency | mock.duel | aster over birch 0.94 [")
         assert lines[2].endswith("| n=8 | 12% |")
         assert markdown(run.summary()) == "Nothing has been scored yet.\n"
         both = duels.make(tmp_path / "both", (fake.NOVELTY, fake.novelty))

@@ -213,3 +213,18 @@ def test_without_a_run_no_file_is_left(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         html([], tmp_path / "p.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_settings_and_two_models_of_one_judge_are_told_apart(tmp_path: Path) -> None:
+    plain = fake.FACT_CHECK
+    strict = plain.model_copy(update={"signature": "mock.fact_check|judge:scripted/one|strict:yes|v:1", "file": "b"})
+    other = plain.model_copy(
+        update={"signature": "mock.fact_check|judge:scripted/two|v:1", "file": "c", "model": "scripted/two"}
+    )
+    judges = [(entry, fake.fact_check) for entry in (plain, strict, other)]
+    text = html([fake.make(tmp_path / "r", judges=judges)], tmp_path / "p.html").read_text("utf-8")
+    shown = re.sub(r"<script.*?</script>|<[^>]+>", " ", text, flags=re.DOTALL)
+    ranking, strengths = shown.split("Strengths and weaknesses")[0], shown.split("Strengths and weaknesses")[1]
+    for name in ("strict=yes", "scripted/two"):
+        assert name in ranking
+        assert name in strengths.split("By domain")[0]

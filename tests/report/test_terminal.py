@@ -125,7 +125,7 @@ def test_markdown_escapes_names() -> None:
         high=None, n=1, missing=0, interval="none",
     )  # fmt: skip
     line = markdown(SystemTable([row])).splitlines()[2]
-    assert line.startswith(r"| 1 | a\|b\<script\> # x | 1.00 n=1, 0 missing |")
+    assert line.startswith(r"| 1 | a\|b&lt;script&gt; # x | 1.00 n=1, 0 missing |")
 
 
 @pytest.mark.parametrize("terminal", [True, False])

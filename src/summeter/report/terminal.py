@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
 from summeter.report.names import DOTS, fitted
-from summeter.report.words import NEUTRAL, count, gloss, interval, number, same, with_interval
+from summeter.report.words import NEUTRAL, count, gloss, number, same, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
+from summeter.tables import Best, Table, clean, escape_markdown
+from summeter.tables import interval as plain_interval
+from summeter.tables import number as plain_number
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
 Key = tuple[str, str, str]
-# A name must not move the cursor, change colours or turn the line round.
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FIRST_WIDTH = 12
 _CELL = 16
 _WIDEST = 120
@@ -62,11 +63,9 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
         if at:
             console.print()
         console.print(_heading(group[0]), style="bold", markup=False, highlight=False, soft_wrap=True)
-        systems = fitted((_clean(name) for one in group for name in (one.system, one.rival)), _PAIRED)
-        rows = [_pair_cells(one, systems) for one in map(PairScore.leading, group)]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-        for one, row in zip(group, rows, strict=True):
-            line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        systems = fitted((clean(name) for one in group for name in (one.system, one.rival)), _PAIRED)
+        table = Table.of([""] * 4, [_pair_cells(one, systems) for one in map(PairScore.leading, group)])
+        for one, line in zip(group, table.text().splitlines()[1:], strict=True):
             style = "bold" if one.settled else ""
             console.print(f"  {line}", style=style, markup=False, highlight=False, soft_wrap=True)
     if scores:
@@ -78,7 +77,7 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
 def trust(blocks: Sequence[Reliability], console: Console) -> None:
     """Print, for each aspect rated in two ways, on which systems the judge is not to be trusted blindly."""
     for block in blocks:
-        console.print(_clean(f"reliability: {_trusted(block)}"), markup=False, highlight=False, soft_wrap=True)
+        console.print(clean(f"reliability: {_trusted(block)}"), markup=False, highlight=False, soft_wrap=True)
 
 
 def _trusted(block: Reliability) -> str:
@@ -94,12 +93,12 @@ def _groups(scores: Sequence[PairScore]) -> list[list[PairScore]]:
 
 
 def _heading(one: PairScore) -> str:
-    return _clean(f"Head to head on {gloss(one.aspect).title} ({one.judge})")
+    return clean(f"Head to head on {gloss(one.aspect).title} ({one.judge})")
 
 
 def _pair_cells(one: PairScore, names: Mapping[str, str] | None = None) -> list[str]:
     """Who over whom (by `names` where these are given), how far, on how many documents, how often the order decided."""
-    first, second = (_clean(name) for name in (one.system, one.rival))
+    first, second = (clean(name) for name in (one.system, one.rival))
     if names is not None:
         first, second = names[first], names[second]
     counts = f"n={one.n}" + (f", {one.missing} missing" if one.missing else "")
@@ -116,7 +115,7 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
         notes.append("flips: not known, since no pair was judged in both orders.")
     for kind in ("interval", "signature"):
         notes += [f"{kind}: {text}" for text in dict.fromkeys(getattr(one, kind) for one in scores)]
-    return [_clean(note) for note in notes]
+    return [clean(note) for note in notes]
 
 
 def markdown(
@@ -131,36 +130,35 @@ def markdown(
         return "Nothing has been scored yet.\n"
     parts = [_markdown_ranking(table)] if len(table) else []
     parts += [_markdown_pairs(pairs)] if pairs else []
-    parts += [f"- Reliability: {_escape(_trusted(block))}\n" for block in reliabilities]
+    parts += [f"- Reliability: {escape_markdown(_trusted(block))}\n" for block in reliabilities]
     return "\n".join(parts)
 
 
 def _markdown_pairs(scores: Sequence[PairScore]) -> str:
-    lines = ["| aspect | judge | preferred | n | flips |", "|---|---|---|---|---|"]
+    rows = []
     for one in map(PairScore.leading, scores):
         who, value, counts, flips = _pair_cells(one)
-        cells = [gloss(one.aspect).title, one.judge, f"{who} {value}", counts, flips.removeprefix("flips ") or "-"]
-        lines.append("| " + " | ".join(_escape(cell) for cell in cells) + " |")
-    return "\n".join([*lines, "", *(f"- {_escape(line)}" for line in _pair_notes(scores))]) + "\n"
+        rows.append([gloss(one.aspect).title, one.judge, f"{who} {value}", counts, flips.removeprefix("flips ") or "-"])
+    table = Table.of(["aspect", "judge", "preferred", "n", "flips"], rows)
+    return _with_notes(table, _pair_notes(scores))
 
 
 def _markdown_ranking(table: SystemTable) -> str:
     columns = table.columns()
     titles = _titles(table)
-    lines = ["| # | system | " + " | ".join(_escape(titles[column]) for column in columns) + " |"]
-    lines.append("|--:|---|" + "---|" * len(columns))
     best = {column: _best(table, column) for column in columns}
-    for place, system in enumerate(table.ranking(), 1):
-        cells = []
-        for column in columns:
-            cell = table.cell(system, column)
-            text = " ".join(_lines(cell))
-            if cell is not None and same(cell.value, best[column]):
-                value, _, rest = text.partition(" ")
-                text = f"**{value}** {rest}".rstrip()
-            cells.append(text)
-        lines.append(f"| {place} | {_escape(system)} | " + " | ".join(cells) + " |")
-    return "\n".join([*lines, "", *(f"- {_escape(line)}" for line in _notes(table))]) + "\n"
+    rows = [
+        [rank, system, *(_lines(table.cell(system, column), best[column]) for column in columns)]
+        for rank, system in enumerate(table.ranking(), 1)
+    ]
+    heads = ["#", "system", *(titles[column] for column in columns)]
+    columned = Table.of(heads, rows)
+    ranked = columned.columns[0]._replace(align="right")
+    return _with_notes(replace(columned, columns=(ranked, *columned.columns[1:])), _notes(table))
+
+
+def _with_notes(table: Table, notes: Sequence[str]) -> str:
+    return "\n".join([table.markdown(), *(f"- {escape_markdown(note)}" for note in notes)]) + "\n"
 
 
 class _Heads(NamedTuple):
@@ -180,7 +178,7 @@ class _Heads(NamedTuple):
         return cls(
             {column: titles[_title(column)] for column in columns},
             {column: shown[judges[column]] if aspects[column[2]] > 1 else "" for column in columns},
-            fitted(map(_clean, table.ranking()), _SYSTEM),
+            fitted(map(clean, table.ranking()), _SYSTEM),
         )
 
     def column(self, column: Key) -> list[str]:
@@ -220,12 +218,12 @@ def _judges(table: SystemTable) -> dict[Key, str]:
     for aspect in dict.fromkeys(aspect for _, _, aspect in models):
         here = {column: JudgeKey(*column[:2], model) for column, model in models.items() if column[2] == aspect}
         names = judge_names(here.values())
-        found |= {column: _clean(names[named]) for column, named in here.items()}
+        found |= {column: clean(names[named]) for column, named in here.items()}
     return found
 
 
 def _title(column: Key) -> str:
-    return _clean(gloss(column[2]).title)
+    return clean(gloss(column[2]).title)
 
 
 def _titles(table: SystemTable) -> dict[Key, str]:
@@ -238,16 +236,16 @@ def _titles(table: SystemTable) -> dict[Key, str]:
     }
 
 
-def _lines(cell: SystemScore | None) -> list[str]:
+def _lines(cell: SystemScore | None, best: float | None = None) -> tuple[str, ...]:
     """A cell from top to bottom: value, interval, counts."""
     if cell is None:
-        return ["-"]
+        return ("-",)
     counts = f"n={cell.n}, {cell.missing} missing"
     if cell.value is None:
-        return ["-", counts]
-    value = number(cell.value).replace("−", "-")
-    between = interval(cell.low, cell.high).replace("−", "-")
-    return [value, *([between] if between else []), counts]
+        return ("-", counts)
+    lines = (plain_number(cell.value, 2), plain_interval(cell.low, cell.high, 2), counts)
+    kept = tuple(line for line in lines if line)
+    return Best(kept) if same(cell.value, best) else kept
 
 
 def _best(table: SystemTable, column: Key) -> float | None:
@@ -258,20 +256,11 @@ def _best(table: SystemTable, column: Key) -> float | None:
 
 def _plain(table: SystemTable, heads: _Heads, columns: Sequence[Key]) -> list[str]:
     """Fixed columns of text; a cell may be three lines high."""
-    blocks = [[["system"], *map(heads.column, columns)]]
-    blocks += [
-        [[heads.systems[_clean(system)]], *(_lines(table.cell(system, column)) for column in columns)]
+    rows = [
+        [heads.systems[clean(system)], *(_lines(table.cell(system, column)) for column in columns)]
         for system in table.ranking()
     ]
-    widths = [max(len(line) for block in blocks for line in block[at]) for at in range(len(columns) + 1)]
-    text = []
-    for at, block in enumerate(blocks):
-        for level in range(max(len(lines) for lines in block)):
-            cells = [lines[level] if level < len(lines) else "" for lines in block]
-            text.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
-        if at == 0:
-            text.append("  ".join("-" * width for width in widths))
-    return text
+    return Table.of(["system", *(tuple(heads.column(column)) for column in columns)], rows).text(rule=True).splitlines()
 
 
 def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Console) -> None:
@@ -285,12 +274,10 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
         drawn.add_column(_rich_head(heads.column(column)), overflow="fold")
     best = {column: _best(table, column) for column in columns}
     for system in table.ranking():
-        cells = [Text(heads.systems[_clean(system)], style="bold")]
+        cells = [Text(heads.systems[clean(system)], style="bold")]
         for column in columns:
-            cell = table.cell(system, column)
-            lines = _lines(cell)
-            top = cell is not None and same(cell.value, best[column])
-            text = Text(lines[0], style="bold underline" if top else "")
+            lines = _lines(table.cell(system, column), best[column])
+            text = Text(lines[0], style="bold underline" if isinstance(lines, Best) else "")
             text.append("".join(f"\n{line}" for line in lines[1:]), style="not bold not underline dim")
             cells.append(text)
         drawn.add_row(*cells, end_section=False)
@@ -317,15 +304,4 @@ def _notes(table: SystemTable) -> list[str]:
         # A composite's signature is the sum of those of its parts, which stand here already.
         if aspect != COMPOSITE and (line := f"signature: {signature}") not in notes:
             notes.append(line)
-    return [_clean(note) for note in notes]
-
-
-def _clean(text: str) -> str:
-    return _CONTROL.sub("\ufffd", text)
-
-
-def _escape(text: str) -> str:
-    text = _clean(" ".join(text.split()))
-    for char in "\\`*_[]<>|":
-        text = text.replace(char, f"\\{char}")
-    return text
+    return [clean(note) for note in notes]
