@@ -12,9 +12,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
-from summeter.meta.calibrate import (
+from summeter.meta._calibrate import (
     Calibration,
-    Plan,
     calibrate,
     calibration_study,
     load_calibration,
@@ -23,7 +22,6 @@ from summeter.meta.calibrate import (
 )
 from summeter.meta.gate import gate
 from summeter.meta.results import CONTRACT
-from summeter.meta.selection import Selection
 from summeter.records import Document, InputError, Judgment, Span, Summary, Target, UsageError
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
@@ -80,7 +78,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 @pytest.fixture(scope="module")
 def made(run: RunFolder) -> Calibration:
-    return calibrate(run, run.data, aspect="faithfulness", plan=Plan(resamples=100))
+    return calibrate(run, run.data, aspect="faithfulness", resamples=100)
 
 
 class TestNumbers:
@@ -118,13 +116,13 @@ class TestNumbers:
         assert [(one.of, one.text) for one in first.evidence] == [("document", "It rained."), ("summary", "We stayed.")]
 
     def test_only_so_many_are_listed(self, run: RunFolder) -> None:
-        few = calibrate(run, run.data, aspect="faithfulness", plan=Plan(listed=3, resamples=10))
+        few = calibrate(run, run.data, aspect="faithfulness", listed=3, resamples=10)
         assert (len(few.disagreements), few.disagreements_total) == (3, 40)
 
 
 class TestThreshold:
     def test_tuned_on_the_dev_split_alone(self, run: RunFolder) -> None:
-        made = calibrate(run, run.data, aspect="faithfulness", plan=Plan(dev="dev", resamples=50))
+        made = calibrate(run, run.data, aspect="faithfulness", dev="dev", resamples=50)
         assert (made.dev, made.dev_n, made.n) == ("split=dev", 30, 90)
         # Scores of 1s: .9 .8 .4, of 0s: .2 .7 .1. Above .7 (under .8): 2/3 and 3/3 right -> 5/6, as above .2 (under
         # .4); the last of the best is kept.
@@ -140,8 +138,8 @@ class TestThreshold:
                 cells = row["human"]["sentence_labels"]
                 row["human"]["sentence_labels"] = [{k: 1 - v for k, v in cell.items()} for cell in cells]
         other = make(tmp_path / "run", turned, [(ENTRY, judge)])
-        plan = Plan(dev="split=dev", resamples=10)
-        one, two = (calibrate(r, r.data, aspect="faithfulness", plan=plan) for r in (run, other))
+        few: dict[str, Any] = {"dev": "split=dev", "resamples": 10}
+        one, two = (calibrate(r, r.data, aspect="faithfulness", **few) for r in (run, other))
         assert one.threshold == two.threshold
         assert two.kappa.value == pytest.approx(-one.kappa.value)  # type: ignore[operator]
 
@@ -149,13 +147,13 @@ class TestThreshold:
         found = run_of(tmp_path / "run", judging=scores_only)
         with pytest.raises(UsageError, match="gives scores, not decisions"):
             calibrate(found, found.data, aspect="faithfulness")
-        made = calibrate(found, found.data, aspect="faithfulness", plan=Plan(dev="dev", resamples=10))
+        made = calibrate(found, found.data, aspect="faithfulness", dev="dev", resamples=10)
         assert made.threshold is not None
 
     @pytest.mark.parametrize(("dev", "told"), [("x", "split has: dev, test"), ("domain=news", "nothing is left")])
     def test_a_split_that_cannot_be(self, run: RunFolder, dev: str, told: str) -> None:
         with pytest.raises(UsageError, match=told):
-            calibrate(run, run.data, aspect="faithfulness", plan=Plan(dev=dev))
+            calibrate(run, run.data, aspect="faithfulness", dev=dev)
 
 
 class TestRatings:
@@ -178,9 +176,8 @@ class TestRatings:
 
         found = make(tmp_path / "run", cells, [(entry, rate)])
         with pytest.raises(UsageError, match="--gold-at-least"):
-            calibrate(found, found.data, aspect="coherence", plan=Plan(dev="dev"))
-        chosen = Selection(gold_at_least=4)
-        made = calibrate(found, found.data, aspect="coherence", select=chosen, plan=Plan(dev="dev", resamples=20))
+            calibrate(found, found.data, aspect="coherence", dev="dev")
+        made = calibrate(found, found.data, aspect="coherence", gold_at_least=4, dev="dev", resamples=20)
         assert (made.level, made.kappa.value, made.n) == ("summary", 1.0, 30)
         assert made.threshold is not None
         assert 3 <= made.threshold < 4.5
@@ -195,16 +192,15 @@ class TestRefusals:
         found = run_of(tmp_path / "run", 24)
         with pytest.raises(UsageError, match=r"48 human labels .* at least 50"):
             calibrate(found, found.data, aspect="faithfulness")
-        made = calibrate(found, found.data, aspect="faithfulness", plan=Plan(allow_few=True, resamples=10))
+        made = calibrate(found, found.data, aspect="faithfulness", allow_few=True, resamples=10)
         assert made.n == 48
 
     def test_two_judges(self, tmp_path: Path) -> None:
         other = ENTRY.model_copy(update={"signature": "mock|v:2", "file": "mock2"})
         found = make(tmp_path / "run", rows(), [(ENTRY, judge), (other, judge)])
-        with pytest.raises(UsageError, match="--judge"):
+        with pytest.raises(UsageError, match="choose one with judge="):
             calibrate(found, found.data, aspect="faithfulness")
-        chosen = Selection(judge="mock|v:2")
-        made = calibrate(found, found.data, aspect="faithfulness", select=chosen, plan=Plan(resamples=10))
+        made = calibrate(found, found.data, aspect="faithfulness", judge="mock|v:2", resamples=10)
         assert made.signature == "mock|v:2"
 
     def test_levels_and_aspects(self, run: RunFolder) -> None:
@@ -255,7 +251,7 @@ class TestStudy:
         for row in cells:
             row["human"]["sentence_labels"] = [{"a": cell["a"]} for cell in row["human"]["sentence_labels"]]
         found = make(tmp_path / "run", cells, [(ENTRY, judge)])
-        made = calibrate(found, found.data, aspect="faithfulness", plan=Plan(resamples=10))
+        made = calibrate(found, found.data, aspect="faithfulness", resamples=10)
         row = calibration_study(made).one(statistic="kappa_fleiss")
         assert row.value is None
         assert "fewer than 2 annotators" in (row.reason or "")
@@ -268,13 +264,13 @@ class TestStudy:
             return made
 
         found = run_of(tmp_path / "run", judging=torn)
-        made = calibrate(found, found.data, aspect="faithfulness", plan=Plan(resamples=10))
+        made = calibrate(found, found.data, aspect="faithfulness", resamples=10)
         assert (made.n, made.missing, made.missing_reasons) == (119, 1, {"judge: unparsed": 1})
 
 
 class TestGate:
     def test_the_threshold_decides(self, run: RunFolder) -> None:
-        tuned = calibrate(run, run.data, aspect="faithfulness", plan=Plan(dev="dev", resamples=10))
+        tuned = calibrate(run, run.data, aspect="faithfulness", dev="dev", resamples=10)
         row = gate(run, {"faithfulness": 0.5}, calibrations=[tuned])[0]
         # Above the threshold (.7-.8): .9 | .8 | nothing -> 2 of 6 sentences; the judge's own labels say 3 of 6.
         assert (row.value, row.details["passed"]) == (pytest.approx(1 / 3), False)
@@ -305,7 +301,7 @@ class TestGate:
 def test_qags_against_its_annotators(shared: Path, tmp_path: Path) -> None:
     data: Dataset = load(shared / "data" / "qags_xsum.jsonl.gz")
     run = evaluate(data, ["support"], out=tmp_path / "run")
-    made = calibrate(run, data, aspect="faithfulness", plan=Plan(resamples=20))
+    made = calibrate(run, data, aspect="faithfulness", resamples=20)
     entries = json.loads((shared / "data" / "expected.json").read_text())["entries"]
     about = "Krippendorff alpha, sentence labels, nominal"
     (alpha,) = [one for one in entries if (one["dataset"], one["statistic"]) == ("qags_xsum", about)]

@@ -11,13 +11,13 @@ import pytest
 from meta.makers import judgment, people, ratings, sentences, voted
 from sklearn import metrics
 
-from summeter.meta import Aggregation, Context, Selection, Study, classify, correlate
-from summeter.meta.classify import NEEDS_THRESHOLD, STATISTICS, Settings
+from summeter.meta import Context, Study, classify, correlate
+from summeter.meta._classify import NEEDS_THRESHOLD, STATISTICS
 from summeter.meta.inputs import JudgeInput
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
 
-PLAIN = Settings(resamples=0)
+PLAIN: dict[str, Any] = {"resamples": 0}
 # Eight sentences: people 1 1 1 1 0 0 0 -, the judge 1 1 0 - 0 0 1 1.
 SAID = {("d1", "A"): [1, 1, 0, None], ("d2", "A"): [0, 0, 1, 1]}
 TRUE = {("d1", "A"): [{"a": 1}, {"a": 1}, {"a": 1}, {"a": 1}], ("d2", "A"): [{"a": 0}, {"a": 0}, {"a": 0}, {"a": None}]}
@@ -30,7 +30,7 @@ def value(study: Study, statistic: str) -> float | None:
 def test_by_hand() -> None:
     # Of six with both: TP 2, FN 1, TN 2, FP 1. Sensitivity 2/3, specificity 2/3, precision 2/3, F1 4/6.
     # FineSurE: (hit share of 1s + 1 - share of 0s called 1) / 2 = (2/3 + 1 - 1/3) / 2 = 2/3.
-    study = classify(sentences(SAID), voted(TRUE), settings=PLAIN)
+    study = classify(sentences(SAID), voted(TRUE), **PLAIN)
     for name in ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "auroc"):
         row = study.one(statistic=name)
         assert row.value == pytest.approx(2 / 3), name
@@ -46,7 +46,7 @@ def test_every_statistic_equals_scikit_learn() -> None:
     rows = [judgment("d", f"s{i}", float(v), unit="sentence", index=0, aspect="faithfulness")
             for i, v in enumerate(score)]  # fmt: skip
     truth = voted({("d", f"s{i}"): [{"a": int(v)}] for i, v in enumerate(gold)})
-    study = classify(rows, truth, settings=Settings(threshold=0.4, resamples=0))
+    study = classify(rows, truth, threshold=0.4, resamples=0)
     said = score > 0.4
     expected = {
         "balanced_accuracy": metrics.balanced_accuracy_score(gold, said), "recall": metrics.recall_score(gold, said),
@@ -62,10 +62,10 @@ def test_every_statistic_equals_scikit_learn() -> None:
 def test_scores_are_no_decisions_but_have_an_auroc() -> None:
     scores = (0.1, 0.4, 0.8)
     rows = [judgment("d", "A", v, unit="sentence", index=i, aspect="faithfulness") for i, v in enumerate(scores)]
-    study = classify(rows, voted({("d", "A"): [{"a": 0}, {"a": 0}, {"a": 1}]}), settings=PLAIN)
+    study = classify(rows, voted({("d", "A"): [{"a": 0}, {"a": 0}, {"a": 1}]}), **PLAIN)
     assert study.one(statistic="f1").reason == NEEDS_THRESHOLD
     assert value(study, "auroc") == 1.0
-    decided = classify(rows, voted({("d", "A"): [{"a": 0}, {"a": 0}, {"a": 1}]}), settings=Settings(threshold=0.2))
+    decided = classify(rows, voted({("d", "A"): [{"a": 0}, {"a": 0}, {"a": 1}]}), threshold=0.2)
     # Above .2 are .4 and .8: one of two errors is found.
     assert value(decided, "specificity") == 0.5
     assert decided.one(statistic="f1").details["threshold"] == 0.2
@@ -76,9 +76,7 @@ def test_whole_summaries_need_a_yes_or_no_of_people() -> None:
     gold = voted({("d", "A"): [{"a": 1}, {"a": 1}], ("d", "B"): [{"a": 1}, {"a": 0}], ("d", "C"): [{"a": 0}]})
     with pytest.raises(UsageError, match="gold-at-least"):
         classify(judge, gold, level="summary")
-    study = classify(
-        judge, gold, level="summary", select=Selection(gold_at_least=1.0), settings=Settings(threshold=0.5, resamples=0)
-    )
+    study = classify(judge, gold, level="summary", gold_at_least=1.0, threshold=0.5, resamples=0)
     assert (value(study, "sensitivity"), value(study, "specificity")) == (1.0, 0.5)
     with pytest.raises(UsageError, match="no decisions; give sentence"):
         classify(judge, gold, level="system")
@@ -98,7 +96,7 @@ def test_a_threshold_is_tuned_on_the_named_split_and_tested_on_the_rest() -> Non
     # cnn (A, B) scores around 1, xsum (C, D) around 10: one threshold misjudges a group, one each does not.
     table = {f"d{i}": {"A": 1.0, "B": 2.0, "C": 10.0, "D": 20.0} for i in range(1, 5)}
     judged, gold = _split(ratings(table, "faithfulness"))
-    single = classify(judged, gold, level="summary", settings=Settings(tune="val", resamples=50))
+    single = classify(judged, gold, level="summary", tune="val", resamples=50)
     row = single.one(statistic="balanced_accuracy")
     # The best single cut leaves 3 of 4 right on dev (0 | 1 0 1); the last of them by the protocol is under 20.
     assert (row.value, row.n) == (0.75, 8)
@@ -106,21 +104,21 @@ def test_a_threshold_is_tuned_on_the_named_split_and_tested_on_the_rest() -> Non
     assert row.details["tuned_n"] == 8
     assert 10 <= row.details["threshold"] < 20
     assert row.details["bootstrap_deviation"] > 0
-    by_origin = Settings(tune="split=val", thresholds_by="origin", resamples=0)
-    each = classify(judged, gold, level="summary", settings=by_origin)
+    by_origin: dict[str, Any] = {"tune": "split=val", "thresholds_by": "origin", "resamples": 0}
+    each = classify(judged, gold, level="summary", **by_origin)
     assert value(each, "balanced_accuracy") == value(each, "grouped_balanced_accuracy") == 1.0
     limits = each.one(statistic="f1").details["thresholds"]
     assert 1 <= limits["cnn"] < 2
     assert 10 <= limits["xsum"] < 20
     with pytest.raises(UsageError, match="no row has split=dev; there are: val, test"):
-        classify(judged, gold, level="summary", settings=Settings(tune="dev"))
+        classify(judged, gold, level="summary", tune="dev")
 
 
 def test_settings_that_contradict() -> None:
     with pytest.raises(UsageError, match="not both"):
-        Settings(threshold=0.5, tune="dev")
+        classify([], [], threshold=0.5, tune="dev")
     with pytest.raises(UsageError, match="name the dev split"):
-        Settings(thresholds_by="origin")
+        classify([], [], thresholds_by="origin")
 
 
 def test_success_is_usable_and_complete() -> None:
@@ -131,20 +129,20 @@ def test_success_is_usable_and_complete() -> None:
     truth = {
         **{(f"d{i}", "A"): [{"a": 1}, {"a": 0}] for i in (1, 2, 3, 5)}, ("d4", "A"): [{"a": 1}]
     }  # fmt: skip
-    row = classify(rows, voted(truth), settings=PLAIN).one(statistic="success_ratio")
+    row = classify(rows, voted(truth), **PLAIN).one(statistic="success_ratio")
     assert (row.value, row.n, row.missing) == (0.25, 4, 1)
 
 
 def test_a_whole_refusal_is_no_success() -> None:
     rows = [*sentences({("d1", "A"): [1]}), judgment("d2", "A", None, aspect="faithfulness", status="refused")]
-    row = classify(rows, voted({("d1", "A"): [{"a": 1}], ("d2", "A"): [{"a": 1}]}), settings=PLAIN).one(
+    row = classify(rows, voted({("d1", "A"): [{"a": 1}], ("d2", "A"): [{"a": 1}]}), **PLAIN).one(
         statistic="success_ratio"
     )
     assert (row.value, row.n) == (0.5, 2)
 
 
 def test_a_class_that_is_absent_leaves_no_balanced_accuracy() -> None:
-    study = classify(sentences({("d", "A"): [1, 0]}), voted({("d", "A"): [{"a": 1}, {"a": 1}]}), settings=PLAIN)
+    study = classify(sentences({("d", "A"): [1, 0]}), voted({("d", "A"): [{"a": 1}, {"a": 1}]}), **PLAIN)
     assert study.one(statistic="balanced_accuracy").reason == "no negative label"
     assert value(study, "sensitivity") == 0.5
 
@@ -155,7 +153,7 @@ def test_by_system_and_interval_by_document() -> None:
     said = {
         key: [int(cell["a"] if rng.random() < 0.8 else 1 - cell["a"]) for cell in row] for key, row in truth.items()
     }
-    study = classify(sentences(said), voted(truth), select=Selection(by="system"), settings=Settings(resamples=200))
+    study = classify(sentences(said), voted(truth), by="system", resamples=200)
     row = study.one(statistic="balanced_accuracy", system=None)
     assert row.low is not None
     assert row.high is not None
@@ -188,7 +186,7 @@ def test_finesures_released_replies(shared: Path, tmp_path: Path) -> None:
             for index, cell in enumerate(row["human"].get("sentence_labels") or []):
                 hits[int(sum(cell.values()) * 2 >= len(cell))].append(said[row["doc_id"], row["system"], index])
     expected = (np.mean(hits[1]) + 1 - np.mean(hits[0])) / 2
-    study = classify(run, data, select=Selection(rule=Aggregation(min_votes=2)), settings=PLAIN)
+    study = classify(run, data, min_votes=2, **PLAIN)
     assert value(study, "balanced_accuracy") == pytest.approx(expected, abs=1e-12)
     assert value(study, "success_ratio") == 1.0
     agreed: Any = correlate(run, data, aspect="faithfulness", resamples=0)

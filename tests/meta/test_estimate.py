@@ -15,10 +15,8 @@ from summeter.choices import Population
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
-from summeter.meta.coverage import Drawing, coverage, simulate
-from summeter.meta.estimate import Plan, estimate, sample_warnings
+from summeter.meta._estimate import Rules, coverage, estimate, sample_warnings, simulate
 from summeter.meta.results import CONTRACT, Study
-from summeter.meta.selection import Selection
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import labels_needed, ppi_mean
@@ -36,7 +34,7 @@ def gold_of(table: Table) -> list[Judgment]:
 
 
 def study_of(machine: Table, human: Table, **options: Any) -> Study:
-    return estimate(run_of(machine), gold_of(human), plan=Plan(**options))
+    return estimate(run_of(machine), gold_of(human), **options)
 
 
 class TestEstimate:
@@ -118,7 +116,7 @@ class TestEstimate:
         told = "a-b on coherence: +1.00 [1.00, 1.00] from 4 labelled documents"
         assert any(note.startswith(told) for note in study.notes)
         with pytest.raises(UsageError, match="positive"):
-            Plan(difference=0)
+            Rules(difference=0)
 
     @settings(max_examples=20, deadline=None)
     @given(st.lists(st.tuples(*[st.sampled_from([0, 0.5, 1, None])] * 2), min_size=2, max_size=12), st.randoms())
@@ -147,8 +145,7 @@ class TestSmallGold:
         ]  # fmt: skip
         run = evaluate(load(rows), ["abstractiveness"], out=tmp_path / "run")
         sample = load([{**row, "human": {"ratings": {"novelty": 0.5}}} for row in rows[1:6:2]])
-        chosen = Selection(by="domain")
-        study = estimate(run, sample, aspect="abstractiveness:novelty", select=chosen)
+        study = estimate(run, sample, aspect="abstractiveness:novelty", by="domain")
         row = study.one(statistic="ppi_mean", domain=None)
         assert (row.n, row.details["unlabelled"], row.missing) == (3, 9, 0)
         assert study.one(statistic="ppi_mean", domain="talk").value is None
@@ -185,7 +182,7 @@ class TestCoverage:
         rng = np.random.default_rng(5)
         human = rng.normal(0.5, 0.2, 400)
         machine = human + rng.normal(0.1, 0.1, 400)
-        got = coverage(human, machine, 40, drawing=Drawing(draws=400, seed=1))
+        got = coverage(human, machine, 40, draws=400, seed=1)
         # 400 draws at .95 have a standard error of .011.
         assert got.rate == pytest.approx(0.95, abs=0.035)
         assert got.narrower < 0.75
@@ -194,13 +191,13 @@ class TestCoverage:
 
     def test_a_useless_machine_costs_little(self) -> None:
         rng = np.random.default_rng(6)
-        got = coverage(rng.random(200), rng.random(200), 40, drawing=Drawing(draws=200))
+        got = coverage(rng.random(200), rng.random(200), 40, draws=200)
         assert 0.93 < got.narrower < 1.02
 
     def test_is_seeded(self) -> None:
         rng = np.random.default_rng(7)
         human, machine = rng.random(60), rng.random(60)
-        one, two = (coverage(human, machine, 10, drawing=Drawing(20, 3)) for _ in range(2))
+        one, two = (coverage(human, machine, 10, draws=20, seed=3) for _ in range(2))
         assert one == two
 
     @pytest.mark.parametrize("labels", [1, 5, 9])
@@ -210,13 +207,13 @@ class TestCoverage:
 
     def test_a_system_without_labels_is_undefined(self) -> None:
         table: Table = {"a": [1, 2, 3, 4, 5], "b": [1, None, None, None, None]}
-        study = simulate(run_of(table), gold_of(table), 3, drawing=Drawing(5))
+        study = simulate(run_of(table), gold_of(table), 3, draws=5)
         assert study.one(statistic="coverage", system="b").status == "undefined"
         assert study.one(statistic="coverage", system="a").n == 5
 
     def test_one_draw_has_no_interval(self) -> None:
         table: Table = {"a": [1, 2, 3, 4, 5]}
-        row = simulate(run_of(table), gold_of(table), 3, drawing=Drawing(1)).one(statistic="coverage")
+        row = simulate(run_of(table), gold_of(table), 3, draws=1).one(statistic="coverage")
         assert (row.status, row.low, row.reason) == ("no_interval", None, "fewer than 2 draws: no interval")
 
 
@@ -237,7 +234,7 @@ class TestRealSets:
         (tmp_path / "scores.jsonl").write_text("".join(kept), encoding="utf-8")
         import_outputs(data, tmp_path / "scores.jsonl", tmp_path / "run", "strict")
         study = simulate(
-            RunFolder(tmp_path / "run"), data, 30, aspect="overall:completeness", drawing=Drawing(100, 1),
+            RunFolder(tmp_path / "run"), data, 30, aspect="overall:completeness", draws=100, seed=1,
         )  # fmt: skip
         rates = [row.value for row in study.where(statistic="coverage") if row.system is not None]
         assert len(rates) == 25
@@ -246,7 +243,7 @@ class TestRealSets:
 
     @pytest.mark.parametrize("about", list(Population))
     def test_qags_faithfulness_by_support(self, qags: RunFolder, about: Population) -> None:
-        study = simulate(qags, qags.data, 50, aspect="faithfulness", drawing=Drawing(300, 1, about.value))
+        study = simulate(qags, qags.data, 50, aspect="faithfulness", draws=300, seed=1, about=about)
         row = study.one(statistic="coverage")
         assert row.value is not None
         assert row.value >= 0.91

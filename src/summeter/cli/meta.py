@@ -104,11 +104,14 @@ def classify(
     thresholds_by: Annotated[str | None, typer.Option(metavar="COLUMN", help="One tuned threshold a value.")] = None,
 ) -> list[Study]:
     """Measure judges as classifiers: balanced accuracy, sensitivity, specificity, precision, recall, F1, AUROC."""
-    from summeter.meta.classify import Settings
-    from summeter.meta.classify import classify as study
+    from summeter.meta import classify as study
 
-    plan = Settings(threshold=threshold, tune=tune, thresholds_by=thresholds_by, **given.bootstrap)
-    return given.each(lambda run, gold: study(run, gold, level=level, select=given.selection, settings=plan))
+    keywords = {**given.keywords, **given.bootstrap}
+    return given.each(
+        lambda run, gold: study(
+            run, gold, level=level, threshold=threshold, tune=tune, thresholds_by=thresholds_by, **keywords
+        )
+    )
 
 
 @study_command(app, "runs gold judge judgment_set merge min_votes")
@@ -417,17 +420,16 @@ def estimate(
     seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
 ) -> list[Study]:
     """Estimate systems' scores from many machine judgments and a random sample of people's, without the bias."""
-    from summeter.meta.coverage import Drawing
-    from summeter.meta.coverage import simulate as simulated
-    from summeter.meta.estimate import Plan
-    from summeter.meta.estimate import estimate as study
+    from summeter.meta import estimate as study
+    from summeter.meta import simulate as simulated
+
+    keywords: dict[str, Any] = {**given.keywords, "confidence": confidence, "tuned": not plain}
 
     def estimate_of(run: RunFolder, gold: Dataset) -> Study:
-        plan = Plan(confidence, not plain, pairs_of(pair, run.data.systems, "--pair"), power, difference)
-        if simulate is None:
-            return study(run, gold, select=given.selection, plan=plan)
-        drawing = Drawing(draws, seed, about)
-        return simulated(run, gold, simulate, select=given.selection, plan=plan, drawing=drawing)
+        if simulate is not None:
+            return simulated(run, gold, simulate, draws=draws, seed=seed, about=about, **keywords)
+        pairs = pairs_of(pair, run.data.systems, "--pair")
+        return study(run, gold, pairs=pairs, power=power, difference=difference, **keywords)
 
     return given.each(estimate_of)
 
@@ -450,12 +452,11 @@ def calibrate(
     listed: Annotated[int, typer.Option(min=0, help="Disagreements to keep in the file.")] = 100,
 ) -> list[Study]:
     """Calibrate a judge on 50 or more human labels: agreement, baseline, people's own, and where they differ."""
-    from summeter.meta.calibrate import Plan, calibration_study, save_calibration
-    from summeter.meta.calibrate import calibrate as study
+    from summeter.meta import calibrate as study
+    from summeter.meta import calibration_study, save_calibration
 
-    resamples, seed = given.bootstrap["resamples"], given.bootstrap["seed"]
-    plan = Plan(dev, allow_few, listed, max(1, resamples), seed)
-    made = study(given.runs[0], given.data(), aspect=aspect, level=level, select=given.selection, plan=plan)
+    keywords: dict[str, Any] = {**given.keywords, **given.bootstrap, "aspect": aspect}
+    made = study(given.runs[0], given.data(), level=level, dev=dev, allow_few=allow_few, listed=listed, **keywords)
     if out is not None:
         save_calibration(made, out)
         given.lines.append(f"calibration: {out}")

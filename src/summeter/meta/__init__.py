@@ -12,21 +12,20 @@ The way through this room, for whoever adds a study:
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
 from summeter.meta._bias import bias
+from summeter.meta._calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
 from summeter.meta._card import card
+from summeter.meta._classify import classify
 from summeter.meta._compare import compare_by_people, compare_evaluators, compare_systems
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
+from summeter.meta._estimate import estimate, simulate
 from summeter.meta._overlap import easiness, overlap
 from summeter.meta._prefer import prefer
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
 from summeter.meta.agree import agree
-from summeter.meta.calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
-from summeter.meta.classify import classify
 from summeter.meta.consistency import self_consistency
 from summeter.meta.context import Context
-from summeter.meta.coverage import simulate
-from summeter.meta.estimate import estimate
 from summeter.meta.gate import gate
 from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
 from summeter.meta.grids import Draws

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from summeter.meta.calibrate import Calibration
+from summeter.meta._calibrate import Calibration
 from summeter.meta.results import Row, Study, status_of
 from summeter.records import GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder

@@ -3,7 +3,7 @@
 Judges are cheap and disagree; people are dear. Before anybody is asked, the judgments at hand say how wide an interval
 will be after k labels: some stand-in takes the part of people (the labels there are already, else another judge, else
 an assumed correlation), k items are drawn, the estimate of `meta estimate` is made, and this is done many times
-(`meta.coverage`). The items proposed are a systematic random sample along the judges' disagreement: every item has the
+(`meta.simulate`). The items proposed are a systematic random sample along the judges' disagreement: every item has the
 same chance, so the estimate stays unbiased, and sure and doubtful items are in it in their true proportions.
 """
 
@@ -19,8 +19,7 @@ import numpy as np
 
 from summeter.data.dataset import Dataset
 from summeter.meta import Level, Row, Study, Use, gold_input, gold_scores
-from summeter.meta.coverage import Drawing, coverage
-from summeter.meta.estimate import Plan
+from summeter.meta._estimate import coverage
 from summeter.meta.inputs import JudgeInput
 from summeter.meta.matrix import Scores
 from summeter.records import Parameter, UsageError
@@ -284,10 +283,12 @@ def _steps(machine: Floats, stand_ins: Mapping[str, Floats], how: _Settings) -> 
     sizes = sorted(size for size in wanted if size < most)
     if not sizes:
         raise UsageError(f"there are {most} items to draw from; ask for fewer labels than that")
-    drawing, plan = Drawing(how.draws, how.seed), Plan(level=how.level)
     steps = []
     for size in sizes:
-        simulated = [coverage(values, machine, size, drawing=drawing, plan=plan) for values in stand_ins.values()]
+        simulated = [
+            coverage(values, machine, size, draws=how.draws, seed=how.seed, confidence=how.level)
+            for values in stand_ins.values()
+        ]
         halves = [result.width / 2 for result in simulated]
         alone = fmean(result.human_width / 2 for result in simulated)
         steps.append(_Step(size, fmean(halves), min(halves), max(halves), alone))

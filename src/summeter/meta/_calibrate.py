@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Unpack
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -25,7 +25,7 @@ from summeter.meta.gold import Votes, decisions, votes
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import MetaInput, Selection, all_pairs, meta_input, selected
+from summeter.meta.selection import MetaInput, Selection, SelectionArgs, all_pairs, meta_input
 from summeter.records import InputError, Record, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.stats import (
@@ -110,17 +110,12 @@ class Calibration(Record):
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How a judge is calibrated: the dev split ("column=value", or a value of `split`), and what is enough.
+class Rules:
+    """How a judge is calibrated; see `calibrate`."""
 
-    `allow_few` accepts fewer than 50 labels. `listed` is how many disagreements the file holds.
-    """
-
-    dev: str | None = None
-    allow_few: bool = False
-    listed: int = 100
-    resamples: int = RESAMPLES
-    seed: int = 0
+    dev: str | None
+    resamples: int
+    seed: int
 
     @property
     def split(self) -> tuple[str, str]:
@@ -130,31 +125,43 @@ class Plan:
 
 
 def calibrate(
-    run: RunFolder, gold: Gold, *, aspect: str, level: str | None = None, select: Selection | None = None,
-    plan: Plan | None = None,
-) -> Calibration:  # fmt: skip
-    """Calibrate one judge of a run on one aspect (or `JUDGE:GOLD`) against people's labels.
+    run: RunFolder,
+    gold: Gold,
+    *,
+    level: str | None = None,
+    dev: str | None = None,
+    allow_few: bool = False,
+    listed: int = 100,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    **select: Unpack[SelectionArgs],
+) -> Calibration:
+    """Calibrate one judge of a run on one `aspect` (or `JUDGE:GOLD`) against people's labels.
 
     `level` is by default that of the labels people gave: sentences, else key facts, else summaries. Values of
-    people that are not 0 or 1 need `select.gold_at_least`. Raises UsageError with fewer than 50 labels (unless
-    `plan.allow_few`), where several judges fit (name one in `select.judge`), and where a dev split has no label.
+    people that are not 0 or 1 need `gold_at_least`. `dev` names the split on which a threshold is tuned
+    ("column=value", or a value of `split`). `allow_few` accepts fewer than 50 labels. `listed` is how many
+    disagreements the file holds.
+
+    Raises UsageError with fewer than 50 labels (unless `allow_few`), where several judges fit (name one in `judge`),
+    and where a dev split has no label.
     """
-    chosen, how = selected(select, aspect), plan or Plan()
+    chosen, how = Selection.of(**select), Rules(dev, max(1, resamples), seed)
     read = meta_input(run, gold, chosen)
     pairs = _chosen(read, chosen, level, how)
     if chosen.gold_at_least is None:
         decisions(pairs.gold)  # raises where people's values are no yes or no
     if how.dev is None:
         _check_decisions(pairs)
-    if pairs.n < FEWEST and not how.allow_few:
+    if pairs.n < FEWEST and not allow_few:
         raise UsageError(
             f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
-            f"{FEWEST}; label more, or accept a coarse one with --allow-few"
+            f"{FEWEST}; label more, or accept a coarse one (allow_few=...)"
         )
     tuned, tested = _tuned(pairs, how)
     said = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
     found = votes(read.gold, pairs.gold.aspect, pairs.level, chosen.source)
-    listed = disagreements(run, tested, said, found)
+    differing = disagreements(run, tested, said, found)
     made = _measured(tested, said, how)
     ceiling = _ceiling(found, chosen, how)
     judge = pairs.judge
@@ -171,7 +178,7 @@ def calibrate(
         baseline_label=made.constant, baseline_accuracy=made.baseline, ceiling_kappa=ceiling.kappa,
         ceiling_alpha=ceiling.alpha, annotators=ceiling.raters,
         interval=f"95% percentile bootstrap by document, {how.resamples} resamples, seed {how.seed}",
-        disagreements_total=len(listed), disagreements=tuple(listed[: how.listed]), schema=SCHEMA,
+        disagreements_total=len(differing), disagreements=tuple(differing[:listed]), schema=SCHEMA,
     ).sealed()  # fmt: skip
 
 
@@ -189,9 +196,9 @@ def part_of(signature: str, key: str) -> str | None:
     return parts.get(key)
 
 
-def _chosen(read: MetaInput, chosen: Selection, level: str | None, plan: Plan) -> PairedScores:
+def _chosen(read: MetaInput, chosen: Selection, level: str | None, rules: Rules) -> PairedScores:
     """The one judge's values beside people's; its own decisions where no threshold is tuned."""
-    use = Use.VALUE if plan.dev is not None else Use.LABEL
+    use = Use.VALUE if rules.dev is not None else Use.LABEL
     levels = [Level(level)] if level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     if levels[0].base is not levels[0]:
         raise UsageError(f"judges are calibrated on sentences, key facts or summaries, not at the level {level}")
@@ -204,7 +211,7 @@ def _chosen(read: MetaInput, chosen: Selection, level: str | None, plan: Plan) -
             continue
         if len(found) > 1:
             judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in found))
-            raise UsageError(f"several judges fit; choose one with --judge: {judges}")
+            raise UsageError(f"several judges fit; choose one with judge=...: {judges}")
         return found[0]
     raise lost or UsageError("nothing to calibrate on")
 
@@ -218,10 +225,10 @@ def _check_decisions(pairs: PairedScores) -> None:
         )
 
 
-def _tuned(pairs: PairedScores, plan: Plan) -> tuple[Threshold | None, PairedScores]:
-    if plan.dev is None:
+def _tuned(pairs: PairedScores, rules: Rules) -> tuple[Threshold | None, PairedScores]:
+    if rules.dev is None:
         return None, pairs
-    column, value = plan.split
+    column, value = rules.split
     dev = pairs.column(column).equal(value)
     if not dev.any() or dev.all():
         there = ", ".join(str(name) for name in pairs.column(column).used() if name is not None) or "none"
@@ -243,15 +250,15 @@ class _Measured(NamedTuple):
     baseline: float | None
 
 
-def _measured(pairs: PairedScores, said: Floats, plan: Plan) -> _Measured:
+def _measured(pairs: PairedScores, said: Floats, rules: Rules) -> _Measured:
     gold = pairs.y
     both = np.stack([said, gold])
     documents = pairs.document.codes
-    kappa = agreement_interval(lambda table: cohen_kappa(table, scale=(0.0, 1.0)), both, documents, plan.resamples,
-                               seed=plan.seed)  # fmt: skip
-    alpha = agreement_interval(krippendorff_alpha, both, documents, plan.resamples, seed=plan.seed)
+    kappa = agreement_interval(lambda table: cohen_kappa(table, scale=(0.0, 1.0)), both, documents, rules.resamples,
+                               seed=rules.seed)  # fmt: skip
+    alpha = agreement_interval(krippendorff_alpha, both, documents, rules.resamples, seed=rules.seed)
     accuracy, balanced = (
-        classification_interval(gold, said, name, documents, plan.resamples, seed=plan.seed)
+        classification_interval(gold, said, name, documents, rules.resamples, seed=rules.seed)
         for name in ("accuracy", "balanced_accuracy")
     )
     kept = gold[~np.isnan(gold)]
@@ -273,7 +280,7 @@ class _Ceiling(NamedTuple):
     raters: int
 
 
-def _ceiling(found: Votes | None, chosen: Selection, plan: Plan) -> _Ceiling:
+def _ceiling(found: Votes | None, chosen: Selection, rules: Rules) -> _Ceiling:
     """What people reach among themselves, on all units that two or more of them judged."""
     alone = Measure(value=None, n=0, reason="fewer than 2 annotators: people's own agreement is not known")
     if found is None or len(found.raters) < 2:
@@ -284,8 +291,8 @@ def _ceiling(found: Votes | None, chosen: Selection, plan: Plan) -> _Ceiling:
     # Neither coefficient asks who cast a vote: with NaN sorted last, hundreds of raters become a few rows.
     table = np.sort(table, axis=0)[: int((~np.isnan(table)).sum(axis=0).max(initial=1))]
     documents = found.document.codes
-    kappa = agreement_interval(fleiss_kappa, table, documents, plan.resamples, seed=plan.seed)
-    alpha = agreement_interval(krippendorff_alpha, table, documents, plan.resamples, seed=plan.seed)
+    kappa = agreement_interval(fleiss_kappa, table, documents, rules.resamples, seed=rules.seed)
+    alpha = agreement_interval(krippendorff_alpha, table, documents, rules.resamples, seed=rules.seed)
     return _Ceiling(_measure(kappa), _measure(alpha), len(found.raters))
 
 

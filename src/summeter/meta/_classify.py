@@ -11,9 +11,9 @@ one or one for each value of a column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -21,8 +21,8 @@ from summeter.choices import Level, Use
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores
-from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Group, Selection, all_pairs, groups, meta_input, notes, row, selected
+from summeter.meta.results import Row, Study, resampling, status_of
+from summeter.meta.selection import Group, Selection, SelectionArgs, all_pairs, choose, groups, meta_input, notes, row
 from summeter.records import UsageError
 from summeter.stats import (
     Statistic,
@@ -43,26 +43,22 @@ NEEDS_THRESHOLD = "its scores are no decisions: give a threshold, or tune one on
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How judges are measured as classifiers.
+class Rules:
+    """How scores become decisions, and how these are resampled; see `classify`."""
 
-    `threshold`: a score above it is decided 1. `tune` names the dev split ("column=value", or a value of the
-    column `split`): the threshold is tuned there and everything else is measured. `thresholds_by` tunes one a value
-    of that column. `resamples` of the bootstrap by document, 0 for no interval.
-    """
-
-    threshold: float | None = None
-    tune: str | None = None
-    thresholds_by: str | None = None
-    resamples: int = 1000
-    level: float = 0.95
-    seed: int = 0
+    threshold: float | None
+    tune: str | None
+    thresholds_by: str | None
+    resamples: int
+    confidence: float
+    seed: int
 
     def __post_init__(self) -> None:
         if self.threshold is not None and self.tune is not None:
             raise UsageError("give a threshold or a split to tune it on, not both")
         if self.thresholds_by is not None and self.tune is None:
-            raise UsageError("thresholds by a column are tuned: name the dev split as well")
+            raise UsageError("thresholds by a column are tuned: name the dev split as well (tune=...)")
+        resampling(self.resamples, self.confidence, self.seed)  # checks them
 
     @property
     def dev(self) -> tuple[str, str]:
@@ -82,30 +78,45 @@ class Decided(NamedTuple):
 
 
 def classify(
-    run: RunLike, gold: Gold, *, level: str = Level.SENTENCE, aspect: str | Sequence[str] | None = None,
-    select: Selection | None = None, settings: Settings | None = None,
-) -> Study:  # fmt: skip
+    run: RunLike,
+    gold: Gold,
+    *,
+    level: str = Level.SENTENCE,
+    threshold: float | None = None,
+    tune: str | None = None,
+    thresholds_by: str | None = None,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **select: Unpack[SelectionArgs],
+) -> Study:
     """How well do the judges of a run decide what people decided?
 
-    `level` is sentence, key_fact or summary. At the summary level people's values must be 0 or 1, or `select` says
-    from which value on they count as 1 (`gold_at_least=1.0`: all sentences supported). Rows have the study
-    "classification" and the statistics of STATISTICS, with `success_ratio`: the share of judged summaries whose
-    verdicts are usable and complete (as many as people's, on the same units).
+    `level` is sentence, key_fact or summary. At the summary level people's values must be 0 or 1, or `gold_at_least`
+    says from which value on they count as 1 (`gold_at_least=1.0`: all sentences supported). A score above `threshold`
+    is decided 1. `tune` names the dev split ("column=value", or a value of the column `split`): the threshold is
+    tuned there and everything else is measured; `thresholds_by` tunes one for each value of that column. `resamples`
+    of the bootstrap by document, 0 for no interval.
+
+    Rows have the study "classification" and the statistics of STATISTICS, each in [0, 1], with `success_ratio`: the
+    share of judged summaries whose verdicts are usable and complete (as many as people's, on the same units).
 
     Raises UsageError where there is nothing to compare, for another level, or a dev split without rows.
+
+        sm.meta.classify(run, data.judgments("human.raw"), level="sentence")
     """
-    where = Level(level)
+    where = choose(Level, level, "level")
     if where.base is not where:
         raise UsageError(f"means of the level {where} are no decisions; give sentence, key_fact or summary")
-    chosen, plan = selected(select, aspect), settings or Settings()
+    chosen, rules = Selection.of(**select), Rules(threshold, tune, thresholds_by, resamples, confidence, seed)
     read = meta_input(run, gold, chosen)
     scored = [_binary(pairs) for pairs in all_pairs(read, where, chosen)]
     labelled = list(all_pairs(read, where, chosen, Use.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
-        decided = _decide(scores, labels, plan)
+        decided = _decide(scores, labels, rules)
         for group in groups(decided.pairs, chosen.by):
-            rows.extend(_rows(group, decided, plan))
+            rows.extend(_rows(group, decided, rules))
         rows.append(_success(scores))
     return Study(STUDY, rows, notes(read, chosen, where, scored))
 
@@ -116,19 +127,19 @@ def _binary(pairs: PairedScores) -> PairedScores:
     return pairs
 
 
-def _decide(scores: PairedScores, labels: PairedScores, plan: Settings) -> Decided:
-    if plan.tune is not None:
-        return _tuned(scores, plan)
-    if plan.threshold is not None:
-        return Decided(scores, decide(scores.x, plan.threshold), scores.x, None, {"threshold": plan.threshold})
+def _decide(scores: PairedScores, labels: PairedScores, rules: Rules) -> Decided:
+    if rules.tune is not None:
+        return _tuned(scores, rules)
+    if rules.threshold is not None:
+        return Decided(scores, decide(scores.x, rules.threshold), scores.x, None, {"threshold": rules.threshold})
     # Shares of labels are no decisions, except where they are all 0 or 1.
     usable = np.isin(labels.x[~np.isnan(labels.x)], (0.0, 1.0)).all() and not np.isnan(labels.x).all()
     reason = None if usable else NEEDS_THRESHOLD
     return Decided(scores, labels.x if usable else np.full(len(scores), np.nan), scores.x, reason, {})
 
 
-def _tuned(pairs: PairedScores, plan: Settings) -> Decided:
-    column, value = plan.dev
+def _tuned(pairs: PairedScores, rules: Rules) -> Decided:
+    column, value = rules.dev
     dev = pairs.column(column).equal(value)
     if not dev.any() or dev.all():
         there = ", ".join(str(name) for name in pairs.column(column).used())
@@ -136,23 +147,23 @@ def _tuned(pairs: PairedScores, plan: Settings) -> Decided:
         raise UsageError(f"cannot tune a threshold on {column}={value}: {rest}")
     tune, test = pairs.take(dev), pairs.take(~dev)
     about: dict[str, Any] = {"tuned_on": f"{column}={value}", "tuned_n": tune.n}
-    if plan.thresholds_by is None:
+    if rules.thresholds_by is None:
         found = tune_threshold(tune.y, tune.x)
         about |= {"threshold": found.threshold, "tuned_balanced_accuracy": found.balanced_accuracy}
         if found.threshold is None:
             why = f"no threshold could be tuned: {found.reason}"
             return Decided(test, np.full(len(test), np.nan), test.x, why, about)
         return Decided(test, decide(test.x, found.threshold), test.x, None, about)
-    labels = list(tune.column(plan.thresholds_by).labels())
+    labels = list(tune.column(rules.thresholds_by).labels())
     by_group = tune_thresholds(tune.y, tune.x, labels)
-    of_test = list(test.column(plan.thresholds_by).labels())
+    of_test = list(test.column(rules.thresholds_by).labels())
     got = grouped_accuracy(test.y, test.x, of_test, by_group)
     # A group without a threshold decides nothing: its rows are missing.
     limits = [one.threshold if (one := by_group.get(name)) else None for name in of_test]
     bounds = np.array(limits, dtype=np.float64)
     said = np.where(np.isnan(bounds) | np.isnan(test.x), np.nan, (test.x > bounds).astype(np.float64))
     about |= {
-        "thresholds_by": plan.thresholds_by, "thresholds": {str(key): one.threshold for key, one in by_group.items()},
+        "thresholds_by": rules.thresholds_by, "thresholds": {str(key): one.threshold for key, one in by_group.items()},
         "mean_balanced_accuracy_of_groups": got.value, "groups_weight": got.weight,
         "balanced_accuracy_of_groups": {str(key): one for key, one in got.groups.items()},
         "groups_undefined": {str(key): why for key, why in got.undefined.items()},
@@ -160,14 +171,14 @@ def _tuned(pairs: PairedScores, plan: Settings) -> Decided:
     return Decided(test, said, test.x, None, about)
 
 
-def _rows(group: Group, decided: Decided, plan: Settings) -> Iterator[Row]:
+def _rows(group: Group, decided: Decided, rules: Rules) -> Iterator[Row]:
     rows = _places(decided.pairs, group)
     part, said, scores = group.pairs, decided.said[rows], decided.scores[rows]
     got = classify_labels(part.y, said)
     for name in STATISTICS:
         one = auroc(part.y, scores) if name == "auroc" else getattr(got, name)
         used = scores if name == "auroc" else said
-        yield _row(group, one, used, decided, plan)
+        yield _row(group, one, used, decided, rules)
     if decided.details.get("mean_balanced_accuracy_of_groups") is not None and group.column is None:
         value = decided.details["mean_balanced_accuracy_of_groups"]
         yield row(
@@ -182,7 +193,7 @@ def _places(whole: PairedScores, group: Group) -> Any:
     return whole.column(group.column).equal(group.value)
 
 
-def _row(group: Group, one: Statistic, used: Floats, decided: Decided, plan: Settings) -> Row:
+def _row(group: Group, one: Statistic, used: Floats, decided: Decided, rules: Rules) -> Row:
     part = group.pairs
     reason = one.reason
     if one.value is None and decided.reason is not None and one.name != "auroc":
@@ -193,12 +204,14 @@ def _row(group: Group, one: Statistic, used: Floats, decided: Decided, plan: Set
         details = {**decided.details, "true_positive": table.true_positive, "false_positive": table.false_positive,
                    "true_negative": table.true_negative, "false_negative": table.false_negative}  # fmt: skip
     drawn = None
-    if one.value is not None and plan.resamples:
+    if one.value is not None and rules.resamples:
         drawn = classification_interval(
-            part.y, used, one.name, part.document.codes, plan.resamples, plan.level, plan.seed
+            part.y, used, one.name, part.document.codes, rules.resamples, rules.confidence, rules.seed
         )
         if one.name == "balanced_accuracy":
-            spread = bootstrap_deviation(part.y, np.where(np.isnan(used), np.nan, used), 0.5, plan.resamples, plan.seed)
+            spread = bootstrap_deviation(
+                part.y, np.where(np.isnan(used), np.nan, used), 0.5, rules.resamples, rules.seed
+            )
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
     stands = drawn is not None and drawn.low is not None
     return row(
@@ -206,7 +219,7 @@ def _row(group: Group, one: Statistic, used: Floats, decided: Decided, plan: Set
         low=drawn.low if drawn else None, high=drawn.high if drawn else None,
         status=status_of(one.value, drawn.status if drawn else None),
         interval=(
-            f"{plan.level:.0%} percentile bootstrap by document, {drawn.resamples} resamples, seed {plan.seed}"
+            f"{rules.confidence:.0%} percentile bootstrap by document, {drawn.resamples} resamples, seed {rules.seed}"
             if drawn is not None and stands else None
         ),
         details=details,
@@ -232,8 +245,3 @@ def _success(pairs: PairedScores) -> Row:
         missing=int((shown & ~asked).sum()),
         reason=None if n else "no summary was judged by both", details={"usable": int((counted & ~bad).sum())},
     )  # fmt: skip
-
-
-def at_threshold(pairs: PairedScores, threshold: float) -> PairedScores:
-    """The pairs with the judge's scores turned into decisions: 1 above the threshold, else 0."""
-    return replace(pairs, x=decide(pairs.x, threshold))

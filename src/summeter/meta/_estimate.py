@@ -1,0 +1,443 @@
+"""Few labels, honest means: a system's score from many machine judgments and a small random sample of human ones.
+
+The machine judged every summary; people judged a random sample. The machine's error is measured on the sample and
+taken out of its mean (prediction-powered inference: Angelopoulos et al., 2023; its weight tuned as in PPI++), so the
+score is unbiased whichever systems the machine favours (Shen et al., 2023, section 5), and the interval covers at its
+stated rate. The sample must be *random*: labels chosen by the machine's score, or the first rows of a file, bring
+the bias back. What can be seen of that is told in the notes.
+
+`simulate` checks the intervals on data that people judged in full: each draw pretends that only a few randomly chosen
+documents were labelled and looks whether the estimate's interval holds people's mean over everything. "population"
+draws the documents anew, with replacement: the data stand for all documents like them, and the rate should be the
+stated one. "data" keeps the documents and draws only which are labelled: the question is then about these very
+documents, less can vary, and the intervals are on the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from summeter.choices import Level, Population
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import PairedScores
+from summeter.meta.results import Row, Study, pair_name, status_of
+from summeter.meta.selection import Group, Selection, SelectionArgs, all_pairs, groups, meta_input, row
+from summeter.records import UsageError
+from summeter.stats import PpiMean, bootstrap_mean, correlate, labels_needed, ppi_mean
+from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
+
+STUDY = "estimate"
+SMALL = 30
+"""Fewer labelled documents than this are called few."""
+SURE = 0.001
+"""A p-value under which a sample is said not to look random (there is one look a system)."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How estimates are made: the level of intervals, whether the machine's weight is tuned, what labels are for."""
+
+    confidence: float = 0.95
+    tuned: bool = True
+    pairs: Sequence[tuple[str, str]] | None = None
+    power: float = 0.8
+    difference: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1 or not 0 < self.power < 1:
+            raise UsageError(f"confidence and power must lie between 0 and 1, got {self.confidence} and {self.power}")
+        if self.difference is not None and self.difference <= 0:
+            raise UsageError(f"the difference to find must be positive, got {self.difference}")
+
+    def interval(self, what: str = "prediction-powered") -> str:
+        """What stands beside an interval."""
+        return f"{self.confidence:.0%} {what}, Student's t by labelled document"
+
+
+def estimate(
+    run: RunLike,
+    gold: Gold,
+    *,
+    confidence: float = 0.95,
+    tuned: bool = True,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    power: float = 0.8,
+    difference: float | None = None,
+    **select: Unpack[SelectionArgs],
+) -> Study:
+    """What would people's mean be for each system, had they read everything, and how far do systems differ?
+
+    `tuned` weighs the machine by how well it predicts people (PPI++), else it has the weight 1. `pairs` are the
+    systems to compare, all of them by default; `power` is the chance to find a difference of `difference` (by
+    default the one estimated) that the number of labels is planned for.
+
+    Rows of the study "estimate", for each judge and system: `ppi_mean` (the estimate; `n` labelled summaries,
+    `missing` without a machine score, `details.unlabelled`, `.weight`, `.narrower`: its interval's width as a share
+    of that from labels alone), `human_mean` and `machine_mean` (each alone) and `machine_bias` (machine minus people
+    on the sample). For each pair of systems ("a-b"): `ppi_difference`, from documents labelled for both, with
+    `details.settled` by the interval widened for the number of pairs (Bonferroni), and `labels_needed`, how many
+    labelled documents would find the difference with the power planned for.
+
+    Raises UsageError where people and the machine have nothing in common, or for an unknown system in `pairs`.
+    """
+    chosen, how = Selection.of(**select), Rules(confidence, tuned, pairs, power, difference)
+    read = meta_input(run, gold, chosen)
+    if read.judge.context.domains:
+        # People's data may hold the labelled documents only; the run knows all of them.
+        read = read._replace(context=read.judge.context)
+    rows: list[Row] = []
+    notes: list[str] = []
+    for whole in all_pairs(read, Level.SUMMARY, chosen):
+        for group in groups(whole, chosen.by):
+            systems = _systems(group.pairs)
+            rows.extend(row for one in systems for row in _system_rows(group, one, how))
+            rows.extend(_pair_rows(group, systems, how))
+            notes.extend(_warnings(group, systems))
+    told = [_told(row) for row in rows if row.statistic == "ppi_difference"]
+    return Study(STUDY, rows, [*notes, *told])
+
+
+def _systems(pairs: PairedScores) -> list[str]:
+    return [str(name) for name in pairs.system.used()]
+
+
+def _of(group: Group, system: str) -> PairedScores:
+    return group.pairs.take(group.pairs.system.equal(system))
+
+
+def _row(group: Group, statistic: str, value: float | None, **more: Any) -> Row:
+    """A row about these summaries; people's missing labels are the design, so `missing` is the machine's alone."""
+    pairs, fields = group.pairs, group.fields()
+    details = {**fields.pop("details", {}), **more.pop("details", {})}
+    return Row(
+        **{
+            "study": STUDY, "judge": pairs.judge.judge, "signature": pairs.judge.signature, "model": pairs.judge.model,
+            "aspect": pairs.judge.aspect, "gold_aspect": pairs.gold.aspect, "gold_signature": pairs.gold.signature,
+            "level": Level.SYSTEM.value, "statistic": statistic, "value": value, "details": details, **fields, **more,
+        }
+    )  # fmt: skip
+
+
+def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
+    part = _of(group, system)
+    got = ppi_mean(part.y, part.x, part.document.codes, rules.confidence, rules.tuned)
+    about: dict[str, Any] = {"system": system}
+    yield _row(
+        group, "ppi_mean", got.value, **about, **_ends(got.low, got.high, rules.interval()), n=got.n,
+        missing=got.missing, status=status_of(got.value, got.status), reason=got.reason,
+        details={"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.clusters,
+                 "narrower": _narrower(got)},
+    )  # fmt: skip
+    # Labels where the machine has no score count for people alone, so this is not always the sample above.
+    alone = ppi_mean(part.y, np.zeros(len(part)), part.document.codes, rules.confidence)
+    yield _row(
+        group, "human_mean", alone.human, **about, **_ends(alone.human_low, alone.human_high, rules.interval("mean")),
+        n=alone.n, missing=len(part) - alone.n, status=status_of(alone.human, alone.status),
+        reason=None if alone.human is not None and alone.human_low is not None else alone.reason,
+    )  # fmt: skip
+    machine = bootstrap_mean(part.x, part.document.codes, level=rules.confidence)
+    yield _row(
+        group, "machine_mean", machine.value, **about, low=machine.low, high=machine.high, n=machine.n,
+        missing=machine.missing, status=status_of(machine.value, machine.status), reason=machine.reason,
+        interval=_bootstrapped(rules, machine.resamples) if machine.low is not None else None,
+    )  # fmt: skip
+    bias = ppi_mean(part.x - part.y, np.zeros(len(part)), part.document.codes, rules.confidence)
+    yield _row(
+        group, "machine_bias", bias.human, **about, **_ends(bias.human_low, bias.human_high, rules.interval("mean")),
+        n=bias.n, missing=got.missing, status=status_of(bias.human, bias.status),
+        reason=None if bias.human is not None and bias.human_low is not None else bias.reason,
+    )  # fmt: skip
+
+
+def _bootstrapped(rules: Rules, resamples: int) -> str:
+    return f"{rules.confidence:.0%} percentile bootstrap by document, {resamples} resamples, seed 0"
+
+
+def _ends(low: float | None, high: float | None, interval: str) -> dict[str, Any]:
+    return {"low": low, "high": high, "interval": interval if low is not None else None}
+
+
+def _narrower(got: PpiMean) -> float | None:
+    """The interval's width as a share of the one from human labels alone."""
+    if got.low is None or got.high is None or got.human_low is None or got.human_high is None:
+        return None
+    alone = got.human_high - got.human_low
+    return (got.high - got.low) / alone if alone > 0 else None
+
+
+def _pair_rows(group: Group, systems: Sequence[str], rules: Rules) -> Iterator[Row]:
+    wanted = list(combinations(systems, 2)) if rules.pairs is None else list(rules.pairs)
+    for system in (one for pair in wanted for one in pair):
+        if system not in systems:
+            raise UsageError(f"no system {system!r}; there are: {', '.join(systems)}")
+    human, machine = _grids(group.pairs, systems)
+    place = {name: number for number, name in enumerate(systems)}
+    for first, second in wanted:
+        a, b = place[first], place[second]
+        gap, said = human[a] - human[b], machine[a] - machine[b]
+        yield from _difference(group, pair_name(first, second), (gap, said), len(wanted), rules)
+
+
+def _grids(pairs: PairedScores, systems: Sequence[str]) -> tuple[Floats, Floats]:
+    """People's and the machine's scores, systems x documents."""
+    documents = pairs.document.used()
+    rows = np.array([systems.index(str(name)) for name in pairs.system.labels()], np.int64)
+    columns = np.array([documents.index(name) for name in pairs.document.labels()], np.int64)
+    human, machine = (np.full((len(systems), len(documents)), np.nan) for _ in range(2))
+    human[rows, columns], machine[rows, columns] = pairs.y, pairs.x
+    return human, machine
+
+
+def _difference(group: Group, name: str, gaps: tuple[Floats, Floats], family: int, rules: Rules) -> Iterator[Row]:
+    gap, said = gaps
+    got = ppi_mean(gap, said, None, rules.confidence, rules.tuned)
+    wide = ppi_mean(gap, said, None, 1 - (1 - rules.confidence) / family, rules.tuned)
+    settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
+    yield _row(
+        group, "ppi_difference", got.value, pair=name, **_ends(got.low, got.high, rules.interval()), n=got.n,
+        missing=got.missing, status=status_of(got.value, got.status),
+        reason=got.reason if got.value is not None else "no document has people's labels for both systems",
+        details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human, "machine_bias": got.bias,
+                 "narrower": _narrower(got), "low_adjusted": wide.low, "high_adjusted": wide.high,
+                 "comparisons": family, "settled": settled},
+    )  # fmt: skip
+    yield _needed(group, name, gaps, got, rules)
+
+
+def _needed(group: Group, name: str, gaps: tuple[Floats, Floats], got: PpiMean, rules: Rules) -> Row:
+    find = rules.difference if rules.difference is not None else abs(got.value or 0.0)
+    about: dict[str, Any] = {"pair": name, "n": got.n, "missing": got.missing}
+    if got.n < 2 or not find:
+        reason = "fewer than 2 documents with labels for both systems" if got.n < 2 else "the difference is 0"
+        return _row(
+            group, "labels_needed", None, **about, status="undefined", reason=f"{reason}: nothing to rules from"
+        )
+    plans = labels_needed(gaps[0], gaps[1], find, rules.confidence, rules.power)
+    labels = None if plans.labels is None else float(plans.labels)
+    return _row(
+        group, "labels_needed", labels, **about, status=status_of(labels), reason=plans.reason,
+        details={"difference": find, "power": rules.power, "human_only": plans.human_only, "pool": plans.pool},
+    )  # fmt: skip
+
+
+def _told(row: Row) -> str:
+    first_second, aspect = row.pair, row.gold_aspect
+    if row.value is None or row.low is None or row.high is None:
+        return f"{first_second} on {aspect}: {row.reason}"
+    settled = "is settled" if row.details["settled"] else "is not settled"
+    many = row.details["comparisons"]
+    after = "" if many == 1 else f", interval widened for {many} pairs"
+    return (
+        f"{first_second} on {aspect}: {row.value:+.2f} [{row.low:.2f}, {row.high:.2f}] from {row.n} labelled documents "
+        f"and {row.details['unlabelled']} more by {row.judge}; the difference {settled}{after}"
+    )
+
+
+def _warnings(group: Group, systems: Sequence[str]) -> Iterator[str]:
+    where = f" in {group.value}" if group.column else ""
+    for system in systems:
+        part = _of(group, system)
+        about = f"{part.judge.judge}, {part.gold.aspect}{where}, {system}"
+        yield from (f"warning: {about}: {text}" for text in sample_warnings(part.y, part.x))
+    labelled = group.pairs.take(~np.isnan(group.pairs.y))
+    every, seen = (
+        {value for value in pairs.column("domain").labels() if value is not None} for pairs in (group.pairs, labelled)
+    )
+    if seen and every - seen:
+        lost = ", ".join(sorted(every - seen))
+        yield f"warning: {group.pairs.gold.aspect}{where}: no label in the domains {lost}: is the sample random?"
+
+
+def sample_warnings(human: Floats, machine: Floats) -> list[str]:
+    """What speaks against a sample: too few labels, the head of the file, or other machine scores than the rest.
+
+    `human` is NaN where nobody labelled. That a sample passes does not make it random; only drawing it so does.
+
+    >>> sample_warnings(np.array([1.0, np.nan, np.nan]), np.array([0.5, 0.4, 0.3]))
+    ['only 1 label: no interval']
+    """
+    labelled = ~np.isnan(human)
+    n, rest = int(labelled.sum()), int((~labelled).sum())
+    found = []
+    if n < SMALL:
+        few = "no interval" if n < 2 else f"fewer than {SMALL}, so the interval leans on Student's t"
+        found.append(f"only {n} label{'' if n == 1 else 's'}: {few}")
+    if n < 5 or rest < 5:
+        return found
+    if bool(labelled[:n].all()):
+        found.append(f"the labels are those of the first {n} documents: draw a random sample instead")
+    gap = correlate(labelled.astype(np.float64), machine, "spearman")
+    if gap.p is not None and gap.value is not None and gap.p < SURE:
+        side = "higher" if gap.value > 0 else "lower"
+        found.append(
+            f"the machine scores the labelled summaries {side} than the others (Spearman {gap.value:+.2f}): the sample "
+            "does not look random, and the estimate then speaks for its kind of summary only"
+        )
+    return found
+
+
+# ---- how often do the intervals hold the truth? ----
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a simulation draws: how many times, from which seed, and about what."""
+
+    draws: int = 500
+    seed: int = 0
+    about: str = Population.POPULATION
+
+    def __post_init__(self) -> None:
+        if self.draws < 1:
+            raise UsageError(f"a simulation needs at least 1 draw, got {self.draws}")
+        if self.about not in set(Population):
+            raise UsageError(f"a simulation is about one of {', '.join(Population)}, not {self.about!r}")
+
+
+class Coverage(NamedTuple):
+    """How often intervals held the truth, and how wide they were, over `draws` draws.
+
+    `rate` is that of the estimate, `human_rate` of the labels alone, both with their own `draws` behind them;
+    `width` and `human_width` are mean widths, `bias` the mean error of the estimate, `machine_bias` that of the
+    machine's mean over everything, `low`-`high` the interval of `rate` by chance of the draws.
+    """
+
+    rate: float
+    low: float | None
+    high: float | None
+    human_rate: float
+    width: float
+    human_width: float
+    bias: float
+    machine_bias: float
+    draws: int
+    labels: int
+    truth: float
+
+    @property
+    def narrower(self) -> float:
+        """The estimate's width as a share of the labels' own."""
+        return self.width / self.human_width if self.human_width else 1.0
+
+
+def coverage(
+    human: Floats,
+    machine: Floats,
+    labels: int,
+    *,
+    clusters: Labels | None = None,
+    draws: int = 500,
+    seed: int = 0,
+    about: str = Population.POPULATION,
+    confidence: float = 0.95,
+    tuned: bool = True,
+) -> Coverage:
+    """Simulate estimates from `labels` labelled clusters (documents) of rows that have both judgments.
+
+    Rows with NaN on either side are left out first. Keywords are those of `simulate`. Raises UsageError where there
+    are no more clusters than `labels`, or fewer than 2 labels.
+    """
+    how, drawn = Rules(confidence, tuned), Drawing(draws, seed, about)
+    rng = generator(drawn.seed)
+    kept = ~(np.isnan(human) | np.isnan(machine))
+    human, machine = human[kept], machine[kept]
+    of = np.arange(len(kept))[kept] if clusters is None else codes(clusters)[kept]
+    units = [rows for _, rows in split_rows(np.unique(of, return_inverse=True)[1].astype(np.int64))]
+    if not 2 <= labels < len(units):
+        raise UsageError(f"labels must be at least 2 and fewer than the {len(units)} documents, got {labels}")
+    truth = float(human.mean())
+    found = [
+        _draw(human, machine, _picked(units, rng, Population(drawn.about)), labels, how) for _ in range(drawn.draws)
+    ]  # fmt: skip
+    table = np.array(found)
+    inside = ((table[:, 0] <= truth) & (truth <= table[:, 1])).astype(np.float64)
+    alone = (table[:, 2] <= truth) & (truth <= table[:, 3])
+    rate = bootstrap_mean(inside, seed=drawn.seed)
+    return Coverage(
+        float(inside.mean()), rate.low, rate.high, float(alone.mean()),
+        float((table[:, 1] - table[:, 0]).mean()), float((table[:, 3] - table[:, 2]).mean()),
+        float((table[:, 4] - truth).mean()), float(machine.mean() - truth), drawn.draws, labels, truth,
+    )  # fmt: skip
+
+
+def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) -> list[Ints]:
+    size = len(units)
+    picks = rng.integers(0, size, size) if about is Population.POPULATION else rng.permutation(size)
+    return [units[pick] for pick in picks]
+
+
+def _draw(
+    human: Floats, machine: Floats, units: Sequence[Ints], labels: int, rules: Rules
+) -> tuple[float, float, float, float, float]:
+    """The ends of the estimate and of the labels alone, and the estimate."""
+    rows = np.concatenate(units)
+    of = np.repeat(np.arange(len(units)), [len(one) for one in units])
+    people = np.where(of < labels, human[rows], np.nan)
+    got = ppi_mean(people, machine[rows], of, rules.confidence, rules.tuned)
+    ends = (got.low, got.high, got.human_low, got.human_high, got.value)
+    return tuple(np.nan if end is None else float(end) for end in ends)  # type: ignore[return-value]
+
+
+def simulate(
+    run: RunLike,
+    gold: Gold,
+    labels: int,
+    *,
+    draws: int = 500,
+    seed: int = 0,
+    about: str = Population.POPULATION,
+    confidence: float = 0.95,
+    tuned: bool = True,
+    **select: Unpack[SelectionArgs],
+) -> Study:
+    """Simulate estimates on data that people judged in full: all systems together, and each.
+
+    `draws` of `labels` labelled documents each: of the documents too (`about="population"`), or only of which of
+    them people label (`"data"`). Rows of the study "estimate": `coverage` (the share of intervals that held people's
+    mean; `n` draws) and `width_ratio` (the estimate's mean width as a share of that from labels alone).
+    """
+    chosen, drawn = Selection.of(**select), Drawing(draws, seed, about)
+    read = meta_input(run, gold, chosen)
+    rows: list[Row] = []
+    for pairs in all_pairs(read, Level.SUMMARY, chosen):
+        parts: list[tuple[str | None, PairedScores]] = [(None, pairs)]
+        names = [str(name) for name in pairs.system.used()]
+        parts += [(name, pairs.take(pairs.system.equal(name))) for name in names] if len(names) > 1 else []
+        for system, part in parts:
+            group = Group(None if system is None else "system", system, part)
+            try:
+                got = coverage(
+                    part.y, part.x, labels, clusters=part.document.codes, draws=draws, seed=seed, about=about,
+                    confidence=confidence, tuned=tuned,
+                )  # fmt: skip
+            except UsageError as error:
+                rows.append(_undefined(group, str(error)))
+                continue
+            rows.extend(_coverage_rows(group, got, drawn))
+    return Study(
+        STUDY, rows, [f"coverage: {drawn.draws} draws of {labels} labelled documents each, about the {drawn.about}"]
+    )
+
+
+def _undefined(group: Group, reason: str) -> Row:
+    return row(STUDY, group, "coverage", None, n=0, missing=group.pairs.missing, reason=reason)
+
+
+def _coverage_rows(group: Group, got: Coverage, drawn: Drawing) -> Iterator[Row]:
+    details: dict[str, Any] = {
+        "labels": got.labels, "draws": got.draws, "about": str(drawn.about), "seed": drawn.seed,
+        "human_coverage": got.human_rate, "bias": got.bias, "machine_bias": got.machine_bias, "truth": got.truth,
+    }  # fmt: skip
+    common: dict[str, Any] = {"n": got.draws, "missing": group.pairs.missing, "details": details}
+    yield row(
+        STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high,
+        status=status_of(got.rate, None if got.low is not None else "no_interval"),
+        reason=None if got.low is not None else "fewer than 2 draws: no interval",
+        interval=f"95% percentile bootstrap over {got.draws} draws, seed {drawn.seed}" if got.low is not None else None,
+    )  # fmt: skip
+    yield row(STUDY, group, "width_ratio", got.narrower, **common)
