@@ -100,8 +100,8 @@ class Request(Record):
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """As pydantic's; the copy's key is its own."""
         copied = super().model_copy(update=update, deep=deep)
-        for made in ("canonical", "key"):
-            copied.__dict__.pop(made, None)
+        for cached in ("canonical", "key"):
+            copied.__dict__.pop(cached, None)
         return copied
 
 

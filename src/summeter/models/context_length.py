@@ -54,8 +54,8 @@ async def context_lengths(models: Iterable[str], lookup: Lookup | None = None) -
     shown, are left out.
     """
     wanted = [model for model in dict.fromkeys(models) if not model.startswith("scripted/")]
-    found = await asyncio.gather(*(_context_length(model, lookup or Lookup()) for model in wanted))
-    return dict(zip(wanted, found, strict=True))
+    lengths = await asyncio.gather(*(_context_length(model, lookup or Lookup()) for model in wanted))
+    return dict(zip(wanted, lengths, strict=True))
 
 
 async def _context_length(model: str, lookup: Lookup) -> ContextLength:
@@ -64,10 +64,10 @@ async def _context_length(model: str, lookup: Lookup) -> ContextLength:
     if known is not None and not (provider and provider.gateway):
         return ContextLength(known, "its vendor")
     try:
-        asked = await _asked(model, provider, lookup)
+        answer = await _asked(model, provider, lookup)
     except (ModelError, UsageError) as error:
-        asked = ContextLength(None, str(error))
-    return ContextLength(known, "its vendor") if known is not None and asked.tokens is None else asked
+        answer = ContextLength(None, str(error))
+    return ContextLength(known, "its vendor") if known is not None and answer.tokens is None else answer
 
 
 async def _asked(model: str, provider: Provider | None, lookup: Lookup) -> ContextLength:
@@ -139,25 +139,25 @@ async def _llamacpp(server: _Server) -> int | None:
         props = await server.get(server.root, "props", query={"model": server.name})
     except ModelError:
         return await _listed(server)
-    found = _size(replies.mapping(props.get("default_generation_settings")).get("n_ctx"))
-    return found if found is not None else await _listed(server)
+    size = _size(replies.mapping(props.get("default_generation_settings")).get("n_ctx"))
+    return size if size is not None else await _listed(server)
 
 
 async def _lmstudio(server: _Server) -> int | None:
     """By its own list, which tells what a loaded model was loaded with; of others nobody knows what they will be."""
     models = replies.dicts((await server.get(server.root, "api", "v0", "models")).get("data"))
-    return next((_size(one.get("loaded_context_length")) for one in models if one.get("id") == server.name), None)
+    return next((_size(model.get("loaded_context_length")) for model in models if model.get("id") == server.name), None)
 
 
 async def _ollama(server: _Server) -> int | None:
     """What the model is loaded with; what its Modelfile sets where it is not loaded (or may not be)."""
-    found = await _loaded(server)
-    if found is None and server.load:
+    loaded = await _loaded(server)
+    if loaded is None and server.load:
         # Without a prompt it only loads the model, as the first call would.
         await server.post(server.root, "api", "generate", body={"model": server.name, "stream": False})
-        found = await _loaded(server)
-    if found is not None:
-        return found
+        loaded = await _loaded(server)
+    if loaded is not None:
+        return loaded
     shown = await server.post(server.root, "api", "show", body={"model": server.name})
     chosen = [line.split() for line in str(shown.get("parameters") or "").splitlines()]
     sizes = [int(words[1]) for words in chosen if len(words) == 2 and words[0] == "num_ctx" and words[1].isdecimal()]
@@ -169,10 +169,8 @@ async def _ollama(server: _Server) -> int | None:
 async def _loaded(server: _Server) -> int | None:
     running = replies.dicts((await server.get(server.root, "api", "ps")).get("models"))
     names = (server.name, server.name if ":" in server.name.rpartition("/")[2] else f"{server.name}:latest")
-    return next(
-        (_size(one.get("context_length")) for one in running if one.get("name") in names or one.get("model") in names),
-        None,
-    )
+    loaded = (model for model in running if model.get("name") in names or model.get("model") in names)
+    return next((_size(model.get("context_length")) for model in loaded), None)
 
 
 def _of(answer: Mapping[str, Any], name: str) -> int | None:
@@ -180,23 +178,24 @@ def _of(answer: Mapping[str, Any], name: str) -> int | None:
     models = replies.dicts(answer.get("data"))
     # OpenRouter's :nitro and :floor are ways to serve a model and stand in no list.
     for wanted in (name, name.partition(":")[0]):
-        for one in models:
-            aliases = one.get("aliases")
-            if wanted == one.get("id") or (isinstance(aliases, list) and wanted in aliases):
-                return _entry(one, models)
+        for model in models:
+            aliases = model.get("aliases")
+            if wanted == model.get("id") or (isinstance(aliases, list) and wanted in aliases):
+                return _entry(model, models)
     return _entry(models[0], models) if len(models) == 1 else None
 
 
-def _entry(one: Mapping[str, Any], models: list[dict[str, Any]]) -> int | None:
-    served = _size(replies.mapping(one.get("meta")).get("n_ctx"))
+def _entry(model: Mapping[str, Any], models: list[dict[str, Any]]) -> int | None:
+    served = _size(replies.mapping(model.get("meta")).get("n_ctx"))
     if served is not None:
         return served
-    found = next((size for field in _FIELDS if (size := _size(one.get(field))) is not None), None)
-    top = _size(replies.mapping(one.get("top_provider")).get("context_length"))
-    if found is None and one.get("parent"):
+    length = next((size for field in _FIELDS if (size := _size(model.get(field))) is not None), None)
+    top = _size(replies.mapping(model.get("top_provider")).get("context_length"))
+    if length is None and model.get("parent"):
         # vLLM lists adapters beside the model they are laid upon.
-        found = next((_size(other.get("max_model_len")) for other in models if other.get("id") == one["parent"]), None)
-    return min((size for size in (found, top) if size is not None), default=None)
+        parents = (other for other in models if other.get("id") == model["parent"])
+        length = next((_size(parent.get("max_model_len")) for parent in parents), None)
+    return min((size for size in (length, top) if size is not None), default=None)
 
 
 def _size(value: Any) -> int | None:

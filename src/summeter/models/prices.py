@@ -32,8 +32,8 @@ class Rates(Record):
 
     def times(self, share: float) -> Self:
         """The same at a share of the price."""
-        told = {name: getattr(self, name) for name in ("input", "cached", "written", "output")}
-        return self.model_copy(update={name: rate * share for name, rate in told.items() if rate is not None})
+        rates = {name: getattr(self, name) for name in ("input", "cached", "written", "output")}
+        return self.model_copy(update={name: rate * share for name, rate in rates.items() if rate is not None})
 
 
 class LongRates(Rates):

@@ -91,8 +91,8 @@ def parse_binding(text: str) -> tuple[str, str]:
     ('judge', 'openai/gpt-4o')
     """
     text = text.strip()
-    found = _BINDING.fullmatch(text)
-    role, model = (found["role"], found["model"].strip()) if found else (DEFAULT_ROLE, text)
+    match = _BINDING.fullmatch(text)
+    role, model = (match["role"], match["model"].strip()) if match else (DEFAULT_ROLE, text)
     if not model:
         raise UsageError(f"{text!r} binds no model; write ROLE=PROVIDER/MODEL")
     return role, model

@@ -106,10 +106,10 @@ class BoundLLM:
             request, completion = await self._complete(messages, form, asked)
             calls.append(request.key)
             result = _read(completion, form)
-        made = (tuple(calls), completion.text, completion.model, completion.logprobs)
+        reply = (tuple(calls), completion.text, completion.model, completion.logprobs)
         if isinstance(result, ReplyError):
-            return Answer(None, result.kind, str(result), *made)
-        return Answer(result, "ok", None, *made)
+            return Answer(None, result.kind, str(result), *reply)
+        return Answer(result, "ok", None, *reply)
 
     async def _complete(self, messages: tuple[Message, ...], form: Form[T], asked: Asked) -> tuple[Request, Completion]:
         settings = self.settings

@@ -51,6 +51,6 @@ def tokens(text: str) -> int:
     """
     total = 0.0
     for pattern, run, sign in _WEIGHTS:
-        found = pattern.findall(text)
-        total += run * len(found) + sign * sum(map(len, found))
+        runs = pattern.findall(text)
+        total += run * len(runs) + sign * sum(map(len, runs))
     return round(total)

@@ -252,9 +252,9 @@ class _Collector:
         batch.task = None
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            told = error if isinstance(error, SummeterError) else ModelError(f"{self._model}: {error}")
+            failure = error if isinstance(error, SummeterError) else ModelError(f"{self._model}: {error}")
             for key in list(batch.pending):
-                self._settle(batch, key).fail(told)
+                self._settle(batch, key).fail(failure)
         elif batch.pending and not task.cancelled():  # asked for when the work was just over
             self._start(batch)
 
@@ -315,9 +315,9 @@ class _Collector:
         tag = Tag(submission.nonce, submission.at, frozenset(submission.keys))
         for tries in count(1):
             try:
-                found = await self._api.find(tag, self._log.ids)
+                batch_id = await self._api.find(tag, self._log.ids)
                 # What has only just been handed in may not be listed yet; handed in again, it would be paid for twice.
-                if found is not None or tries > LOOKS or self._means.clock() - submission.at > SETTLED:
+                if batch_id is not None or tries > LOOKS or self._means.clock() - submission.at > SETTLED:
                     break
                 self._means.tell(f"looking for {len(submission.keys)} calls that may have been handed in")
                 await self._means.sleep(self._wait(tries))
@@ -325,12 +325,12 @@ class _Collector:
                 if tries > self._pace.faults:
                     raise _unheard(error, "a batch that may have arrived") from error
                 await self._means.sleep(self._wait(tries))
-        if found is not None:
-            self._log.submitted(submission.nonce, found, found=True)
-            submission.id, submission.found = found, True
+        if batch_id is not None:
+            self._log.submitted(submission.nonce, batch_id, found=True)
+            submission.id, submission.found = batch_id, True
             return True
         self._log.withdrawn(submission.nonce)
-        self._earlier = {key: one for key, one in self._earlier.items() if one is not batch}
+        self._earlier = {key: earlier for key, earlier in self._earlier.items() if earlier is not batch}
         for call in batch.pending.values():
             call.entry = self._api.entry(call.request)
             self._enqueue(call)
@@ -343,9 +343,9 @@ class _Collector:
         for looks in count(1):
             try:
                 status = await self._api.status(submission.name)
-                faults, said = 0, status.words
+                faults, state = 0, status.words
             except TransientError as error:
-                faults, said = faults + 1, f"no answer: {error}"
+                faults, state = faults + 1, f"no answer: {error}"
                 if faults > self._pace.faults:
                     raise _unheard(error, f"batch {submission.name}") from error
             except AccessError as error:
@@ -356,7 +356,7 @@ class _Collector:
                 if status.ended:
                     return status
             self._means.tell(
-                f"{len(submission.keys)} calls in batch {submission.name}: {said}; since {submission.since}"
+                f"{len(submission.keys)} calls in batch {submission.name}: {state}; since {submission.since}"
             )
             await self._means.sleep(self._wait(looks))
         raise AssertionError("counting does not end")

@@ -62,11 +62,11 @@ class Cache(Layer):
         self._usage.fresh(completion)
         if self._writers is None:
             return completion
-        made = completion.model_dump_json()
-        row = (request.key, request.canonical, made, request.model)
+        stored = completion.model_dump_json()
+        row = (request.key, request.canonical, stored, request.model)
         kept = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWD)
         # Another process may have been first; then its reply is the one both go on with.
-        return completion if kept == made else Completion.model_validate_json(kept)
+        return completion if kept == stored else Completion.model_validate_json(kept)
 
 
 class Replay:

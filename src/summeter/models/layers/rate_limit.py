@@ -156,7 +156,7 @@ class Queue:
             if self._round >= 1:
                 self._round, self._step = 0.0, self._step * 2
 
-    def refused(self, epoch: int, asked: float | None) -> None:
+    def refused(self, epoch: int, wait: float | None) -> None:
         """The server turned a call away that entered in `epoch`, and wishes a wait of `asked` seconds."""
         self._refused += 1 - self._refused / MEMORY
         self._heard += 1 - self._heard / MEMORY
@@ -167,13 +167,13 @@ class Queue:
             # What was under way when the gate closed says nothing new: one halving a round.
             self.allowed = max(1.0, self.allowed / 2)
             self.opens = now + min(LONGEST, FIRST * 2.0**self._closings)
-            if asked is not None:
-                self.opens = now + asked
+            if wait is not None:
+                self.opens = now + wait
             self.epoch += 1
             self._closings += 1
             self._round, self._step = 0.0, 1.0
-        elif asked is not None:
-            self.opens = max(self.opens, now + asked)
+        elif wait is not None:
+            self.opens = max(self.opens, now + wait)
 
     def _room(self) -> bool:
         return self.inside < int(self.allowed)
@@ -242,8 +242,8 @@ class RateLimited(Layer):
                 queue.refused(epoch, error.retry_after)
             raise
         else:
-            told = completion.tokens_in is not None and completion.tokens_out is not None
-            queue.answered((completion.tokens_in or 0) + (completion.tokens_out or 0) - tokens if told else 0)
+            counted = completion.tokens_in is not None and completion.tokens_out is not None
+            queue.answered((completion.tokens_in or 0) + (completion.tokens_out or 0) - tokens if counted else 0)
             return completion
         finally:
             queue.leave()

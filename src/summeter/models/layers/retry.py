@@ -25,11 +25,11 @@ class RetryPolicy(NamedTuple):
     longest: float = 30.0
     patience: float = 300.0
 
-    def wait(self, tries: int, asked: float | None, rng: random.Random) -> float:
+    def wait(self, tries: int, wish: float | None, rng: random.Random) -> float:
         """Seconds to wait after `tries` failed tries; `asked` is the server's wish."""
         drawn = rng.uniform(0.0, min(self.longest, self.first * 2.0 ** (tries - 1)))
         # The wish is kept in full; a little on top, so that all who were sent away do not return at once.
-        return drawn if asked is None else asked + min(drawn, self.first)
+        return drawn if wish is None else wish + min(drawn, self.first)
 
 
 class Retry(Layer):
@@ -61,21 +61,21 @@ class Retry(Layer):
                 tries += 1
                 row = row + 1 if error.throttled or answered == self._answered else 1
                 answered = self._answered
-                asked = error.retry_after
-                if (why := self._over(tries, asked)) is not None:
-                    raise TransientError(f"{error} ({why})", retry_after=asked) from error
+                wish = error.retry_after
+                if (why := self._over(tries, wish)) is not None:
+                    raise TransientError(f"{error} ({why})", retry_after=wish) from error
             else:
                 self._answered += 1
                 return completion
             self._usage.retries += 1
-            await self._sleep(self._policy.wait(row, asked, self._rng))
+            await self._sleep(self._policy.wait(row, wish, self._rng))
 
-    def _over(self, tries: int, asked: float | None) -> str | None:
+    def _over(self, tries: int, wish: float | None) -> str | None:
         """Why there is no further try, or None."""
         policy = self._policy
-        made = f"gave up after {tries} {'try' if tries == 1 else 'tries'}"
+        gave_up = f"gave up after {tries} {'try' if tries == 1 else 'tries'}"
         if tries > policy.max_retries:
-            return made
-        if asked is not None and asked > policy.patience:
-            return f"the server asks to wait {asked:.0f} s, this run waits at most {policy.patience:.0f} s; {made}"
+            return gave_up
+        if wish is not None and wish > policy.patience:
+            return f"the server asks to wait {wish:.0f} s, this run waits at most {policy.patience:.0f} s; {gave_up}"
         return None

@@ -78,22 +78,22 @@ class Batcher(Generic[T]):
 
     async def ask(self, inputs: Sequence[Texts]) -> list[T]:
         """A result for each input, in their order; equal inputs are computed once."""
-        keys = [result_key(self.model, self._codec.task, one) for one in inputs]
+        keys = [result_key(self.model, self._codec.task, texts) for texts in inputs]
         self.usage.asked += len(keys)
         wanted = dict(zip(keys, inputs, strict=True))
         stored = {} if self._store is None else self._store.get(wanted)
-        found = {key: self._codec.unpack(value) for key, value in stored.items()}
-        pending = {key: self._flight(key, one) for key, one in wanted.items() if key not in found}
-        self.usage.stored += sum(key in found for key in keys)
+        results = {key: self._codec.unpack(value) for key, value in stored.items()}
+        pending = {key: self._flight(key, texts) for key, texts in wanted.items() if key not in results}
+        self.usage.stored += sum(key in results for key in keys)
         if pending:
             # Each waiter leaves on its own: the others still want the results.
             await asyncio.wait(pending.values())
-            found |= {key: flight.result() for key, flight in pending.items()}
-        return [found[key] for key in keys]
+            results |= {key: flight.result() for key, flight in pending.items()}
+        return [results[key] for key in keys]
 
-    def _flight(self, key: bytes, one: Texts) -> asyncio.Future[T]:
+    def _flight(self, key: bytes, texts: Texts) -> asyncio.Future[T]:
         if self._compute is None:
-            text = " / ".join(part[:40] for part in one)
+            text = " / ".join(part[:40] for part in texts)
             raise ReplayMiss(f"the replayed run holds no {self._codec.task} result of {self.model} for {text!r}")
         queue = self._queues.get()
         if key not in queue.flights:
@@ -101,7 +101,7 @@ class Batcher(Generic[T]):
             # Looked at, so that asyncio does not report an error when everyone who waited has left.
             flight.add_done_callback(lambda done: done.cancelled() or done.exception())
             queue.flights[key] = flight
-            queue.waiting[key] = one
+            queue.waiting[key] = texts
             if queue.task is None or queue.task.done():
                 queue.task = asyncio.get_running_loop().create_task(self._serve(queue))
         return queue.flights[key]
@@ -130,7 +130,7 @@ class Batcher(Generic[T]):
         self.usage.computed += len(keys)
         if self._store is not None:
             pack = self._codec.pack
-            self._store.put(self.model, {key: pack(one) for key, one in zip(keys, results, strict=True)})
+            self._store.put(self.model, {key: pack(result) for key, result in zip(keys, results, strict=True)})
         return results
 
 
@@ -163,7 +163,7 @@ def plan(lengths: Lengths, budget: int, *, waste: float = WASTE, most: int | Non
     >>> plan([(3,), (10,), (3,), (9,)], 20, waste=0.1)
     [[1, 3], [0, 2]]
     """
-    order = sorted(range(len(lengths)), key=lambda place: (tuple(-one for one in lengths[place]), place))
+    order = sorted(range(len(lengths)), key=lambda place: (tuple(-length for length in lengths[place]), place))
     batches: list[list[int]] = []
     longest: tuple[int, ...] = ()
     real = 0

@@ -50,10 +50,10 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
     try:
         opened = open_model(name, HEADS[kind], offline=offline)
     except UsageError:
-        meant = [one for one in recorded if one.partition("@")[0] == _plain(name)]
-        if len(meant) != 1:
+        alike = [known for known in recorded if known.partition("@")[0] == _plain(name)]
+        if len(alike) != 1:
             raise
-        return Network(role, kind, meant[0])
+        return Network(role, kind, alike[0])
     network = Network(role, kind, opened.id, opened)
     build([network])  # what its files say of labels and pooling is looked at now
     return network
@@ -96,18 +96,18 @@ def build(
 ) -> dict[str, Any]:  # fmt: skip
     """Role -> model. Roles with one model of one kind share it; `usage` is given what each does, by id. With `replay`
     the store answers alone, save for token states, which it does not hold."""
-    made: dict[tuple[str, Head], Any] = {}
-    found: dict[str, Any] = {}
+    shared: dict[tuple[str, Head], Any] = {}
+    by_role: dict[str, Any] = {}
     for network in networks:
         if network.own is not None:
-            found[network.role] = network.own
+            by_role[network.role] = network.own
             continue
         head = HEADS[network.kind]
-        if (network.id, head) not in made:
+        if (network.id, head) not in shared:
             counts = LocalUsage() if usage is None else usage.setdefault(network.id, LocalUsage())
-            made[network.id, head] = _model(network, store, counts, replay=replay)
-        found[network.role] = made[network.id, head]
-    return found
+            shared[network.id, head] = _model(network, store, counts, replay=replay)
+        by_role[network.role] = shared[network.id, head]
+    return by_role
 
 
 def _model(network: Network, store: ResultStore | None, usage: LocalUsage, *, replay: bool) -> Any:

@@ -58,14 +58,14 @@ def pooling(folder: Path) -> Pooling:
     if stages.is_file():
         import json
 
-        kinds = [str(one.get("type", "")).rpartition(".")[2] for one in json.loads(stages.read_text("utf-8"))]
+        kinds = [str(stage.get("type", "")).rpartition(".")[2] for stage in json.loads(stages.read_text("utf-8"))]
         if strange := [kind for kind in kinds if kind not in _STAGES]:
             raise UsageError(f"{stages}: the stage {strange[0]} is not known here; known: {', '.join(sorted(_STAGES))}")
-    told = maybe_json(folder / "1_Pooling" / "config.json")
-    named = told.get("pooling_mode")
-    modes = [named] if named else [name for name, on in told.items() if name.startswith("pooling_mode_") and on is True]
+    own = maybe_json(folder / "1_Pooling" / "config.json")
+    named = own.get("pooling_mode")
+    modes = [named] if named else [name for name, on in own.items() if name.startswith("pooling_mode_") and on is True]
     known = [_MODES[mode] for mode in map(str, modes) if mode in _MODES]
-    if told and (len(modes) != 1 or not known):
+    if own and (len(modes) != 1 or not known):
         raise UsageError(
             f"{folder / '1_Pooling'}: pooling {', '.join(map(str, modes)) or 'none'} is not known here; "
             f"known: {', '.join(_MODES)}, one of them"
@@ -104,14 +104,14 @@ class LocalEncoder(LocalModel):
         """A unit vector each: shape (texts, dimensions)."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        return np.stack(await self._vectors.ask([(one,) for one in texts]))
+        return np.stack(await self._vectors.ask([(text,) for text in texts]))
 
     async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
         """The token states of a layer (None: the last)."""
         wanted = self.layers if layer is None else layer
         if not 0 <= wanted <= self.layers:
             raise UsageError(f"{self.id} has layers 0 to {self.layers}, not {layer}")
-        return await self._states.ask([(one, str(wanted)) for one in texts])
+        return await self._states.ask([(text, str(wanted)) for text in texts])
 
     @property
     def _network(self) -> Opened:
@@ -129,12 +129,12 @@ class LocalEncoder(LocalModel):
         return opened.run([inputs], self.usage, compute)
 
     def _encode(self, wanted: Sequence[Texts]) -> list[TokenStates]:
-        found: dict[int, TokenStates] = {}
+        by_place: dict[int, TokenStates] = {}
         for layer in sorted({int(layer) for _, layer in wanted}):
             places = [place for place, (_, own) in enumerate(wanted) if int(own) == layer]
             states = self._of_layer([wanted[place][0] for place in places], layer)
-            found.update(zip(places, states, strict=True))
-        return [found[place] for place in range(len(wanted))]
+            by_place.update(zip(places, states, strict=True))
+        return [by_place[place] for place in range(len(wanted))]
 
     def _of_layer(self, texts: Sequence[str], layer: int) -> list[TokenStates]:
         opened, inputs = self._network, self._network.tokens.texts(texts)
@@ -144,18 +144,18 @@ class LocalEncoder(LocalModel):
             return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
 
         states = opened.run([inputs], self.usage, compute)
-        return [_states(one, opened.tokens, own) for one, own in zip(inputs, states, strict=True)]
+        return [_states(input_, opened.tokens, own) for input_, own in zip(inputs, states, strict=True)]
 
 
-def _states(one: Input, tokens: Tokens, states: Floats) -> TokenStates:
-    special = tuple(map(bool, one.encoding.special_tokens_mask))
+def _states(input_: Input, tokens: Tokens, states: Floats) -> TokenStates:
+    special = tuple(map(bool, input_.encoding.special_tokens_mask))
     return TokenStates(
-        tokens=tokens.names(one.ids),
-        ids=tuple(one.ids.tolist()),
-        offsets=tuple((0, 0) if own else at for at, own in zip(one.encoding.offsets, special, strict=True)),
+        tokens=tokens.names(input_.ids),
+        ids=tuple(input_.ids.tolist()),
+        offsets=tuple((0, 0) if own else at for at, own in zip(input_.encoding.offsets, special, strict=True)),
         special=special,
         states=states,
-        truncated=one.truncated,
+        truncated=input_.truncated,
     )
 
 
@@ -163,11 +163,11 @@ def pooled(states: Floats, mask: NDArray[np.int64], mode: Mode) -> Floats:
     """Token states, shape (texts, tokens, dimensions), as unit vectors; where the mask is 0 there is no token."""
     real = mask[:, :, None].astype(np.float32)
     if mode == "cls":
-        made = states[:, 0]
+        vectors = states[:, 0]
     elif mode == "max":
-        made = np.where(real > 0, states, -np.inf).max(axis=1)
+        vectors = np.where(real > 0, states, -np.inf).max(axis=1)
     else:
-        made = (states * real).sum(axis=1) / real.sum(axis=1)
-    length = np.linalg.norm(made, axis=1, keepdims=True)
-    unit: Floats = (made / np.maximum(length, 1e-12)).astype(np.float32)
+        vectors = (states * real).sum(axis=1) / real.sum(axis=1)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Floats = (vectors / np.maximum(length, 1e-12)).astype(np.float32)
     return unit

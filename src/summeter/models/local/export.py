@@ -62,7 +62,7 @@ def write_onnx(folder: Path, target: Path) -> Path:
     for file in sorted(folder.iterdir()):
         if file.suffix in {".json", ".txt"} and not file.name.endswith(".index.json"):
             shutil.copy(file, target / file.name)
-    weights = {name: one.detach().numpy() for name, one in network.state_dict().items()}
+    weights = {name: tensor.detach().numpy() for name, tensor in network.state_dict().items()}
     model: bytes = _bert(weights, network.config.to_dict()).SerializeToString()
     (target / "model.onnx").write_bytes(model)
     return target / "model.onnx"
@@ -131,8 +131,8 @@ class _Bert(_Graph):
             self.add("Gather", self.weight(f"bert.embeddings.{name}_embeddings.weight"), at)
             for name, at in wanted.items()
         )
-        found = self.add("Add", self.add("Add", word, kind), place)
-        return self.add("Reshape", self.normed(found, "bert.embeddings"), self._flat)
+        total = self.add("Add", self.add("Add", word, kind), place)
+        return self.add("Reshape", self.normed(total, "bert.embeddings"), self._flat)
 
     def normed(self, states: str, name: str) -> str:
         scale, bias = self.weight(f"{name}.LayerNorm.weight"), self.weight(f"{name}.LayerNorm.bias")
@@ -158,16 +158,16 @@ class _Bert(_Graph):
         )
         mixed = self.add("Reshape", self._attended(query, key, value), self._flat)
         seen = self._added(mixed, asking, f"{name}.attention.output")
-        made = self.add("Gelu", self.linear(seen, f"{name}.intermediate.dense"), domain=_CONTRIB)
-        return self._added(made, seen, f"{name}.output")
+        expanded = self.add("Gelu", self.linear(seen, f"{name}.intermediate.dense"), domain=_CONTRIB)
+        return self._added(expanded, seen, f"{name}.output")
 
     def _attended(self, *parts: str) -> str:
         plain = self.branch("MultiHeadAttention", *parts, num_heads=self._heads)
         masked = self.branch("MultiHeadAttention", *parts, "", self._mask, num_heads=self._heads)
         return self.add("If", self._full, then_branch=plain, else_branch=masked)
 
-    def _added(self, made: str, before: str, name: str) -> str:
-        return self.normed(self.add("Add", self.linear(made, f"{name}.dense"), before), name)
+    def _added(self, states: str, before: str, name: str) -> str:
+        return self.normed(self.add("Add", self.linear(states, f"{name}.dense"), before), name)
 
     def model(self, states: str, classes: int) -> Any:
         """The whole, with the head on the first token's states."""

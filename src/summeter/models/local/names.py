@@ -84,8 +84,8 @@ def parse(text: str) -> LocalName:
     'models/nli'
     """
     text = text.strip()
-    found = _SETTINGS.fullmatch(text)
-    name, settings = (found["name"], _settings(text, found["settings"])) if found else (text, LocalSettings())
+    match = _SETTINGS.fullmatch(text)
+    name, settings = (match["name"], _settings(text, match["settings"])) if match else (text, LocalSettings())
     if not is_local(name):
         raise UsageError(f"{text!r} names no local model; write {HOW}")
     if name.startswith("hf/"):
@@ -103,7 +103,7 @@ def parse(text: str) -> LocalName:
 
 def _settings(text: str, inside: str) -> LocalSettings:
     given: dict[str, str] = {}
-    for part in filter(None, (one.strip() for one in inside.split(","))):
+    for part in filter(None, (fault.strip() for fault in inside.split(","))):
         key, equals, value = part.partition("=")
         if not equals:
             raise UsageError(f"{text!r}: {part!r} is not SETTING=VALUE")
@@ -112,7 +112,7 @@ def _settings(text: str, inside: str) -> LocalSettings:
         return LocalSettings.model_validate(given)
     except ValidationError as error:
         known = ", ".join(LocalSettings.model_fields)
-        faults = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise UsageError(f"{text!r}: {faults} (settings of a local model: {known})") from error
 
 
@@ -142,14 +142,14 @@ def locate(name: LocalName, *, offline: bool = False) -> Located:
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object. UsageError where the file is missing or is none."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        value = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise UsageError(f"{path} is missing: a model's folder holds it beside its weights") from None
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    if not isinstance(found, Mapping):
+    if not isinstance(value, Mapping):
         raise UsageError(f"{path} is not a JSON object")
-    return dict(found)
+    return dict(value)
 
 
 def maybe_json(path: Path) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
     except ImportError as error:
         raise InstallError.missing("huggingface_hub (hf/... models)", "local") from error
-    told = f"hf/{name.path}" + (f"@{name.revision}" if name.revision else "")
+    shown = f"hf/{name.path}" + (f"@{name.revision}" if name.revision else "")
     try:
         folder = Path(snapshot_download(
             name.path, revision=name.revision, local_files_only=offline, allow_patterns=list(_WANTED)
@@ -199,13 +199,13 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
     except LocalEntryNotFoundError as error:
         why = "this run is offline" if offline or os.environ.get("HF_HUB_OFFLINE") else "the hub cannot be reached"
         raise UsageError(
-            f"{told} is not in the cache of this machine, and {why}; fetch it before (hf download {name.path}), or "
+            f"{shown} is not in the cache of this machine, and {why}; fetch it before (hf download {name.path}), or "
             "give a folder: local/FOLDER"
         ) from error
     except RepositoryNotFoundError as error:
-        raise UsageError(f"the hub has no model {told}, or HF_TOKEN does not open it") from error
+        raise UsageError(f"the hub has no model {shown}, or HF_TOKEN does not open it") from error
     except (HfHubHTTPError, OSError) as error:
-        raise UsageError(f"{told} cannot be fetched from the hub: {error}") from error
+        raise UsageError(f"{shown} cannot be fetched from the hub: {error}") from error
     digest = _checked(folder)
     # The snapshot's folder is named by its commit.
     return Located(folder, f"hf/{name.path}", folder.name[:12], digest)
@@ -216,10 +216,10 @@ def _checked(folder: Path) -> str:
         raise UsageError(f"{folder / CONFIG} is missing: {folder} is not the folder of a model")
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")) and not list(_onnx(folder)):
         raise UsageError(f"{folder} holds no weights: neither model.safetensors, pytorch_model.bin nor model.onnx")
-    made = hashlib.sha256()
+    hashed = hashlib.sha256()
     for file in _deciding(folder):
-        made.update(f"{file.relative_to(folder).as_posix()}\0{_sha256(file)}\n".encode())
-    return made.hexdigest()
+        hashed.update(f"{file.relative_to(folder).as_posix()}\0{_sha256(file)}\n".encode())
+    return hashed.hexdigest()
 
 
 def _onnx(folder: Path) -> Iterator[Path]:
@@ -235,8 +235,8 @@ def _sha256(file: Path) -> str:
     blob = file.resolve()
     if blob.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", blob.name):
         return blob.name  # the hub's cache names large files by this very hash
-    told = blob.stat()
-    return _hashed(blob, told.st_size, told.st_mtime_ns)
+    stat = blob.stat()
+    return _hashed(blob, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=256)

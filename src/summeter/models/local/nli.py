@@ -92,7 +92,7 @@ class LocalNLI(LocalModel):
 
     async def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special tokens left out."""
-        return await self._counts.ask([(one,) for one in texts])
+        return await self._counts.ask([(text,) for text in texts])
 
     async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         """Probabilities of each pair, in their order. A pair longer than the model reads is cut, the longer text

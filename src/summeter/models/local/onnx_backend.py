@@ -25,12 +25,12 @@ _OUTPUT = {"classifier": "logits", "encoder": "last_hidden_state"}
 def load(model: Located, runtime: Runtime, head: Head) -> Any:
     """The model with a head, ready to compute. UsageError where the file is of another kind."""
     session = _session(model, runtime)
-    strange = sorted(one.name for one in session.get_inputs() if one.name not in _KNOWN)
-    names = [one.name for one in session.get_outputs()]
+    strange = sorted(port.name for port in session.get_inputs() if port.name not in _KNOWN)
+    names = [port.name for port in session.get_outputs()]
     if strange or _OUTPUT[head] not in names:
         raise UsageError(
             f"{runtime.file} is no {head} of the usual form: it takes "
-            f"{', '.join(one.name for one in session.get_inputs())} and gives {', '.join(names)}; "
+            f"{', '.join(port.name for port in session.get_inputs())} and gives {', '.join(names)}; "
             f"wanted: {', '.join(sorted(_KNOWN))} -> {_OUTPUT[head]}"
         )
     return OnnxClassifier(session) if head == "classifier" else OnnxEncoder(session, model)
@@ -61,13 +61,13 @@ class _Onnx:
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        self._takes = frozenset(one.name for one in session.get_inputs())
+        self._takes = frozenset(port.name for port in session.get_inputs())
 
     def _run(self, output: str, ids: Ids, mask: Ids, segments: Ids) -> Floats:
         given = {"input_ids": ids, "attention_mask": mask, _SEGMENTS: segments}
         inputs = {name: array for name, array in given.items() if name in self._takes}
-        made: Floats = self._session.run([output], inputs)[0].astype(np.float32, copy=False)
-        return made
+        states: Floats = self._session.run([output], inputs)[0].astype(np.float32, copy=False)
+        return states
 
 
 class OnnxClassifier(_Onnx):

@@ -78,13 +78,13 @@ class Opened:
         def padded(places: Sequence[int]) -> Sequence[T]:
             return compute(*(self.tokens.padded([column[place] for place in places]) for column in columns))
 
-        found: dict[int, T] = {}
+        by_place: dict[int, T] = {}
         for batch in batches:
-            found.update(zip(batch, halving(batch, padded, out_of_memory), strict=True))
+            by_place.update(zip(batch, halving(batch, padded, out_of_memory), strict=True))
         usage.padding += wasted
         usage.tokens += full - wasted
         usage.truncated += sum(any(part.truncated for part in row) for row in rows)
-        return [found[place] for place in range(len(rows))]
+        return [by_place[place] for place in range(len(rows))]
 
 
 class LocalModel:
@@ -148,7 +148,7 @@ def _onnx(model: Located, settings: LocalSettings, plain: Path) -> Runtime:
     if settings.precision == "bf16" or settings.device == "mps":
         raise UsageError(f"{model.name}: ONNX Runtime does not run bf16 or on mps; add backend=torch")
     if settings.precision == "int8":
-        file = next((one for one in _places(model.folder, INT8_FILES) if one.is_file()), None)
+        file = next((place for place in _places(model.folder, INT8_FILES) if place.is_file()), None)
         if file is None:
             raise UsageError(
                 f"{model.name}: precision=int8 on ONNX Runtime needs a quantised file beside model.onnx: "
@@ -172,7 +172,7 @@ def _torch(model: Located, settings: LocalSettings) -> Runtime:
         _no_card(model, settings)
         return Runtime("torch", "cpu", "int8")
     has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    device = next(one for one in has if has[one]) if settings.device == "auto" else settings.device
+    device = next(name for name in has if has[name]) if settings.device == "auto" else settings.device
     if not has[device]:
         raise UsageError(f"{model.name}: device={device}, but torch finds none here")
     if settings.precision != "auto":
@@ -190,11 +190,11 @@ def _backend(model: Located, runtime: Runtime, head: Head) -> Any:
     """The backend of a model's weights with a head: the loaded one where there is one, else a new one."""
     key = (model.digest, runtime, head)
     with _LOADING:
-        found = _LOADED.get(key)
-        if found is None:
-            found = _load(model, runtime, head)
-            _LOADED[key] = found
-        return found
+        loaded = _LOADED.get(key)
+        if loaded is None:
+            loaded = _load(model, runtime, head)
+            _LOADED[key] = loaded
+        return loaded
 
 
 def _load(model: Located, runtime: Runtime, head: Head) -> Any:

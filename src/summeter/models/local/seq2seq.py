@@ -31,20 +31,20 @@ class LocalSeq2Seq(LocalModel):
 
     async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
         """A text from each source. One that was ended by its greatest length counts as cut in `usage`."""
-        told = _told(how or Generation())
-        return await self._texts.ask([(one, told) for one in sources])
+        settings = _packed(how or Generation())
+        return await self._texts.ask([(source, settings) for source in sources])
 
     async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """The mean log-probability a token of each target, given its source; 0 is certain."""
         return await self._scores.ask(list(pairs))
 
-    def _generate(self, asked: Sequence[Texts]) -> list[str]:
-        found: dict[int, str] = {}
-        for told in dict.fromkeys(told for _, told in asked):
-            places = [place for place, (_, own) in enumerate(asked) if own == told]
-            made = self._generated([asked[place][0] for place in places], _meant(told))
-            found.update(zip(places, made, strict=True))
-        return [found[place] for place in range(len(asked))]
+    def _generate(self, requests: Sequence[Texts]) -> list[str]:
+        by_place: dict[int, str] = {}
+        for settings in dict.fromkeys(settings for _, settings in requests):
+            places = [place for place, (_, own) in enumerate(requests) if own == settings]
+            texts = self._generated([requests[place][0] for place in places], _unpacked(settings))
+            by_place.update(zip(places, texts, strict=True))
+        return [by_place[place] for place in range(len(requests))]
 
     def _generated(self, sources: Sequence[str], how: Generation) -> list[str]:
         opened, inputs = self._opened, self._opened.tokens.texts(sources)
@@ -57,7 +57,7 @@ class LocalSeq2Seq(LocalModel):
         ends = opened.backend.eos
         # Those whose source was cut are counted already.
         self.usage.truncated += sum(
-            not one.truncated and not ends.intersection(row) for one, row in zip(inputs, generated, strict=True)
+            not input_.truncated and not ends.intersection(row) for input_, row in zip(inputs, generated, strict=True)
         )
         return [opened.tokens.decode(row) for row in generated]
 
@@ -72,10 +72,10 @@ class LocalSeq2Seq(LocalModel):
         return opened.run(columns, self.usage, compute)
 
 
-def _told(how: Generation) -> str:
+def _packed(how: Generation) -> str:
     return f"{how.max_new_tokens or ''}/{how.num_beams or ''}"
 
 
-def _meant(told: str) -> Generation:
-    most, _, beams = told.partition("/")
+def _unpacked(settings: str) -> Generation:
+    most, _, beams = settings.partition("/")
     return Generation(int(most) if most else None, int(beams) if beams else None)

@@ -78,21 +78,21 @@ class Tokens:
 
     def padded(self, inputs: Sequence[Input]) -> Batch:
         """A batch of these inputs."""
-        longest = max(len(one.ids) for one in inputs)
+        longest = max(len(input_.ids) for input_ in inputs)
         ids = np.full((len(inputs), longest), self.pad, dtype=np.int64)
         mask, segments = np.zeros_like(ids), np.zeros_like(ids)
-        for row, one in enumerate(inputs):
-            size = len(one.ids)
-            ids[row, :size], mask[row, :size], segments[row, :size] = one.ids, 1, one.segments
+        for row, input_ in enumerate(inputs):
+            size = len(input_.ids)
+            ids[row, :size], mask[row, :size], segments[row, :size] = input_.ids, 1, input_.segments
         return Batch(ids, mask, segments)
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of generated ids, special tokens left out."""
-        return str(self._tokenizer.decode([int(one) for one in ids], skip_special_tokens=True)).strip()
+        return str(self._tokenizer.decode([int(token) for token in ids], skip_special_tokens=True)).strip()
 
     def names(self, ids: Ids) -> tuple[str, ...]:
         """The tokens of ids."""
-        return tuple(str(self._tokenizer.id_to_token(int(one))) for one in ids)
+        return tuple(str(self._tokenizer.id_to_token(int(token))) for token in ids)
 
     def _whole(self, texts: Sequence[str]) -> list[Any]:
         encodings: list[Any] = self._tokenizer.encode_batch([_clean(text) for text in texts], add_special_tokens=False)
@@ -120,13 +120,13 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
     tokenizer = _tokenizer(model)
     pad = config.get("pad_token_id")
     if pad is None:
-        pad = next((found for sign in ("[PAD]", "<pad>") if (found := tokenizer.token_to_id(sign)) is not None), 0)
+        pad = next((known for sign in ("[PAD]", "<pad>") if (known := tokenizer.token_to_id(sign)) is not None), 0)
     # A tokenizer's own config may say that the model was trained without segments.
     names = maybe_json(model.folder / "tokenizer_config.json").get("model_input_names")
-    made = Tokens(tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names)
-    if made.pair_limit <= 0:
-        raise UsageError(f"{model.name}: {made.limit} tokens have no room for any text; set max_tokens higher")
-    return made
+    tokens = Tokens(tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names)
+    if tokens.pair_limit <= 0:
+        raise UsageError(f"{model.name}: {tokens.limit} tokens have no room for any text; set max_tokens higher")
+    return tokens
 
 
 def _positions(config: dict[str, Any]) -> int | None:
@@ -143,8 +143,8 @@ def _positions(config: dict[str, Any]) -> int | None:
 
 def _told(folder: Path) -> int | None:
     sentences = maybe_json(folder / "sentence_bert_config.json").get("max_seq_length")
-    told = sentences or maybe_json(folder / "tokenizer_config.json").get("model_max_length")
-    return int(told) if told and told < _HUGE else None
+    length = sentences or maybe_json(folder / "tokenizer_config.json").get("model_max_length")
+    return int(length) if length and length < _HUGE else None
 
 
 def _tokenizer(model: Located) -> Any:

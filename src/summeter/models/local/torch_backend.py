@@ -31,8 +31,8 @@ def load(model: Located, runtime: Runtime, head: Head) -> Any:
     """The model with a head, ready to compute."""
     import torch
 
-    made = {"classifier": TorchClassifier, "encoder": TorchEncoder, "seq2seq": TorchSeq2Seq}[head]
-    return made(_network(model, runtime, head), torch.device(runtime.device))
+    backend = {"classifier": TorchClassifier, "encoder": TorchEncoder, "seq2seq": TorchSeq2Seq}[head]
+    return backend(_network(model, runtime, head), torch.device(runtime.device))
 
 
 def _network(model: Located, runtime: Runtime, head: Head) -> Any:
@@ -44,7 +44,7 @@ def _network(model: Located, runtime: Runtime, head: Head) -> Any:
     # What it would warn of (weights that are missing) is an error here.
     transformers.utils.logging.set_verbosity_error()
     try:
-        network, told = getattr(transformers, _CLASSES[head]).from_pretrained(
+        network, report = getattr(transformers, _CLASSES[head]).from_pretrained(
             model.folder, dtype=torch.bfloat16 if runtime.precision == "bf16" else torch.float32,
             output_loading_info=True, local_files_only=True, trust_remote_code=False,
         )  # fmt: skip
@@ -53,7 +53,7 @@ def _network(model: Located, runtime: Runtime, head: Head) -> Any:
     finally:
         transformers.utils.logging.set_verbosity(level)
     unused = _UNUSED if head == "encoder" else ()
-    missing = sorted(name for name in told["missing_keys"] if not name.startswith(unused))
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith(unused))
     if missing:
         raise UsageError(
             f"{model.folder} holds no weights for {', '.join(missing[:3])}{' ...' if missing[3:] else ''}: "
@@ -112,8 +112,8 @@ class TorchClassifier(_Torch):
 
     def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
         """Shape (inputs, classes)."""
-        found = self._pass(lambda: self._network(**self._inputs(ids, mask, segments)).logits)
-        return _array(found)
+        logits = self._pass(lambda: self._network(**self._inputs(ids, mask, segments)).logits)
+        return _array(logits)
 
 
 class TorchEncoder(_Torch):
@@ -161,17 +161,17 @@ class TorchSeq2Seq(_Torch):
     def generate(self, ids: Ids, mask: Ids, how: Generation) -> list[list[int]]:
         """The ids generated for each input; what follows an end is left out, the end is not."""
         given = {name: value for name, value in how._asdict().items() if value is not None}
-        made = self._pass(lambda: self._network.generate(
+        rows = self._pass(lambda: self._network.generate(
             input_ids=self._on(ids), attention_mask=self._on(mask), do_sample=False, **given
         ))  # fmt: skip
-        return [_ended(row, self.eos) for row in made[:, 1:].cpu().tolist()]
+        return [_ended(row, self.eos) for row in rows[:, 1:].cpu().tolist()]
 
 
 def _ended(ids: list[int], eos: frozenset[int]) -> list[int]:
-    end = next((place for place, one in enumerate(ids) if one in eos), None)
+    end = next((place for place, token in enumerate(ids) if token in eos), None)
     return ids if end is None else ids[: end + 1]
 
 
-def _array(found: torch.Tensor) -> Floats:
-    made: Floats = found.float().cpu().numpy()
-    return made
+def _array(tensor: torch.Tensor) -> Floats:
+    array: Floats = tensor.float().cpu().numpy()
+    return array

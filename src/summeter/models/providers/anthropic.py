@@ -102,8 +102,8 @@ class Anthropic(HttpLLM):
 
 def _refusal(body: dict[str, Any]) -> str:
     details = replies.mapping(body.get("stop_details"))
-    said = [replies.string(details.get(name)) for name in ("explanation", "category")]
-    return " / ".join(part for part in said if part) or "stopped by the provider's safety classifiers"
+    parts = [replies.string(details.get(name)) for name in ("explanation", "category")]
+    return " / ".join(part for part in parts if part) or "stopped by the provider's safety classifiers"
 
 
 class AnthropicBatches:
@@ -126,8 +126,8 @@ class AnthropicBatches:
         commas = [b'{"requests":[', *(b"," for _ in entries[1:]), b"]}"]
         # One copy of what may be large.
         body = b"".join((*(part for pair in zip(commas, entries, strict=False) for part in pair), commas[-1]))
-        made = await self._llm.parsed(Exchange("POST", self._at(), body))
-        return replies.batch_id(made, self._llm.id, self._llm.address)
+        batch = await self._llm.parsed(Exchange("POST", self._at(), body))
+        return replies.batch_id(batch, self._llm.id, self._llm.address)
 
     async def status(self, batch: str) -> BatchStatus:
         """Where it stands, and how many of its requests are done."""
@@ -141,17 +141,17 @@ class AnthropicBatches:
         """From the batch's own address: a key goes to no other that a reply may name."""
         del status
         async for line in self._llm.lines(self._at(batch, "results")):
-            if (found := replies.batch_result(line)) is not None:
-                yield found
+            if (result := replies.batch_result(line)) is not None:
+                yield result
 
     def read(self, result: dict[str, Any], request: Request) -> Completion:
         """The message, or what kept it from coming."""
-        found = replies.mapping(result.get("result"))
-        kind = found.get("type")
+        outcome = replies.mapping(result.get("result"))
+        kind = outcome.get("type")
         if kind == "succeeded":
-            return self._llm.read(self._llm.answer(200, found.get("message")), request)
+            return self._llm.read(self._llm.answer(200, outcome.get("message")), request)
         if kind == "errored":
-            error = replies.mapping(found.get("error"))
+            error = replies.mapping(outcome.get("error"))
             error = replies.mapping(error.get("error")) or error
             status = _STATUS.get(str(error.get("type")), 500)
             return self._llm.read(self._llm.answer(status, {"type": "error", "error": error}), request)
@@ -163,24 +163,24 @@ class AnthropicBatches:
         """By the time and the number of requests, since a batch carries no word of ours. Another's batch that is alike
         shows itself when its results hold none of our keys."""
         page = await self._llm.parsed(Exchange("GET", self._at().update_query({"limit": "1000"})))
-        alike = {
-            found: _seconds(one.get("created_at")) - tag.at
-            for one in replies.dicts(page.get("data"))
-            if sum(_counts(one).values()) == len(tag.keys) and (found := replies.string(one.get("id"))) is not None
-        }
-        near = {found: abs(late) for found, late in alike.items() if -_BEFORE <= late <= _AFTER and found not in known}
-        return min(near, key=lambda found: near[found], default=None)
+        near: dict[str, float] = {}
+        for batch in replies.dicts(page.get("data")):
+            batch_id, late = replies.string(batch.get("id")), _seconds(batch.get("created_at")) - tag.at
+            alike = sum(_counts(batch).values()) == len(tag.keys) and -_BEFORE <= late <= _AFTER
+            if batch_id is not None and batch_id not in known and alike:
+                near[batch_id] = abs(late)
+        return min(near, key=lambda batch_id: near[batch_id], default=None)
 
     def _at(self, *parts: str) -> URL:
         url = self._llm.url()
         return url.joinpath("batches", *parts).with_query(url.query)
 
 
-def _status(found: dict[str, Any]) -> BatchStatus:
-    counts, said = _counts(found), str(found.get("processing_status"))
+def _status(batch: dict[str, Any]) -> BatchStatus:
+    counts, state = _counts(batch), str(batch.get("processing_status"))
     total = sum(counts.values())
-    words = f"{said}, {total - counts.get('processing', 0)} of {total} done" if total else said
-    return BatchStatus(words, said == "ended")
+    words = f"{state}, {total - counts.get('processing', 0)} of {total} done" if total else state
+    return BatchStatus(words, state == "ended")
 
 
 def _counts(batch: dict[str, Any]) -> dict[str, int]:

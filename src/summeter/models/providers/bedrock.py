@@ -139,7 +139,7 @@ class _Signer:
         from botocore.awsrequest import AWSRequest
 
         frozen = self._frozen(model)
-        self.secrets = tuple(one for one in (frozen.secret_key, frozen.token) if one)
+        self.secrets = tuple(value for value in (frozen.secret_key, frozen.token) if value)
         now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         headers = {"Content-Type": "application/json", "X-Amz-Date": now}
         if frozen.token:
@@ -150,8 +150,8 @@ class _Signer:
         signer = SigV4Auth(frozen, "bedrock", self._region)
         signature = signer.signature(signer.string_to_sign(call, signer.canonical_request(call)), call)
         names = signer.signed_headers(signer.headers_to_sign(call))
-        said = f"Credential={signer.scope(call)}, SignedHeaders={names}, Signature={signature}"
-        return {**headers, "Authorization": f"AWS4-HMAC-SHA256 {said}"}
+        scheme = f"Credential={signer.scope(call)}, SignedHeaders={names}, Signature={signature}"
+        return {**headers, "Authorization": f"AWS4-HMAC-SHA256 {scheme}"}
 
     def _frozen(self, model: str) -> Any:
         """The credentials as they are now, renewed where they were to end."""

@@ -97,31 +97,31 @@ def _finish(reason: str | None) -> str | None:
 
 def _refusal(blocked: str | None, reason: str | None, first: dict[str, Any], body: dict[str, Any]) -> str | None:
     if blocked:
-        said = replies.string(replies.mapping(body.get("promptFeedback")).get("blockReasonMessage"))
-        return f"the prompt was blocked: {blocked}{f' ({said})' if said else ''}"
+        message = replies.string(replies.mapping(body.get("promptFeedback")).get("blockReasonMessage"))
+        return f"the prompt was blocked: {blocked}{f' ({message})' if message else ''}"
     if reason not in _BLOCKED:
         return None
-    said = replies.string(first.get("finishMessage"))
-    return f"the reply was blocked: {reason}{f' ({said})' if said else ''}"
+    message = replies.string(first.get("finishMessage"))
+    return f"the reply was blocked: {reason}{f' ({message})' if message else ''}"
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
     """One list for the chosen tokens, one, beside it, for the likeliest of each place."""
     result = replies.mapping(value)
     chosen, tops = replies.dicts(result.get("chosenCandidates")), replies.dicts(result.get("topCandidates"))
-    made = []
+    tokens = []
     for place, entry in enumerate(chosen):
         at = replies.logprob(entry.get("logProbability"))
         if at is None:
             return None
         top = _pairs(tops[place].get("candidates")) if place < len(tops) else ()
-        made.append(TokenLogprobs(token=replies.text(entry.get("token")), logprob=at, top=top))
-    return tuple(made) or None
+        tokens.append(TokenLogprobs(token=replies.text(entry.get("token")), logprob=at, top=top))
+    return tuple(tokens) or None
 
 
 def _pairs(candidates: Any) -> tuple[tuple[str, float], ...]:
     pairs = [
-        (replies.text(one.get("token")), replies.logprob(one.get("logProbability")))
-        for one in replies.dicts(candidates)
+        (replies.text(candidate.get("token")), replies.logprob(candidate.get("logProbability")))
+        for candidate in replies.dicts(candidates)
     ]
     return tuple((token, at) for token, at in pairs if at is not None)

@@ -44,11 +44,11 @@ class OpenAIBatches:
         llm = self._llm
         sent = Exchange("POST", llm.beside("files"), body, {"Content-Type": kind})
         file = replies.string((await llm.parsed(sent)).get("id"))
-        asked = {
+        order = {
             "input_file_id": file, "endpoint": PATH, "completion_window": WINDOW, "metadata": {NAME: tag.nonce},
         }  # fmt: skip
-        made = await llm.parsed(Exchange("POST", llm.beside("batches"), json.dumps(asked).encode()))
-        return replies.batch_id(made, llm.id, llm.address)
+        batch = await llm.parsed(Exchange("POST", llm.beside("batches"), json.dumps(order).encode()))
+        return replies.batch_id(batch, llm.id, llm.address)
 
     async def status(self, batch: str) -> BatchStatus:
         """Where it stands, and how many of its requests are done."""
@@ -83,10 +83,10 @@ class OpenAIBatches:
         status, error = response.get("status_code"), replies.mapping(result.get("error"))
         if isinstance(status, int) and response.get("body") is not None:
             return self._llm.read(self._llm.answer(status, response["body"]), request)
-        said = " / ".join(str(error[name]) for name in ("code", "message") if error.get(name)) or "no reply in it"
+        why = " / ".join(str(error[name]) for name in ("code", "message") if error.get(name)) or "no reply in it"
         if error.get("code") == "batch_cancelled":
             raise replies.batch_cancelled(self._llm.id)
-        raise TransientError(f"{self._llm.id}: the batch gave no reply: {replies.shorten(said)}")
+        raise TransientError(f"{self._llm.id}: the batch gave no reply: {replies.shorten(why)}")
 
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
         """By the metadata, among the account's latest."""
@@ -110,8 +110,8 @@ class OpenAIBatches:
             " / ".join(str(error[name]) for name in ("code", "message", "line") if error.get(name))
             for error in errors[:5]
         ]
-        said = "; ".join(reasons) or "no reason given"
-        head = f"{self._llm.id}: the batch {batch} was turned away: {replies.shorten(said)}"
+        why = "; ".join(reasons) or "no reason given"
+        head = f"{self._llm.id}: the batch {batch} was turned away: {replies.shorten(why)}"
         if any(error.get("code") == "token_limit_exceeded" for error in errors):
             return TooMuch(head)
         return AccessError(f"{head}. So would the next one be; mend that and give the same command again")

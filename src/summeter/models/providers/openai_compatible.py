@@ -107,7 +107,7 @@ def completion(body: dict[str, Any], answer: replies.Answer, request: Request) -
     return Completion(
         text=replies.text(content),
         finish_reason=_FINISH.get(finish or "", finish),
-        refusal=next((said for one in refusals if (said := replies.string(one))), None),
+        refusal=next((refusal for value in refusals if (refusal := replies.string(value))), None),
         model=replies.string(body.get("model")),
         tokens_in=replies.count(usage.get("prompt_tokens")),
         tokens_out=replies.count(usage.get("completion_tokens")),
@@ -126,28 +126,28 @@ def failed(answer: replies.Answer, request: Request, key_variable: str) -> Compl
     codes = {error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code")}
     kinds = {str(code) for code in codes} | {str(metadata.get("error_type"))}
     if answer.status in {400, 403} and (kinds & _FILTERED or metadata.get("reasons")):
-        said = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
+        message = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
         return Completion(
-            text="", finish_reason="content_filter", refusal=said, seconds=answer.seconds, format=request.format
+            text="", finish_reason="content_filter", refusal=message, seconds=answer.seconds, format=request.format
         )
     raise _unmet(answer, request, error) or replies.failure(answer, request, key_variable)
 
 
 def _unmet(answer: replies.Answer, request: Request, error: Mapping[str, Any]) -> ModelError | None:
     """What OpenRouter's servers lack: it names no parameter, so the rarest that was asked for is blamed."""
-    said = replies.shorten(answer.clean(str(error.get("message"))))
-    if answer.status != 404 or not _NO_SERVER.search(said):
+    message = replies.shorten(answer.clean(str(error.get("message"))))
+    if answer.status != 404 or not _NO_SERVER.search(message):
         return None
-    asked = {
+    wanted = {
         "logprobs": request.top_logprobs is not None,
         request.format: request.format != "text",
         "seed": request.seed is not None,
         "temperature": request.temperature is not None,
     }
-    lacks = next((name for name, there in asked.items() if there), None)
+    lacks = next((name for name, there in wanted.items() if there), None)
     if lacks is None:
         return None
-    return replies.lacking(answer.model, lacks, f"{answer.model}: {answer.address} answered 404: {said}")
+    return replies.lacking(answer.model, lacks, f"{answer.model}: {answer.address} answered 404: {message}")
 
 
 def _behind(answer: replies.Answer, error: Any) -> replies.Answer:
@@ -159,8 +159,8 @@ def _behind(answer: replies.Answer, error: Any) -> replies.Answer:
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
     """OpenAI's `logprobs.content`; None where it is absent or unreadable."""
     content = replies.mapping(value).get("content")
-    made = [_token(one) for one in replies.dicts(content)]
-    return tuple(one for one in made if one is not None) if made and all(made) else None
+    tokens = [_token(entry) for entry in replies.dicts(content)]
+    return tuple(entry for entry in tokens if entry is not None) if tokens and all(tokens) else None
 
 
 def _token(entry: dict[str, Any]) -> TokenLogprobs | None:
@@ -168,9 +168,9 @@ def _token(entry: dict[str, Any]) -> TokenLogprobs | None:
     if chosen is None or not isinstance(entry.get("token"), str):
         return None
     top = [
-        (replies.text(one.get("token")), at)
-        for one in replies.dicts(entry.get("top_logprobs"))
-        if (at := replies.logprob(one.get("logprob"))) is not None
+        (replies.text(alternative.get("token")), at)
+        for alternative in replies.dicts(entry.get("top_logprobs"))
+        if (at := replies.logprob(alternative.get("logprob"))) is not None
     ]
     return TokenLogprobs(token=replies.text(entry["token"]), logprob=chosen, top=tuple(top))
 

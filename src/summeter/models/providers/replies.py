@@ -59,12 +59,12 @@ class Answer(NamedTuple):
 def body(answer: Answer) -> dict[str, Any]:
     """The JSON object that was sent. What is none is worth another try."""
     try:
-        found = json.loads(answer.content)
+        value = json.loads(answer.content)
     except (ValueError, RecursionError) as error:
         raise TransientError(f"{answer.model}: {answer.address} sent no valid JSON: {_shown(answer)}") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise TransientError(f"{answer.model}: {answer.address} sent JSON that is no object: {_shown(answer)}")
-    return found
+    return value
 
 
 def without(answer: Answer, what: str) -> TransientError:
@@ -79,10 +79,10 @@ def checked(completion: Completion, request: Request) -> Completion:
     raise lacking(request.model, "logprobs", f"{request.model} answered without log-probabilities")
 
 
-def lacking(model: str, what: str, said: str | None = None) -> CapabilityError:
+def lacking(model: str, what: str, head: str | None = None) -> CapabilityError:
     """The endpoint cannot do `what`; says what to do."""
     mend = _MEND.get(what, "a weaker reply format may do")
-    return CapabilityError(Message(f"{said or f'{model} knows no {what}'}: ", mend), lacks=what)
+    return CapabilityError(Message(f"{head or f'{model} knows no {what}'}: ", mend), lacks=what)
 
 
 def refuse(request: Request, model: str, *lacks: str) -> None:
@@ -95,34 +95,34 @@ def refuse(request: Request, model: str, *lacks: str) -> None:
 def failure(answer: Answer, request: Request, key_variable: str) -> ModelError:
     """The error a status other than 200 stands for."""
     status, whole = answer.status, _said(answer)
-    said = shorten(whole)
-    head = f"{answer.model}: {answer.address} answered {status}: {said}"
+    message = shorten(whole)
+    head = f"{answer.model}: {answer.address} answered {status}: {message}"
     if (why := _alike(status, whole, key_variable)) is not None:
         return AccessError(f"{head}. {why}")
-    if status in {400, 422, 501} or (status == 500 and request.format != "text" and _FORMAT.search(said)):
-        return _refused(answer, head, said, request)
+    if status in {400, 422, 501} or (status == 500 and request.format != "text" and _FORMAT.search(message)):
+        return _refused(answer, head, message, request)
     if status in TRANSIENT or status >= 500:
         return TransientError(head, retry_after=_wait(answer))
-    if status == 403 and "logprobs" in said and _sent("logprobs", request):
+    if status == 403 and "logprobs" in message and _sent("logprobs", request):
         return lacking(answer.model, "logprobs", head)
     # Turned away, unpaid, unknown or elsewhere: so would every other call be.
     kind = AccessError if status in {401, 402, 403, 404} or 300 <= status < 400 else ModelError
     return kind(f"{head}. {_advice(status, key_variable)}")
 
 
-def _alike(status: int, said: str, key_variable: str) -> str | None:
+def _alike(status: int, message: str, key_variable: str) -> str | None:
     """What to do where every other call would fail alike, though the status tells of this one only."""
-    if status in {400, 422, 429} and _SPENT.search(said):
+    if status in {400, 422, 429} and _SPENT.search(message):
         return "The account's budget is spent, or the day's quota; add to it, or wait, and resume"
-    if status == 400 and _BAD_KEY.search(said):
+    if status == 400 and _BAD_KEY.search(message):
         return _advice(401, key_variable)
-    if status == 400 and _NO_MODEL.search(said):
+    if status == 400 and _NO_MODEL.search(message):
         return _advice(404, key_variable)
     return None
 
 
-def _refused(answer: Answer, head: str, said: str, request: Request) -> ModelError:
-    if _TOO_LONG.search(said):
+def _refused(answer: Answer, head: str, message: str, request: Request) -> ModelError:
+    if _TOO_LONG.search(message):
         return ContextError(
             f"{head}. The prompt is longer than the model takes: say how much it reads with ",
             Parameter("context", "TOKENS"),
@@ -130,9 +130,9 @@ def _refused(answer: Answer, head: str, said: str, request: Request) -> ModelErr
             Parameter("on_overflow"),
             "); or choose a model with a longer context",
         )
-    if not _FORMAT.search(said):
+    if not _FORMAT.search(message):
         for name in _PARAMETERS:
-            if name in said.lower() and _sent(name, request):
+            if name in message.lower() and _sent(name, request):
                 lacks = "max_tokens" if "tokens" in name else name
                 return lacking(answer.model, lacks, f"{head}. {answer.model} refuses {name}")
     if request.format != "text":
@@ -178,30 +178,30 @@ def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.t
 
 def _wait(answer: Answer) -> float | None:
     """Retry-After, or what Google says in the body: {"@type": ".../google.rpc.RetryInfo", "retryDelay": "34.1s"}."""
-    asked = retry_after(answer.headers)
-    if asked is not None:
-        return asked
+    wish = retry_after(answer.headers)
+    if wish is not None:
+        return wish
     for detail in _details(error_of(answer)):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay", "")), re.ASCII)
-        if found:
-            return float(found[1])
+        delay = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay", "")), re.ASCII)
+        if delay:
+            return float(delay[1])
     return None
 
 
 def error_of(answer: Answer) -> Any:
     """The error object of a failed call, or whatever stands in its place; None where there is none."""
     try:
-        found = json.loads(answer.content)
+        value = json.loads(answer.content)
     except (ValueError, RecursionError):
         return None
-    if isinstance(found, list) and found:
-        found = found[0]
-    if not isinstance(found, dict):
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, dict):
         return None
     for name in ("error", "detail", "message", "Message"):
-        if found.get(name):
+        if value.get(name):
             # Mistral wraps its list of faults once more.
-            inner = found[name]
+            inner = value[name]
             return inner.get("detail", inner) if name == "message" and isinstance(inner, dict) else inner
     return None
 
@@ -225,11 +225,11 @@ def _said(answer: Answer) -> str:
 def _details(error: Any) -> list[dict[str, Any]]:
     """Google's details of an error, those within them included."""
     given = error.get("details") if isinstance(error, dict) else None
-    found = [detail for detail in given if isinstance(detail, dict)] if isinstance(given, list) else []
-    for detail in list(found):
+    details = [detail for detail in given if isinstance(detail, dict)] if isinstance(given, list) else []
+    for detail in list(details):
         inner = detail.get("violations")
-        found += [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-    return found
+        details += [violation for violation in inner if isinstance(violation, dict)] if isinstance(inner, list) else []
+    return details
 
 
 def _shown(answer: Answer) -> str:
@@ -253,19 +253,19 @@ def shorten(text: str) -> str:
 def batch_result(line: bytes) -> tuple[str, dict[str, Any]] | None:
     """A line of results with its key; None where it is none."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    key = found.get("custom_id") if isinstance(found, dict) else None
-    return (key, found) if isinstance(key, str) else None
+    key = value.get("custom_id") if isinstance(value, dict) else None
+    return (key, value) if isinstance(key, str) else None
 
 
 def batch_id(batch: Mapping[str, Any], model: str, address: str) -> str:
     """The id of a batch that a server lists or has just made."""
-    found = string(batch.get("id"))
-    if found is None:
+    own = string(batch.get("id"))
+    if own is None:
         raise TransientError(f"{model}: {address} made a batch without an id")
-    return found
+    return own
 
 
 def batch_cancelled(model: str) -> ModelError:
@@ -313,4 +313,4 @@ def mapping(value: Any) -> dict[str, Any]:
 
 def dicts(value: Any) -> list[dict[str, Any]]:
     """The objects of a list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

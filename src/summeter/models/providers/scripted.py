@@ -139,8 +139,8 @@ class Scripted:
         if self.failures and self._rng.random() < self.failures:
             raise TransientError(f"{self.id}: a scripted failure")
         if self._function is not None:
-            made = self._function(request)
-            return Completion(text=made, finish_reason="stop", model=self.id) if isinstance(made, str) else made
+            reply = self._function(request)
+            return Completion(text=reply, finish_reason="stop", model=self.id) if isinstance(reply, str) else reply
         prompt = request.prompt
         for index, rule in enumerate(self._rules):
             if (rule.times is None or self._used[index] < rule.times) and rule.fits(request, prompt):

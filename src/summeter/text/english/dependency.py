@@ -81,24 +81,24 @@ class Tree:
 
     @cached_property
     def _below(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.words]
+        below: list[list[int]] = [[] for _ in self.words]
         for place, word in enumerate(self.words):
             if word.head != place:
-                found[word.head].append(place)
-        return found
+                below[word.head].append(place)
+        return below
 
     def children(self, place: int, *deps: str) -> list[int]:
         """What hangs on a word directly, in text order; only as one of `deps`, where any are named."""
-        return [one for one in self._below[place] if not deps or self.words[one].dep in deps]
+        return [child for child in self._below[place] if not deps or self.words[child].dep in deps]
 
     def under(self, place: int) -> frozenset[int]:
         """A word and all that hangs on it, directly or not."""
-        found, waiting = {place}, [place]
+        inside, waiting = {place}, [place]
         while waiting:
             new = self._below[waiting.pop()]
-            found.update(new)
+            inside.update(new)
             waiting += new
-        return frozenset(found)
+        return frozenset(inside)
 
 
 def version() -> str:
@@ -112,7 +112,7 @@ def version() -> str:
 def parse(sentence: str) -> Tree:
     """The tree of an English sentence. InstallError where the parser is missing."""
     return Tree(
-        [Word(one.text, one.head.i, one.dep_, one.tag_, not one.whitespace_) for one in _parser()(sentence)]
+        [Word(token.text, token.head.i, token.dep_, token.tag_, not token.whitespace_) for token in _parser()(sentence)]
     )  # fmt: skip
 
 
@@ -136,11 +136,11 @@ def statements(tree: Tree) -> tuple[str, ...]:
     """
     if len(tree.roots) != 1 or not tree.words or tree.words[-1].text == "?":
         return ()
-    made = _Splitter(tree)
-    if not made.is_clause(tree.roots[0]):
+    splitter = _Splitter(tree)
+    if not splitter.is_clause(tree.roots[0]):
         return ()
-    told = made.clauses(tree.roots[0]) + made.asides
-    texts = tuple(dict.fromkeys(_said(tree, bits) for bits in told))
+    clauses = splitter.clauses(tree.roots[0]) + splitter.asides
+    texts = tuple(dict.fromkeys(_said(tree, bits) for bits in clauses))
     return texts if len(texts) > 1 and _whole(tree, texts) else ()
 
 
@@ -151,9 +151,9 @@ class _Splitter:
         self.tree = tree
         self.words = tree.words
         self.cuts = {place: cut for place in range(len(self.words)) if (cut := self._cut_out(place))}
-        told = {place: said for place in self.cuts if (said := self._aside(place))}
+        clauses = {place: bits for place in self.cuts if (bits := self._aside(place))}
         # What says nothing by itself goes back to where it stood.
-        self.cuts = {place: cut for place, cut in self.cuts.items() if place in told}
+        self.cuts = {place: cut for place, cut in self.cuts.items() if place in clauses}
         self.asides = [bits for place in self.cuts for bits in self._aside(place)]
 
     # ---- what stands between commas
@@ -174,7 +174,7 @@ class _Splitter:
         closed = behind < len(self.words) and (self._is_comma(behind) or self.words[behind].text in _ENDS)
         if not (opened and closed) or (first == 0 and not self._is_comma(behind)):
             return frozenset()
-        commas = {one for one in (before, behind) if one >= 0 and self._is_comma(one)}
+        commas = {edge for edge in (before, behind) if edge >= 0 and self._is_comma(edge)}
         return inside | commas
 
     def _free(self, place: int) -> bool:
@@ -209,20 +209,20 @@ class _Splitter:
 
     def _named(self, noun: int) -> list[Bit]:
         """A noun with all that says which one it is, and without what is taken out."""
-        found = self._own(noun)
-        while found and self.words[found[-1]].dep == "punct" and self.words[found[-1]].text not in {")", "”", '"'}:
-            found.pop()
+        own = self._own(noun)
+        while own and self.words[own[-1]].dep == "punct" and self.words[own[-1]].text not in {")", "”", '"'}:
+            own.pop()
         # Where commas are left, so is something that nobody knows the reach of.
-        return [] if any(self._is_comma(one) for one in found) else list(found)
+        return [] if any(self._is_comma(place) for place in own) else list(own)
 
     def _own(self, place: int, *without: int) -> list[int]:
         """A word and what hangs on it, without what is taken out of that."""
-        found = self.tree.under(place)
-        cut = {one for inner, words in self.cuts.items() if inner in found and inner != place for one in words}
-        return sorted(found - cut - set(without))
+        inside = self.tree.under(place)
+        cut = {word for inner, words in self.cuts.items() if inner in inside and inner != place for word in words}
+        return sorted(inside - cut - set(without))
 
     def _relative(self, verb: int, named: list[Bit]) -> list[list[Bit]]:
-        asks = [one for one in self._own(verb) if self.words[one].tag in {"WDT", "WP", "WP$"}]
+        asks = [place for place in self._own(verb) if self.words[place].tag in {"WDT", "WP", "WP$"}]
         if len(asks) != 1 or not self._is_finite(verb) or not named:
             return []
         (who,) = asks
@@ -231,16 +231,16 @@ class _Splitter:
             return self.clauses(verb, named, who)
         if not self.tree.children(verb, *_SUBJECT) or self.tree.children(verb, "conj"):
             return []
-        told: list[Bit] = []
+        clause: list[Bit] = []
         if dep == "dobj" and head == verb:
-            told = self._put(verb, self._own(verb, who), named)
+            clause = self._put(verb, self._own(verb, who), named)
         elif dep == "pobj" and self.words[head].head == verb:
             # "in which he lived": the preposition goes along; "which he lived in": it stands there.
             fronted = [head] if head < verb else []
-            told = self._put(verb if fronted else head, self._own(verb, who, *fronted), [*fronted, *named])
+            clause = self._put(verb if fronted else head, self._own(verb, who, *fronted), [*fronted, *named])
         elif dep == "poss" and len(named) <= 4 and self._own(verb)[0] == who:
-            told = [*named, "'s", *self._own(verb)[1:]]
-        return [told] if told else []
+            clause = [*named, "'s", *self._own(verb)[1:]]
+        return [clause] if clause else []
 
     def _put(self, behind: int, own: Sequence[int], what: Sequence[Bit]) -> list[Bit]:
         """The words, and `what` put in behind one of them (and its particle)."""
@@ -254,7 +254,7 @@ class _Splitter:
         word = self.words[verb]
         own = self._own(verb)
         helps = self.tree.children(verb, *_HELPS)
-        unfit = self.tree.children(verb, "mark", *_SUBJECT) or any(self.words[one].tag == "WRB" for one in own)
+        unfit = self.tree.children(verb, "mark", *_SUBJECT) or any(self.words[place].tag == "WRB" for place in own)
         if word.tag not in {"VBN", "VBG"} or not named or unfit or word.lower in {"being", "including", "following"}:
             return []
         if any(isinstance(bit, int) and self.words[bit].tag.startswith("W") for bit in named):
@@ -268,7 +268,7 @@ class _Splitter:
 
     def _apposition(self, place: int, noun: int, named: list[Bit]) -> list[list[Bit]]:
         word, proper = self.words[place], self.words[noun].tag.startswith("NNP")
-        has = {self.words[one].dep for one in self.tree.children(place)}
+        has = {self.words[child].dep for child in self.tree.children(place)}
         if word.tag == "CD":
             fits = proper and bool(re.fullmatch(r"\d{1,3}", word.text))
         elif word.tag in {"NN", "NNS"}:
@@ -285,8 +285,8 @@ class _Splitter:
         """The form of "be" for a subject: by the verb it has where it is one, else by the noun."""
         many = any(isinstance(bit, int) and self.words[bit].tag == "NNS" and self._heads(bit, named) for bit in named)
         verb = self._verb(noun)
-        told = {self.words[one].lower for one in [verb, *self.tree.children(verb, *_HELPS)]}
-        if self.words[noun].dep in _SUBJECT and (self.words[verb].tag == "VBZ" or told & {"is", "was", "has", "does"}):
+        forms = {self.words[form].lower for form in [verb, *self.tree.children(verb, *_HELPS)]}
+        if self.words[noun].dep in _SUBJECT and (self.words[verb].tag == "VBZ" or forms & {"is", "was", "has", "does"}):
             many = False
         last = [self.words[bit].lower for bit in named if isinstance(bit, int)]
         if last[-1:] in (["they"], ["we"], ["you"]) or "and" in last:
@@ -305,7 +305,7 @@ class _Splitter:
     def _past(self, place: int) -> bool:
         """Whether the clause a word stands in tells of the past."""
         verb = self._verb(place)
-        forms = {self.words[one].tag for one in [verb, *self.tree.children(verb, *_HELPS)]}
+        forms = {self.words[form].tag for form in [verb, *self.tree.children(verb, *_HELPS)]}
         return not forms & {"VBZ", "VBP", "MD"}
 
     # ---- clauses and their verbs
@@ -313,19 +313,19 @@ class _Splitter:
     def clauses(self, verb: int, subject: Sequence[Bit] | None = None, who: int | None = None) -> list[list[Bit]]:
         """A clause, and those joined to it, each with a subject; `subject` is said in place of the pronoun `who`."""
         apart = self._apart(verb) if subject is not None or self.is_clause(verb) else []
-        without = frozenset(one for other in apart for one in self.tree.under(other))
-        own = [one for one in self._own(verb) if one not in without and one != who]
-        own = [one for one in own if not self._joins(one, verb, without)]
-        lead, said = self._lead(verb), subject if subject is not None else self._subject(verb)
-        told: dict[int, list[list[Bit]]] = {verb: [[*(subject or ()), *own]]}
-        told |= {other: self._other(other, verb, list(said), lead) for other in apart}
-        return [bits for place in sorted(told) for bits in told[place]]
+        without = frozenset(place for other in apart for place in self.tree.under(other))
+        own = [place for place in self._own(verb) if place not in without and place != who]
+        own = [place for place in own if not self._joins(place, verb, without)]
+        lead, repeated = self._lead(verb), subject if subject is not None else self._subject(verb)
+        statements: dict[int, list[list[Bit]]] = {verb: [[*(subject or ()), *own]]}
+        statements |= {other: self._other(other, verb, list(repeated), lead) for other in apart}
+        return [bits for place in sorted(statements) for bits in statements[place]]
 
-    def _other(self, verb: int, by: int, said: list[Bit], lead: list[Bit]) -> list[list[Bit]]:
+    def _other(self, verb: int, by: int, repeated: list[Bit], lead: list[Bit]) -> list[list[Bit]]:
         if self.tree.children(verb, *_SUBJECT):
-            drop = {one for one in self.tree.children(verb, "mark") if self.words[one].lower in {"while", "whereas"}}
+            drop = {mark for mark in self.tree.children(verb, "mark") if self.words[mark].lower in {"while", "whereas"}}
             return [[*lead, *(bit for bit in bits if bit not in drop)] for bits in self.clauses(verb)]
-        return self.clauses(verb, [*lead, *said, *self._carried(verb, by)])
+        return self.clauses(verb, [*lead, *repeated, *self._carried(verb, by)])
 
     def _apart(self, verb: int) -> list[int]:
         """The verbs joined to a verb, at any remove, that make statements of their own."""
@@ -339,46 +339,48 @@ class _Splitter:
 
     def _joined(self, verb: int, other: int) -> bool:
         """Whether a conjunction joins the two, or a comma two whole clauses; a verb without is a parser's mistake."""
-        if any(one < other for one in self.tree.children(verb, "cc")):
+        if any(conjunction < other for conjunction in self.tree.children(verb, "cc")):
             return True
         before = min(self.tree.under(other)) - 1
         return self.is_clause(other) and self.words[before].text in {",", ";", *_DASHES}
 
     def _beside(self, verb: int) -> list[int]:
         """Whole clauses across a semicolon or a dash, or behind "while" and "whereas"."""
-        found = []
+        beside = []
         holders = [verb, *self.tree.children(verb, *_HELPS)]
-        for one in [one for holder in holders for one in self.tree.children(holder, "ccomp", "parataxis", "advcl")]:
-            inside = self.tree.under(one)
-            if not self.is_clause(one):
+        joined = [self.tree.children(holder, "ccomp", "parataxis", "advcl") for holder in holders]
+        for clause in [clause for clauses in joined for clause in clauses]:
+            inside = self.tree.under(clause)
+            if not self.is_clause(clause):
                 continue
-            marks = {self.words[mark].lower for mark in self.tree.children(one, "mark")}
-            edge = max(inside) + 1 if one < verb else min(inside) - 1
+            marks = {self.words[mark].lower for mark in self.tree.children(clause, "mark")}
+            edge = max(inside) + 1 if clause < verb else min(inside) - 1
             apart = not marks and 0 <= edge < len(self.words) and self.words[edge].text in {";", *_DASHES}
-            if apart or (marks & {"while", "whereas"} and one > verb):
-                found.append(one)
-        return found
+            if apart or (marks & {"while", "whereas"} and clause > verb):
+                beside.append(clause)
+        return beside
 
     def _separate(self, root: int, verb: int, other: int) -> bool:
         """Whether a joined verb says something by itself that the sentence says."""
         words, tree = self.words, self.tree
         if not words[other].tag.startswith("VB"):
             return False
-        joins = {words[one].lower for one in [*tree.children(verb, "cc"), *tree.children(other, "cc")]}
+        joins = {words[child].lower for child in [*tree.children(verb, "cc"), *tree.children(other, "cc")]}
         denied = bool(tree.children(root, "neg"))
         if not joins <= _AND and not (joins <= {"or"} and denied):
             return False
-        between = [one for one in tree.children(verb) if verb < one < other and words[one].dep not in {"cc", "punct"}]
-        later = [one for one in tree.children(verb) if one > other and words[one].dep not in {"punct", "conj", "cc"}]
+        below = tree.children(verb)
+        between = [child for child in below if verb < child < other and words[child].dep not in {"cc", "punct"}]
+        later = [child for child in below if child > other and words[child].dep not in {"punct", "conj", "cc"}]
         reported = set(tree.children(verb, "ccomp")) - set(self._beside(verb))
         if later or reported or self._conditional(root) or not self._agree(root, other):
             return False
         if tree.children(other, *_SUBJECT):
             return self.is_clause(other)
         hedged = {
-            words[one].lower
-            for one in tree.children(root)
-            if words[one].dep in {"advmod", "preconj", "neg"} and one < root
+            words[child].lower
+            for child in tree.children(root)
+            if words[child].dep in {"advmod", "preconj", "neg"} and child < root
         }
         if hedged & _HEDGES or (not between and tree.children(other, "dobj")):
             return False
@@ -389,13 +391,13 @@ class _Splitter:
         """Whether two verbs may have one subject: never "has" and "go"."""
         if self.tree.children(other, *_SUBJECT):
             return True
-        forms = {self.words[(self.tree.children(one, *_HELPS) or [one])[0]].tag for one in (verb, other)}
+        forms = {self.words[(self.tree.children(each, *_HELPS) or [each])[0]].tag for each in (verb, other)}
         return forms != {"VBZ", "VBP"}
 
     def _conditional(self, verb: int) -> bool:
         """Whether something goes before that may bear on all that follows ("If it rains, ...")."""
-        before = [one for one in self.tree.children(verb, "advcl") if one < verb and one not in self.cuts]
-        return any(self.tree.children(one, "mark", "advmod") for one in before)
+        before = [clause for clause in self.tree.children(verb, "advcl") if clause < verb and clause not in self.cuts]
+        return any(self.tree.children(clause, "mark", "advmod") for clause in before)
 
     def _carries(self, verb: int, by: int) -> list[int] | None:
         """The helping verbs that a second verb shares with the first; None where it has none and needs one."""
@@ -412,8 +414,8 @@ class _Splitter:
         return helps if words[verb].tag == words[by].tag else None
 
     def _carried(self, verb: int, by: int) -> list[Bit]:
-        found = self._carries(verb, by) or []
-        return sorted([*found, *(self.tree.children(by, "neg") if found else [])])
+        helps = self._carries(verb, by) or []
+        return sorted([*helps, *(self.tree.children(by, "neg") if helps else [])])
 
     def _joins(self, place: int, verb: int, apart: frozenset[int]) -> bool:
         """Whether a word only joins a clause to those taken apart from it."""
@@ -444,9 +446,9 @@ class _Splitter:
 
     def _lead(self, verb: int) -> list[Bit]:
         """ "According to police," which bears on all that follows."""
-        for one in self.tree.children(verb, "prep"):
-            if self.words[one].lower == "according" and one < verb:
-                inside = sorted(self.tree.under(one))
+        for preposition in self.tree.children(verb, "prep"):
+            if self.words[preposition].lower == "according" and preposition < verb:
+                inside = sorted(self.tree.under(preposition))
                 return [*inside, ","]
         return []
 
@@ -492,8 +494,8 @@ def _cased(tree: Tree, bit: Bit, *, first: bool) -> str:
 
 def _whole(tree: Tree, texts: Sequence[str]) -> bool:
     """Whether no word is lost and no quotation or bracket torn."""
-    had = {one for word in tree.words for one in _WORD.findall(word.lower)}
-    told = {one for text in texts for one in _WORD.findall(text.lower())}
+    had = {token for word in tree.words for token in _WORD.findall(word.lower)}
+    kept = {token for text in texts for token in _WORD.findall(text.lower())}
     even = all(text.count("`") == text.count("'") - len(_APOSTROPHE.findall(text)) for text in texts if "`" in text)
     even = even and all(text.count('"') % 2 == 0 and text.count("“") == text.count("”") for text in texts)
-    return had - told <= _LOST and even and all(text.count("(") == text.count(")") for text in texts)
+    return had - kept <= _LOST and even and all(text.count("(") == text.count(")") for text in texts)

@@ -133,14 +133,14 @@ def clusters(text: str, spans: Sequence[Mention]) -> list[list[Mention]]:
     >>> [[text[start:end] for start, end in one] for one in clusters(text, [(0, 15), (16, 39), (40, 50)])]
     [['Ana Ruiz', 'she']]
     """
-    found: dict[Mention, list[Mention]] = {}
+    by_subject: dict[Mention, list[Mention]] = {}
     meant: Mention | None = None
     for before, here in pairwise(spans):
         at = _pronoun(text, here)
         meant = None if at is None or _apart(text, before, here) else _antecedent(text, before, (*at, here[1]), meant)
         if at is not None and meant is not None:
-            found.setdefault(meant, [meant]).append(at)
-    return list(found.values())
+            by_subject.setdefault(meant, [meant]).append(at)
+    return list(by_subject.values())
 
 
 def _pronoun(text: str, sentence: Mention) -> Mention | None:
@@ -152,29 +152,29 @@ def _antecedent(text: str, before: Mention, at: tuple[int, int, int], meant: Men
     """What the pronoun at (start, end, its sentence's end) stands for. `meant`: what one that opens the sentence before
     stands for."""
     start, end, last = at
-    said: Pronoun = text[start:end].lower()  # type: ignore[assignment]
-    if said == "it" and any(word.text in _EMPTY for word in words_of(text[end:last])[:_LOOKED_AT]):
+    pronoun: Pronoun = text[start:end].lower()  # type: ignore[assignment]
+    if pronoun == "it" and any(word.text in _EMPTY for word in words_of(text[end:last])[:_LOOKED_AT]):
         return None
     opened = _pronoun(text, before)
     if opened is not None:
-        if meant is None or text[slice(*opened)].lower() != said:
+        if meant is None or text[slice(*opened)].lower() != pronoun:
             return None
         rest = _words(text, opened[1], before[1])
-        return meant if not _rivals(text, rest, said) else None
+        return meant if not _rivals(text, rest, pronoun) else None
     subject = _subject(text, before)
-    if subject is None or said not in subject.fits or _rivals(text, subject.rest, said):
+    if subject is None or pronoun not in subject.fits or _rivals(text, subject.rest, pronoun):
         return None
     return subject.at
 
 
 def _apart(text: str, before: Mention, here: Mention) -> bool:
     """Whether a new paragraph, a quotation or a question stands between the two."""
-    between, told = text[before[1] : here[0]], text[before[0] : here[1]]
-    return between.count("\n") > 1 or _QUOTED.search(told) is not None or "?" in text[slice(*before)]
+    between, both = text[before[1] : here[0]], text[before[0] : here[1]]
+    return between.count("\n") > 1 or _QUOTED.search(both) is not None or "?" in text[slice(*before)]
 
 
 def _words(text: str, start: int, end: int) -> tuple[Token, ...]:
-    return tuple(Token(one.text, one.start + start, one.end + start) for one in words_of(text[start:end]))
+    return tuple(Token(token.text, token.start + start, token.end + start) for token in words_of(text[start:end]))
 
 
 def _subject(text: str, sentence: Mention) -> _Subject | None:
@@ -192,7 +192,7 @@ def _head(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], int
     verb = finite_verb(tokens)
     if verb is None or not 0 < verb <= 2 * _LONGEST_SUBJECT:
         return [], [], 0
-    after = [one for one in tokens[verb + 1 : verb + 4] if text[one.start].islower()]  # "in May" is no verb
+    after = [token for token in tokens[verb + 1 : verb + 4] if text[token.start].islower()]  # "in May" is no verb
     if tokens[verb].text.endswith("ed") and finite_verb(after) is not None:
         return [], [], 0  # "the painted bridge opened": the first may be no verb
     head, aside = tokens[:verb], list[Token]()
@@ -210,21 +210,21 @@ def _head(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], int
 
 def _within(head: list[Token]) -> list[Token]:
     """The words of a subject that are not its noun: "of Ana Ruiz" in "the mother of Ana Ruiz"."""
-    cut = next((place for place, one in enumerate(head) if one.text in _PREPOSITIONS), None)
-    owner = [one for one in head[:1] if one.text.endswith("'s") or one.text in _OWNERS]
+    cut = next((place for place, token in enumerate(head) if token.text in _PREPOSITIONS), None)
+    owner = [token for token in head[:1] if token.text.endswith("'s") or token.text in _OWNERS]
     return [*owner, *(head[cut:] if cut is not None else [])]
 
 
 def _kinds(text: str, head: list[Token], aside: list[Token]) -> frozenset[Pronoun]:
     """The pronouns that may stand for a subject; none where it is not plain."""
-    words = [one.text for one in head]
+    words = [token.text for token in head]
     if "and" in words:
         ends = [words[: words.index("and")], words[words.index("and") + 1 :]]
         both = all(part and (_genders(part[0]) or part[0] in _DETERMINERS) for part in ends)
         return frozenset(["they"]) if both and "or" not in words else frozenset()
-    if all(text[one.start].isupper() for one in head) and words[0] not in _DETERMINERS:
+    if all(text[token.start].isupper() for token in head) and words[0] not in _DETERMINERS:
         return _named(text, head, aside)
-    cut = next((place for place, one in enumerate(words) if one in _PREPOSITIONS), len(words))
+    cut = next((place for place, token in enumerate(words) if token in _PREPOSITIONS), len(words))
     noun = words[cut - 1] if cut else ""
     if cut < 2 or text[head[cut - 1].start].isupper() or noun.isdigit() or noun in _WHEN | _DETERMINERS:
         return frozenset()
@@ -238,35 +238,35 @@ def _kinds(text: str, head: list[Token], aside: list[Token]) -> frozenset[Pronou
 
 def _named(text: str, head: list[Token], aside: list[Token]) -> frozenset[Pronoun]:
     """Of a name: by its title or first name, an age or a word for a person behind it, or as an organisation."""
-    words = [one.text for one in head]
-    if any(_is_organisation(one.text, text[one.start : one.end]) for one in head):
+    words = [token.text for token in head]
+    if any(_is_organisation(token.text, text[token.start : token.end]) for token in head):
         return frozenset(["it"])
     if len(head) > 4 or words[-1].endswith("'s"):
         return frozenset()
     if known := _genders(words[0]):
         return _genders(words[1]) & known or known if len(words) > 1 else known
-    cut = next((place for place, one in enumerate(aside) if one.text in _PREPOSITIONS), len(aside))
+    cut = next((place for place, token in enumerate(aside) if token.text in _PREPOSITIONS), len(aside))
     if cut > 1 and aside[0].text in _DETERMINERS:
         return _genders(aside[cut - 1].text)  # "a teacher from Bern"
     age = len(aside) == 1 and aside[0].text.isdigit() and len(aside[0].text) < 4
     return frozenset(["he", "she"]) if age else frozenset()
 
 
-def _rivals(text: str, rest: Sequence[Token], said: Pronoun) -> bool:
+def _rivals(text: str, rest: Sequence[Token], pronoun: Pronoun) -> bool:
     """Whether anything besides the subject is, or may be, what the pronoun stands for."""
-    if any(one.text in _SAME[said] for one in rest):
+    if any(token.text in _SAME[pronoun] for token in rest):
         return True
-    if said == "they":
-        return any(_may_be_several(one.text) or one.text == "and" for one in rest)
-    if said == "it":
+    if pronoun == "they":
+        return any(_may_be_several(token.text) or token.text == "and" for token in rest)
+    if pronoun == "it":
         return any(_thing(text, rest, place) for place in range(len(rest)))
-    return any(_person(text, rest, place, said) for place in range(len(rest)))
+    return any(_person(text, rest, place, pronoun) for place in range(len(rest)))
 
 
-def _person(text: str, rest: Sequence[Token], place: int, said: Pronoun) -> bool:
+def _person(text: str, rest: Sequence[Token], place: int, pronoun: Pronoun) -> bool:
     word = rest[place].text.removesuffix("'s")
     if _genders(word):
-        return said in _genders(word)
+        return pronoun in _genders(word)
     if word in _WHEN | _DETERMINERS or word.isdigit():
         return False
     if not text[rest[place].start].isupper():
