@@ -20,7 +20,7 @@ from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import stack
-from summeter.records import CapabilityError, ModelError, ReplayMiss, SummeterError, TransientError, UsageError
+from summeter.records import CapabilityError, ModelError, ReplayMiss, TransientError, UsageError
 from summeter.runs.calls import CallStore
 
 
@@ -159,7 +159,7 @@ def test_a_store_that_fails_is_said_to_everyone() -> None:
     async def main() -> None:
         cache = Cache(Scripted(reply), store)
         ends = await asyncio.gather(*(cache.complete(ask()) for _ in range(2)), return_exceptions=True)
-        assert [type(end) for end in ends] == [SummeterError] * 2
+        assert [type(end) for end in ends] == [UsageError] * 2  # as the result store says it
         assert "closed" in str(ends[0])
 
     run(main())
