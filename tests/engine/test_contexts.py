@@ -97,7 +97,7 @@ def test_a_server_that_says_nothing_is_a_note_and_no_error(tmp_path: Path) -> No
         assert made.manifest.status == "complete"
         assert len(server.calls) == 1
         (note,) = [line for line in run_lines(made) if line.startswith("note:")]
-        assert note.startswith(f"note: how much {MODEL} reads is unknown ({server.url} answered 404 to /v1/models)")
+        assert note.startswith(f"note: context of {MODEL}: unknown ({server.url} answered 404 to /v1/models)")
 
 
 def test_a_model_of_which_nobody_can_tell_is_one_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,9 +108,9 @@ def test_a_model_of_which_nobody_can_tell_is_one_note(tmp_path: Path, monkeypatc
         dry = list(dry_lines(dry_run(ROWS, ["finesure"], **named)))
         assert not server.got
     known = "it is in no table of summeter's, and openai cannot be asked"
-    told = f"how much openai/of-tomorrow reads is unknown ({known}); --context TOKENS says it"
-    assert [line.startswith(f"note: {told}") for line in run_lines(made) if "reads" in line] == [True]
-    assert [line.startswith(f"  {told}") for line in dry if "reads" in line] == [True]
+    told = f"context of openai/of-tomorrow: unknown ({known}); set it with --context TOKENS"
+    assert [line.startswith(f"note: {told}") for line in run_lines(made) if "context of" in line] == [True]
+    assert [line.startswith(f"  {told}") for line in dry if "context of" in line] == [True]
 
 
 def test_a_wrong_output_folder_is_refused_before_a_server_loads_its_model(tmp_path: Path) -> None:
@@ -138,9 +138,9 @@ def test_a_dry_run_asks_and_shows_it(tmp_path: Path) -> None:
         rows = dry_run(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
         assert not server.calls
         assert rows[0].calls > 2
-        assert f"  {MODEL} reads 2,000 tokens, says the server at {server.url}" in list(dry_lines(rows))
+        assert f"  context of {MODEL}: 2,000 tokens (source: the server at {server.url})" in list(dry_lines(rows))
         made = run(server, tmp_path / "run")
         assert len(server.calls) <= rows[0].calls
         assert made.manifest.status == "complete"
     down = dry_run(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
-    assert any(f"how much {MODEL} reads is unknown" in line for line in dry_lines(down))
+    assert any(f"context of {MODEL}: unknown" in line for line in dry_lines(down))

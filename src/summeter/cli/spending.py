@@ -49,14 +49,14 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
 
 
 def reading(model: str, tokens: int | None, said: str) -> str:
-    """How much a model reads, in words.
+    """The context length of a model, in words.
 
-    >>> reading("vllm/m", 8192, "the server at http://host/v1"), reading("vllm/m", None, "it is down")[:32]
-    ('vllm/m reads 8,192 tokens, says the server at http://host/v1', 'how much vllm/m reads is unknown')
+    >>> reading("vllm/m", 8192, "the server at http://host/v1"), reading("vllm/m", None, "it is down")[:36]
+    ('context of vllm/m: 8,192 tokens (source: the server at http://host/v1)', 'context of vllm/m: unknown (it is do')
     """
     if tokens is not None:
-        return f"{model} reads {tokens:,} tokens, says {said}"
-    return f"how much {model} reads is unknown ({said}); --context TOKENS says it, so that long documents are windowed"
+        return f"context of {model}: {tokens:,} tokens (source: {said})"
+    return f"context of {model}: unknown ({said}); set it with --context TOKENS to judge long documents in windows"
 
 
 def _wanted(row: Estimate) -> str:
