@@ -205,7 +205,7 @@ class TestJSON:
             ('[{"a": 1}]\nx', "F:2: is not JSON: Extra data at column 1"),
             ('{"rows": [{}],\n"b": 2', "F:2: is not JSON: Expecting ',' delimiter at column 7"),
             ('{"rows": [{}]} 3', "F:1: is not JSON: Extra data at column 16"),
-            ('{"rows": [{}],\n"b": NaN}', "F:1: holds NaN, which is not JSON; write null where there is no value"),
+            ('{"rows": [{}],\n"b": NaN}', "F:2: holds NaN, which is not JSON; write null where there is no value"),
             ('[\n3]', "F:2: is the number 3, not an object; each row is one JSON object {...}"),
             ('[{"a": 1},\n{"a": NaN}]', "F:2: holds NaN, which is not JSON; write null where there is no value"),
             ('"x"', 'F:1: is neither a list of rows nor an object {"rows": [...]}'),
@@ -218,6 +218,14 @@ class TestJSON:
     )  # fmt: skip
     def test_faults(self, tmp_path: Path, text: str, message: str) -> None:
         assert faults_of(put(tmp_path / "a.json", text)) == [message]
+
+    def test_every_value_that_is_not_strict_is_found(self, tmp_path: Path) -> None:
+        text = '{"rows": [{"a": NaN},\n{"b": 1},\n{"c": 1, "c": 2}],\n"rows": []}'
+        assert faults_of(put(tmp_path / "a.json", text)) == [
+            "F:1: holds NaN, which is not JSON; write null where there is no value",
+            "F:3: has the key 'c' twice in one object; keep one",
+            "F:4: has the key 'rows' twice in one object; keep one",
+        ]
 
     def test_not_utf8(self, tmp_path: Path) -> None:
         assert faults_of(put(tmp_path / "a.json", b'[\n{"a": "\xff"}]')) == [

@@ -190,10 +190,20 @@ def _json(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
     text = "".join(line or "" for _, line in _lines(io.BytesIO(content), faults))
     if faults.count > before:
         return
+    start = _skip(text, 0)
+    if text[start : start + 1] not in ("[", "{"):
+        faults.add(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
+        return
     try:
-        yield from _elements(text, faults)
+        json.loads(text)  # whether it is JSON at all; how strictly, is told value by value
     except json.JSONDecodeError as error:
         faults.add(error.lineno, None, f"is not JSON: {_said(error)} at column {error.colno}")
+    except RecursionError:
+        faults.add(1, None, "is nested too deeply")
+    except ValueError as error:  # an integer of thousands of digits
+        faults.add(1, None, f"is not JSON that can be read: {error}")
+    else:
+        yield from _rows_of(text, start, faults) if text[start] == "[" else _rows_within(text, start, faults)
 
 
 def _is_lines(content: bytes) -> bool:
@@ -208,94 +218,56 @@ def _is_lines(content: bytes) -> bool:
     return bool(rest.strip()) or not isinstance(first.get("rows"), list)
 
 
-def _elements(text: str, faults: Faults) -> Iterator[Row]:
-    """Walk a JSON list (or the list under "rows") element by element, to know each row's line."""
-    start = _skip(text, 0)
-    inside = text[start : start + 1] == "{"
-    if inside:
-        found = _find_rows(text, start, faults)
-        if found is None:
-            return
-        start = found
-    if text[start : start + 1] != "[":
-        faults.add(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
-        return
-    line, counted = 1, 0
-    for value, begin in _walk(text, start, faults, inside=inside):
-        line, counted = line + text.count("\n", counted, begin), begin
+def _rows_of(text: str, start: int, faults: Faults) -> Iterator[Row]:
+    """The rows of the list that starts there, each with its line. The text is known to be JSON."""
+    line, counted, place = 1, 0, _skip(text, start + 1)
+    while text[place] != "]":
+        line, counted = line + text.count("\n", counted, place), place
+        value, end = _strict(text, place, line, faults)
         if isinstance(value, dict):
             yield Row(line, value)
-        else:
+        elif value is not _REFUSED:
             faults.add(line, None, f"is {describe(value)}, not an object; each row is one JSON object {{...}}")
+        place = _next(text, end)
 
 
-def _walk(text: str, start: int, faults: Faults, *, inside: bool) -> Iterator[tuple[Any, int]]:
-    """Each value of the list at `start` and where it begins; `inside` an object, which must then end well too."""
-    place = _skip(text, start + 1)
-    while text[place : place + 1] != "]":
-        value, end = _decode(text, place, faults)
-        if end < 0:
-            return
-        yield value, place
-        place = _skip(text, end)
-        if text[place : place + 1] == ",":
-            place = _skip(text, place + 1)
-            if text[place : place + 1] == "]":
-                raise json.JSONDecodeError("Expecting value", text, place)
-        elif text[place : place + 1] != "]":
-            raise json.JSONDecodeError("Expecting ',' delimiter", text, place)
-    _check_end(text, place + 1, faults, inside=inside)
+def _rows_within(text: str, start: int, faults: Faults) -> Iterator[Row]:
+    """The rows of the list "rows" in the object that starts there."""
+    before, keys, place = faults.count, list[str](), _skip(text, start + 1)
+    listed = False
+    while text[place] != "}":
+        key, end = _PLAIN.raw_decode(text, place)
+        place = _skip(text, _skip(text, end) + 1)
+        line = text.count("\n", 0, place) + 1
+        if key in keys:
+            faults.add(line, None, f"has the key {key!r} twice in one object; keep one")
+        elif key == "rows" and text[place] == "[":
+            listed = True
+            yield from _rows_of(text, place, faults)
+        keys.append(key)
+        end = _PLAIN.raw_decode(text, place)[1] if key == "rows" else _strict(text, place, line, faults)[1]
+        place = _next(text, end)
+    if not listed and faults.count == before:
+        faults.add(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
 
-def _check_end(text: str, place: int, faults: Faults, *, inside: bool) -> None:
-    if not inside:
-        if _skip(text, place) < len(text):
-            raise json.JSONDecodeError("Extra data", text, _skip(text, place))
-        return
-    stub = '{"rows":0'  # what stands after the list must complete an object
-    try:
-        parse_json(stub + text[place:])
-    except NotJSON as error:
-        cause = error.__cause__
-        if isinstance(cause, json.JSONDecodeError):
-            raise json.JSONDecodeError(cause.msg, text, max(place, cause.pos - len(stub) + place)) from None
-        faults.add(text.count("\n", 0, place) + 1, None, str(error))
+_PLAIN = json.JSONDecoder()
+_REFUSED = object()
 
 
-def _find_rows(text: str, start: int, faults: Faults) -> int | None:
-    """Where the list under "rows" starts, or None (with a fault)."""
-    place = _skip(text, start + 1)
-    while text[place : place + 1] == '"':
-        key, end = _DECODER.raw_decode(text, place)
-        place = _skip(text, end)
-        if text[place : place + 1] != ":":
-            raise json.JSONDecodeError("Expecting ':' delimiter", text, place)
-        place = _skip(text, place + 1)
-        if key == "rows" and text[place : place + 1] == "[":
-            return place
-        _, end = _decode(text, place, faults)
-        if end < 0:
-            return None
-        place = _skip(text, end)
-        if text[place : place + 1] != ",":
-            break
-        place = _skip(text, place + 1)
-    faults.add(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
-    return None
-
-
-def _decode(text: str, place: int, faults: Faults) -> tuple[Any, int]:
-    """A value and where it ends; -1 where it is refused (with a fault)."""
+def _strict(text: str, place: int, line: int, faults: Faults) -> tuple[Any, int]:
+    """A value and where it ends; `_REFUSED` for JSON that is not strict (a fault)."""
     try:
         return _DECODER.raw_decode(text, place)
-    except json.JSONDecodeError:
-        raise
-    except RecursionError:
-        message = "is nested too deeply"
     except ValueError as error:
-        message = str(error)
-    faults.add(text.count("\n", 0, place) + 1, None, message)
-    return None, -1
+        faults.add(line, None, str(error))
+    return _REFUSED, _PLAIN.raw_decode(text, place)[1]
+
+
+def _next(text: str, end: int) -> int:
+    """Where the next value of a list, or key of an object, starts, or its bracket."""
+    place = _skip(text, end)
+    return _skip(text, place + 1) if text[place] == "," else place
 
 
 def _skip(text: str, place: int) -> int:
