@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from summeter.data.factuality import Benchmark, Files, read_benchmark
-from summeter.data.factuality_layouts import GROUPS, LAYOUTS
+from summeter.data.factuality import GROUPS, LAYOUTS, Benchmark, Files, read_benchmark
 from summeter.records import InputError, UsageError
 
 ROW: dict[str, Any] = {
