@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import fence_code
+from summeter.evaluators.replies import object_schema
 from summeter.evaluators.windows import Shown, View, shown, with_document
 from summeter.models.prompts import Prompt, Template
 from summeter.models.structured import Answer, BoundLLM, Form
@@ -46,10 +47,11 @@ class LLMJudge(Evaluator, Generic[R]):
 
     `prompts`: a folder whose templates replace the shipped ones of the same name.
 
-    Class facts: `prompt_text`, the template itself where no file holds it; `long_documents`, what becomes of a
-    document that is longer than the model reads: "passages" (its opening and what is nearest to the summary),
-    "windows" (one question each, until `settled`, then `join`), or "unread" (the prompt does not hold it);
-    `reply_tokens`, about how many tokens a reply takes; `unit` what its judgments are about.
+    Class facts: `prompt_text`, the template itself where no file holds it; `reply`, the fields of the JSON object that
+    is asked for, each with its schema; `long_documents`, what becomes of a document that is longer than the model
+    reads: "passages" (its opening and what is nearest to the summary), "windows" (one question each, until `settled`,
+    then `join`), or "unread" (the prompt does not hold it); `reply_tokens`, about how many tokens a reply takes;
+    `unit`, what its judgments are about.
 
     Methods take `data`, what `prepare` derived (`Prepared.data`).
     """
@@ -57,6 +59,7 @@ class LLMJudge(Evaluator, Generic[R]):
     roles: ClassVar[tuple[str, ...]] = ("judge",)
     unit: ClassVar[Unit] = "summary"
     prompt_text: ClassVar[str | None] = None
+    reply: ClassVar[Mapping[str, Any]] = {}
     long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "passages"
     reply_tokens: ClassVar[int] = 200
 
@@ -65,8 +68,9 @@ class LLMJudge(Evaluator, Generic[R]):
     # --- what a judge gives ---
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """The JSON schema of a reply about this item; see `replies.object_schema`."""
-        raise NotImplementedError
+        """The JSON schema of a reply about this item. Default: an object with the fields of `reply`."""
+        del item, data
+        return object_schema(self.reply)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
         """The reply, read strictly; ReplyError where it says nothing plain. Never a guess."""

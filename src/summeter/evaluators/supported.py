@@ -21,12 +21,12 @@ FAITHFULNESS: Final = "faithfulness"
 
 class SupportVerdict(NamedTuple):
     """Whether the document supports a sentence or a claim. `category` is the type of error ("no error" for none), None
-    where none was asked for; `quotes` what the judge copied from the document, blank ones left out."""
+    where none was asked for; `quotes` what the judge copied from the document, blank ones left out (None likewise)."""
 
     supported: bool
     category: str | None = None
     reason: str | None = None
-    quotes: tuple[str, ...] = ()
+    quotes: tuple[str, ...] | None = None
 
     @property
     def speaks(self) -> bool:

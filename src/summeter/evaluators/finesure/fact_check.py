@@ -119,7 +119,7 @@ class FactCheck(SentenceJudge):
 
     def verdict_judgment(self, verdict: SupportVerdict, place: int, builder: JudgmentBuilder) -> Judgment:
         """The judgment, with the places of the document that were quoted."""
-        if not self._form.wanted.quote:
+        if verdict.quotes is None:
             return support_judgment(builder, verdict, place)
         evidence, reason = _evidence(verdict, builder.item.document.text)
         return support_judgment(builder, verdict._replace(reason=reason), place, evidence)
@@ -140,7 +140,7 @@ def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
 
 def _evidence(verdict: SupportVerdict, document: str) -> tuple[tuple[Span, ...], str | None]:
     """Where the quotes stand in the document; and the reason, with a note on those that stand nowhere."""
-    spans, notes = find_quotes(verdict.quotes, _finder(document), "document")
+    spans, notes = find_quotes(verdict.quotes or (), _finder(document), "document")
     if verdict.supported and not verdict.quotes:
         notes.append("[no quote given]")
     return spans, " ".join(filter(None, [verdict.reason, *notes])) or None

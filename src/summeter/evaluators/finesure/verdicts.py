@@ -89,7 +89,7 @@ class VerdictForm(NamedTuple):
         if "category" not in entry:
             raise ReplyError("the verdict has no category")
         why, named = optional_text(entry), category(entry["category"], self.taxonomy)
-        return SupportVerdict(named == NO_ERROR, named, why, quotes_of(entry) if self.wanted.quote else ())
+        return SupportVerdict(named == NO_ERROR, named, why, quotes_of(entry) if self.wanted.quote else None)
 
     def _bare(self, word: str) -> SupportVerdict:
         if not self.wanted.category:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
-from summeter.evaluators.replies import clean, object_schema, read_answer, show, text_schema
+from summeter.evaluators.replies import clean, read_answer, show, text_schema
 from summeter.records import InputError, Item, Judgment, ReplyError
 
 POINTS: Final[dict[str, Any]] = {"type": "integer", "enum": [1, 2, 3, 4, 5]}
@@ -44,7 +44,6 @@ class RatingJudge(LLMJudge[Rating]):
     aspects: ClassVar[tuple[str, ...]] = tuple(RATED)
     reads_sentences: ClassVar[bool] = False
     scale: ClassVar[str | None] = "1-5"
-    reply: ClassVar[Mapping[str, Any]]
 
     aspect: str = "coherence"
     aspect_file: Path | None = Field(default=None, exclude=True)
@@ -109,11 +108,6 @@ class RatingJudge(LLMJudge[Rating]):
         provider's prefix cache can then serve it for all summaries of a document, all aspects and all judges."""
         del data
         return {"aspect": self.about, **texts(item)}
-
-    def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """An object with the fields of `reply`."""
-        del item, data
-        return object_schema(self.reply)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
         """The rating in a reply about this item."""

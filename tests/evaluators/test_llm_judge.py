@@ -1,0 +1,96 @@
+"""What every LLM judge has from its base: its template, its failures, stored replies, what was prepared."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, get_args
+
+import pytest
+
+from summeter.evaluators import JudgmentBuilder, LLMJudge, Prepared, Tools
+from summeter.evaluators.base import Parser
+from summeter.evaluators.llm import NO_DATA
+from summeter.evaluators.replies import YES_NO, field, read_reply, yes
+from summeter.models.providers.scripted import Scripted
+from summeter.models.structured import BoundLLM, Settings
+from summeter.records import Document, Item, Judgment, Summary, UsageError
+
+ITEM = Item(
+    document=Document(id="d", text="It rained all day."),
+    summary=Summary(document_id="d", system="s", text="It rained.", splitter="given"),
+)
+
+
+class Rainy(LLMJudge[bool]):
+    """Does it rain?"""
+
+    name: ClassVar[str] = "rainy"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "Does it rain?"
+    aspects: ClassVar[tuple[str, ...]] = ("rain",)
+    reads_sentences: ClassVar[bool] = False
+    reply: ClassVar[Mapping[str, Any]] = {"rain": YES_NO}
+    prompt_text: ClassVar[str | None] = "{{ document }} Does it rain in: {{ summary }}?"
+
+    def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> bool:
+        return read_reply(text, lambda value: yes(field(value, "rain")))
+
+    def judgments(self, reply: bool, builder: JudgmentBuilder) -> list[Judgment]:
+        return [builder.ok("rain", value=float(reply))]
+
+
+class Elsewhere(Rainy):
+    """Its template should stand in a file."""
+
+    prompt_text: ClassVar[str | None] = None
+
+
+def judge(reply: object, prepared: Prepared | None = None, settings: Settings | None = None) -> Judgment:
+    llm = Scripted([{"reply": reply}])
+    tools = Tools("sig", {"judge": BoundLLM(llm, settings)})
+    (found,) = asyncio.run(Rainy().judge(ITEM, prepared or Prepared(document_id="d"), tools))
+    return found
+
+
+def test_a_template_in_the_class_is_signed_and_a_users_goes_before_it(tmp_path: Path) -> None:
+    assert Rainy().prompt(ITEM).messages[0].content == "It rained all day. Does it rain in: It rained.?"
+    (tmp_path / "rainy.txt").write_text("{{ summary }} Rain?")
+    own = Rainy(prompts=tmp_path)
+    assert own.prompt(ITEM).messages[0].content == "It rained. Rain?"
+    assert own.sign({}) != Rainy().sign({})
+    assert Rainy().sign({"judge": "p/m"}).startswith("rainy|judge:p/m|prompt:")
+
+
+def test_a_template_that_is_nowhere_is_named() -> None:
+    with pytest.raises(UsageError, match=r"no prompt template rainy\.txt in the folder `prompts`"):
+        Elsewhere().sign({})
+
+
+def test_a_reply_becomes_judgments_and_a_bad_one_a_failure() -> None:
+    good, bad = judge({"rain": "yes"}), judge("no idea")
+    assert (good.value, good.model, len(good.calls), good.prepared) == (1.0, "scripted/rules", 1, None)
+    assert (bad.status, bad.value, len(bad.calls)) == ("unparsed", None, 2)
+
+
+def test_where_preparing_failed_nothing_is_asked() -> None:
+    prepared = Prepared(document_id="d", status="refused", reason="no list", calls=("c",))
+    found = judge("never asked", prepared)
+    assert (found.status, found.reason, found.calls) == ("refused", "no list", ("c",))
+    assert found.prepared == prepared.id
+    assert judge({"rain": "no"}, Prepared(document_id="d", data={"a": 1})).prepared is not None
+
+
+def test_stored_replies_are_read_alike_by_both_parsers_where_nothing_was_released() -> None:
+    for parser in get_args(Parser):
+        (found,) = Rainy().read('{"rain": "no"}', ITEM, parser, "sig")
+        assert (found.value, found.signature) == (0.0, "sig")
+
+
+def test_what_is_cut_off_a_long_document_is_said() -> None:
+    text = " ".join(f"On day {day} it rained." for day in range(400))
+    one = ITEM.model_copy(update={"document": Document(id="d", text=text)})
+    tools = Tools("sig", {"judge": BoundLLM(Scripted([{"reply": {"rain": "yes"}}]), Settings(context=900))})
+    (found,) = asyncio.run(Rainy().judge(one, Prepared(document_id="d"), tools))
+    assert (found.value, bool(found.truncated_tokens)) == (1.0, True)
