@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+from engine.llm import answer as reply
+from evaluators.networks import local_models
 
 import summeter
-from summeter import evaluators
+from summeter import annotate, benchmark, evaluators
 from summeter.evaluators.catalog import CATALOG
+from summeter.models import resolve
+from summeter.models.providers.scripted import Scripted
 
 
 @pytest.mark.parametrize("name", summeter.__all__)
 def test_public_names_resolve_and_are_documented(name: str) -> None:
     found = getattr(summeter, name)
     assert name == "__version__" or found.__doc__
+
+
+@pytest.mark.parametrize("module", [annotate, benchmark, summeter.meta, summeter.report], ids=lambda one: one.__name__)
+def test_public_modules_hold_what_they_name(module: Any) -> None:
+    for name in module.__all__:
+        assert getattr(module, name).__doc__ or not callable(getattr(module, name)), name
+    with pytest.raises(AttributeError):
+        _ = module.nothing
 
 
 @pytest.mark.parametrize("name", evaluators.__all__)
@@ -82,3 +96,43 @@ def test_the_readme_example_runs(root: Path, tmp_path: Path, monkeypatch: pytest
     assert "FineSurE()" in lines[-1]
     exec("\n".join(lines[:-1]), {})
     assert (tmp_path / "first.html").is_file()
+
+
+def test_the_example_of_the_design_runs(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three evaluators, a study against people, a page, and all again without a model."""
+    import summeter as sm
+    from summeter.evaluators import Fenice, FineSurE, GEval
+    from summeter.models.local import bind
+
+    def answer(request: Any) -> str:
+        asked = (request.schema_ or {}).get("properties", {})
+        if "steps" in asked:
+            return json.dumps({"steps": ["Read the summary.", "Rate its coherence."]})
+        return json.dumps({"score": 4}) if "score" in asked else reply(request.prompt)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(resolve, "resolve", lambda model, **_: Scripted(answer, id=model))
+    monkeypatch.setattr(bind, "identify", lambda role, text, kind, **_: bind.Network(role, kind, text))
+    fakes = local_models()
+    monkeypatch.setattr(bind, "build", lambda networks, *_, **__: {one.role: fakes[one.kind] for one in networks})
+    local = {role: f"local/{role}" for role in ("nli", "coref", "seq2seq")}
+
+    data = sm.load(root / "examples/nine_domains/summaries.jsonl")
+    run = sm.evaluate(
+        data,
+        [FineSurE(), Fenice(coref=True), GEval(aspect="coherence", draws=20)],
+        models={"judge": "openai/gpt-4o-2024-08-06", **local},
+        out="runs/first",
+        concurrency=16,
+        limit=6,
+    )
+    print(run.summary())
+    assert {one.judge for one in run.scores() if one.status == "ok"} >= {"finesure.fact_check", "fenice", "geval"}
+    assert set(run.manifest.counts) == {"ok"}
+    gold = data.judgments("human.raw")
+    table = sm.meta.correlate(run, gold, level="summary", average="document")
+    sm.report.html([run, table], out="first.html")
+    monkeypatch.setattr(resolve, "resolve", lambda model, **_: pytest.fail(f"{model} was asked"))
+    again = sm.evaluate(data, run.specs, replay="runs/first", out="runs/second", limit=6)
+    assert {one.signature for one in again.manifest.judges} == {one.signature for one in run.manifest.judges}
+    assert list(again.scores()) == list(run.scores())

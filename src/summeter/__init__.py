@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 from summeter._version import __version__
 
 if TYPE_CHECKING:
+    from summeter import annotate as annotate
+    from summeter import benchmark as benchmark
+    from summeter import evaluators as evaluators
     from summeter import meta as meta
     from summeter import report as report
     from summeter.data.dataset import Dataset as Dataset
@@ -53,7 +56,7 @@ _PUBLIC: dict[str, str] = {
     "rescore": "summeter.engine.runs",
     "save": "summeter.data.dataset",
 }
-_MODULES = frozenset({"meta", "report"})
+_MODULES = frozenset({"annotate", "benchmark", "evaluators", "meta", "report"})
 
 __all__ = [*sorted([*_PUBLIC, *_MODULES]), "__version__"]  # noqa: PLE0604 - a table, not a copy of it
 

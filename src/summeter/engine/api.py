@@ -60,7 +60,7 @@ def evaluate(
     evaluators or catalog names; `models` binds roles to model strings (a bare string binds "judge").
     `out` is the run's folder: where it holds a run already, that run is carried on and nothing finished is
     done again (default: a new temporary folder). `replay` is an earlier run whose stored calls answer
-    instead of any model.
+    instead of any model (`models` need not be given again).
 
     Works inside a running event loop too (the work then has a thread of its own). Raises UsageError for
     what cannot be done as asked, InputError for faulty data, ReplayMiss for a call the replay lacks.

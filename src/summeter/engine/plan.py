@@ -18,7 +18,7 @@ from summeter.models.structured import Settings
 from summeter.records import Document, Item, Message, Parameter, Summary, UsageError, nearest
 from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import DataEntry, JudgeEntry, ModelContext, stem
-from summeter.runs.run import DoneKey
+from summeter.runs.run import DoneKey, read_manifest
 
 if TYPE_CHECKING:
     from summeter.models.local.bind import Network
@@ -149,7 +149,7 @@ def make_plan(
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
     lookup = ModelLookup(options.offline, fetch, None if replay is None else Path(replay))
-    bound = {**brought(built), **bound}
+    bound = {**brought(built), **(models_of(replay) if replay is not None else {}), **bound}
     if strange := [role for role in options.context if role != ALL and role not in bound]:
         raise UsageError(
             Parameter("context"), f" names the role {strange[0]!r}, which no model is bound to "
@@ -162,6 +162,15 @@ def make_plan(
     used = {role for job in work for role in job.roles.values()}
     llms = {role: model for role, model in bound.items() if role in used and role not in networks}
     return RunPlan(dataset, work, llms, options, networks)
+
+
+def models_of(replay: str | Path) -> dict[str, str]:
+    """The models of a recorded run by role, of roles that one model took throughout: a replay need not name them."""
+    models: dict[str, set[str]] = {}
+    for judge in read_manifest(Path(replay)).judges:
+        for role, model in judge.models.items():
+            models.setdefault(judge.roles.get(role, role), set()).add(model)
+    return {role: next(iter(names)) for role, names in models.items() if len(names) == 1}
 
 
 def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:

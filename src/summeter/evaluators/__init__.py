@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from summeter.evaluators.base import JudgmentBuilder as JudgmentBuilder
     from summeter.evaluators.base import Prepared as Prepared
     from summeter.evaluators.base import Tools as Tools
+    from summeter.evaluators.derived import DerivedEvaluator as DerivedEvaluator
+    from summeter.evaluators.derived import Member as Member
+    from summeter.evaluators.derived import MemberJudgments as MemberJudgments
+    from summeter.evaluators.ensemble import Ensemble as Ensemble
     from summeter.evaluators.entailment.summac import SummaC as SummaC
     from summeter.evaluators.fenice.evaluator import Fenice as Fenice
     from summeter.evaluators.finesure.align import Align as Align
@@ -55,12 +59,15 @@ if TYPE_CHECKING:
 
 _PARTS = {
     "AspectDef": "summeter.evaluators.aspects",
+    "DerivedEvaluator": "summeter.evaluators.derived",
     "Evaluator": "summeter.evaluators.base",
     "Form": "summeter.models.structured",
     "Item": "summeter.records",
     "Judgment": "summeter.records",
     "JudgmentBuilder": "summeter.evaluators.base",
     "LLMJudge": "summeter.evaluators.llm",
+    "Member": "summeter.evaluators.derived",
+    "MemberJudgments": "summeter.evaluators.derived",
     "Prepared": "summeter.evaluators.base",
     "Prompt": "summeter.models.prompts",
     "Rating": "summeter.evaluators.rating.judge",

@@ -27,7 +27,7 @@ class ScoreForm(RatingJudge):
 
     `variant`: "logprob" weighs 1 to 5 by the log-probabilities of the score's token (20 alternatives, renormalised
     over the five); a server that gives none is an error, never another variant. "sample" is the mean of `n` replies
-    at temperature 1, which may also be written "sample:20"; "single" takes one reply as it stands.
+    at temperature 1, which may also be written "sample:20" or `draws=20`; "single" takes one reply as it stands.
 
     Writes one judgment a summary: value in [1, 5]; the reason says how it came about: the five probabilities
     and what lay outside the scale, or how many samples said what. Unusable samples are left out and counted; with
@@ -143,12 +143,17 @@ def _whole(value: float) -> Rating:
 
 
 def counted(fields: Any) -> Any:
-    """Settings in which the variant "sample:20" has become "sample" with n = 20.
+    """Settings in which the variant "sample:20", or `draws` = 20, has become "sample" with n = 20.
 
     Raises ValueError where a number of samples is given for a variant that draws none: it would do nothing.
     """
     if not isinstance(fields, dict):
         return fields
+    if "draws" in fields:
+        draws = fields["draws"]
+        if "n" in fields or fields.get("variant", "sample") != "sample":
+            raise ValueError("`draws` is a number of samples by itself; leave `variant` and `n` out")
+        fields = {name: value for name, value in fields.items() if name != "draws"} | {"variant": "sample", "n": draws}
     variant = fields.get("variant")
     if fields.get("n", SAMPLES) != SAMPLES and not str(variant).startswith("sample"):
         raise ValueError(
