@@ -88,6 +88,12 @@ def test_many_lines_keep_their_order(tmp_path: Path) -> None:
     assert table.document.names == tuple(f"d{i}" for i in range(20_000))
 
 
+def test_a_line_longer_than_the_reader_takes_is_read_all_the_same(tmp_path: Path) -> None:
+    long = [judgment(0, value=1.0, reason="x" * 3_000_000), judgment(1, value=0.5)]
+    table = JudgmentTable.read(write(tmp_path / "judge.jsonl", [one.line for one in long]))
+    assert table.value.tolist() == [1.0, 0.5]
+
+
 @given(st.lists(st.tuples(*[st.integers(0, 10**6)] * 5), min_size=1, max_size=30))
 def test_row_keys_are_equal_exactly_where_rows_are(rows: list[tuple[int, ...]]) -> None:
     # Five columns of a million values overflow 63 bits unless they are renumbered on the way.

@@ -54,8 +54,8 @@ class Names(NamedTuple):
 
     @classmethod
     def same(cls, name: str | None, rows: int) -> Names:
-        """One name in all rows."""
-        return cls(np.zeros(rows, np.int64), (name,))
+        """One name in all rows; its codes take no memory."""
+        return cls(np.broadcast_to(np.int64(0), (rows,)), (name,))
 
     def labels(self) -> NDArray[np.object_]:
         """The names row by row."""
@@ -65,6 +65,8 @@ class Names(NamedTuple):
 
     def take(self, rows: Ints | Bools) -> Names:
         """Some of the rows; the names stay."""
+        if len(self.names) == 1:
+            return Names.same(self.names[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
         return Names(self.codes[rows], self.names)
 
     def equal(self, *names: str | None) -> Bools:
@@ -84,8 +86,11 @@ class Names(NamedTuple):
     def concat(columns: Sequence[Names]) -> Names:
         """Several columns, one below the other."""
         vocabulary = Vocabulary()
-        codes = [np.array([vocabulary[name] for name in one.names], np.int64)[one.codes] for one in columns]
-        return Names(np.concatenate(codes), tuple(vocabulary) or (None,))
+        places = [np.array([vocabulary[name] for name in one.names], np.int64) for one in columns]
+        if len(vocabulary) == 1:
+            return Names.same(next(iter(vocabulary)), sum(len(one.codes) for one in columns))
+        codes = [place[one.codes] for place, one in zip(places, columns, strict=True)]
+        return Names(np.concatenate(codes), tuple(vocabulary))
 
 
 class Vocabulary(dict[str | None, int]):
@@ -322,7 +327,7 @@ CREATE TABLE judgments AS SELECT
     CASE WHEN status <> 'ok' THEN reason END AS reason, coalesce(array_to_string(calls, ' '), '') AS calls,
     coalesce(target.index, -1) AS "index", coalesce(value, 'nan'::DOUBLE) AS "value",
     coalesce(truncated_tokens, 0) AS truncated_tokens
-FROM read_json(?, format = 'newline_delimited', columns = {columns}, maximum_object_size = 268435456)
+FROM read_json(?, format = 'newline_delimited', columns = {columns}, maximum_object_size = 1048576)
 """
 _FAULTY = """
 SELECT count(*) FROM judgments WHERE {absent} OR status NOT IN ({statuses}) OR unit NOT IN ({units})
@@ -381,13 +386,13 @@ def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
     made: dict[str, Any] = {name: np.asarray(found[name]) for name in ("index", "value", "truncated_tokens")}
     rows = len(made["index"])
     for column, known_names in names.items():
-        place = np.zeros(rows, np.int64)
-        if len(known_names) > 1:
-            # The codes of the type leave out null, which has a place of its own among the names.
-            order = [place for place, name in enumerate(known_names) if name is not None]
-            absent = known_names.index(None) if None in known_names else 0
-            place = np.array([*order, absent], np.int64)[np.asarray(found[column])]
-        made[column] = Names(place, tuple(known_names) or (None,))
+        if len(known_names) == 1:
+            made[column] = Names.same(known_names[0], rows)
+            continue
+        # The codes of the type leave out null, which has a place of its own among the names.
+        order = [place for place, name in enumerate(known_names) if name is not None]
+        absent = known_names.index(None) if None in known_names else 0
+        made[column] = Names(np.array([*order, absent], np.int64)[found.pop(column)], tuple(known_names))
     labels: Names = made.pop("label")
     read = [None if text is None else json.loads(text) for text in labels.names]
     made["label"] = np.array([_number(one) for one in read])[labels.codes]
@@ -399,4 +404,6 @@ def _renamed(codes: Ints, names: Sequence[str | None]) -> Names:
     """Names of which several may have become one."""
     vocabulary = Vocabulary()
     places = np.array([vocabulary[name] for name in names], np.int64)
-    return Names(places[codes], tuple(vocabulary) or (None,))
+    if len(vocabulary) == 1:
+        return Names.same(names[0], len(codes))
+    return Names(places[codes], tuple(vocabulary))
