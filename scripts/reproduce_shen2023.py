@@ -28,7 +28,7 @@ from summeter.evaluators.base import Parser
 from summeter.meta import correlate, prefer, reliability, stability
 from summeter.meta.consistency import self_consistency
 from summeter.meta.gold import gold_scores
-from summeter.meta.grids import Draws, system_means
+from summeter.meta.grids import system_means
 from summeter.meta.inputs import gold_input, judge_input
 from summeter.meta.results import Study
 from summeter.runs.run import RunFolder
@@ -233,7 +233,7 @@ def asked_twice(folder: Path, data: Dataset, work: Path) -> Repeats:
         raw.write_text("".join(json.dumps(found[number]) + "\n" for found in twice), encoding="utf-8")
         import_outputs(data, raw, work / f"repeat{number}", "legacy")
         runs.append(RunFolder(work / f"repeat{number}"))
-    study = self_consistency(runs, draws=Draws(resamples=0))
+    study = self_consistency(runs, resamples=0)
     same = study.where(statistic="identical")
     changed = sum(round((1 - (row.value or 0.0)) * row.n) for row in same)
     alphas = {f"{row.judge} {row.aspect}": row.value for row in study.where(statistic="alpha_interval")}
@@ -377,7 +377,7 @@ def _strictness(cells: Sequence[Cell], legacy: Runs, strict: Runs) -> list[str]:
 
 def _read_otherwise(legacy: Runs, strict: Runs) -> dict[str, str]:
     """By judge, how many usable replies have another score than by the released rules, by aspect."""
-    study = self_consistency([legacy.ratings, strict.ratings], draws=Draws(resamples=0)).where(statistic="identical")
+    study = self_consistency([legacy.ratings, strict.ratings], resamples=0).where(statistic="identical")
     found: dict[str, list[str]] = {}
     for row in study:
         other = round((1 - (row.value or 0.0)) * row.n)

@@ -21,10 +21,10 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
 from summeter.annotate.tasks.simulation import Truth
-from summeter.meta import Draws, agree
+from summeter.meta import agree
 from summeter.records import UsageError
 
-PLAIN = Draws(0)
+PLAIN = 0
 SAYS_YES: dict[str, Any] = {"similar": [], "machine": {"verdict": "supported", "error_types": [], "reason": None}}
 
 
@@ -35,8 +35,8 @@ def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> N
         row |= {"domain": "news" if number < 3 else "chat", "document": row["document"] + " It ended." * number}
     folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.8)] * 3, rows, attention={"rate": 0})
     with CampaignService(folder, readonly=True) as service:
-        found = agreement(service, Draws(50))
-        plain = agree(dataset_of(service), draws=Draws(50))
+        found = agreement(service, 50)
+        plain = agree(dataset_of(service), resamples=50)
     alphas = found.where(statistic="alpha_nominal", domain=None)
     whole = next(row for row in alphas if "group" not in row.details)
     same = plain.one(statistic="alpha_nominal")
@@ -161,7 +161,7 @@ def campus_and_crowd(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     for name in ("dialsummeval", "dialsummeval_amt"):
         folder = rated(tmp_path_factory.mktemp(name), shared / "data" / f"{name}.jsonl.gz")
         with CampaignService(folder, readonly=True) as service:
-            found.append(quality(service, Draws(50)))
+            found.append(quality(service, 50))
     return found[0], found[1]
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from summeter.cli.main import app
-from summeter.meta.coefficients import COEFFICIENTS
+from summeter.meta._agree import COEFFICIENTS
 
 
 @pytest.fixture

@@ -10,8 +10,6 @@ from scipy import stats as scipy_stats
 
 from summeter.meta._reliability import one_run, reliability
 from summeter.meta.consistency import self_consistency
-from summeter.meta.grids import Draws
-from summeter.meta.selection import Selection
 from summeter.records import Judgment, UsageError
 
 Table = dict[str, tuple[float | None, ...]]
@@ -122,7 +120,7 @@ def test_judgments_are_one_run() -> None:
 
 def test_self_consistency_by_hand() -> None:
     again: Table = {**RTS, "C": (1, 3, 4)}
-    found = self_consistency([said(RTS, "rts"), said(again, "rts")], draws=Draws(50))
+    found = self_consistency([said(RTS, "rts"), said(again, "rts")], resamples=50)
     sound(found)
     row = found.one(statistic="identical")
     # One of twelve scores changed.
@@ -145,7 +143,7 @@ def _alpha(one: Table, two: Table) -> float:
 def test_repeats_of_labels_and_other_signatures() -> None:
     first, second = {("d", "A"): [1, 0, 1, 1]}, {("d", "A"): [1, 1, 1, None]}
     runs = [sentences(first, signature="j|seed:1"), sentences(second, signature="j|seed:2")]
-    found = self_consistency(runs, level="sentence", draws=Draws(0))
+    found = self_consistency(runs, level="sentence", resamples=0)
     row = found.one(statistic="identical")
     assert (row.value, row.n, row.missing) == (pytest.approx(2 / 3), 3, 1)
     with pytest.raises(UsageError, match="no judge was asked twice"):
@@ -153,10 +151,10 @@ def test_repeats_of_labels_and_other_signatures() -> None:
     with pytest.raises(UsageError, match="not at the level 'system'"):
         self_consistency(runs, level="system")
     with pytest.raises(UsageError, match="no judge"):
-        self_consistency(runs, select=Selection(aspects=("fluency",)))
+        self_consistency(runs, aspect="fluency")
 
 
 def test_failures_are_missing_not_scores() -> None:
     lost = [*said({"A": (1, 2, 3)}, "rts"), judgment("d9", "A", None, judge="rts", status="unparsed")]
-    row = self_consistency([lost, said({"A": (1, 2, 3)}, "rts")], draws=Draws(0)).one(statistic="identical")
+    row = self_consistency([lost, said({"A": (1, 2, 3)}, "rts")], resamples=0).one(statistic="identical")
     assert (row.value, row.n, row.missing) == (1.0, 3, 1)

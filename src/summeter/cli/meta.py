@@ -207,9 +207,7 @@ def reliability(
     from summeter.meta import self_consistency
 
     if repeats:
-        from summeter.meta.grids import Draws
-
-        return [self_consistency(given.runs, select=given.selection, level=level, draws=Draws(**given.bootstrap))]
+        return [self_consistency(given.runs, level=level, **given.bootstrap, **given.keywords)]
     gold = given.data()
     return [
         study(
@@ -270,26 +268,37 @@ def agree(
     ] = None,
 ) -> list[Study]:
     """Measure how far annotators agree, and how far judges agree with them in the same coefficients."""
-    from summeter.meta.agree import Panel
-    from summeter.meta.agree import agree as study
-    from summeter.meta.agree import export as votes
-    from summeter.meta.grids import Draws
-    from summeter.meta.overruled import overruled
+    from summeter.meta import agree as study
+    from summeter.meta import override_rate
+    from summeter.meta._agree import export as votes
     from summeter.runs.run import RunFolder
 
     judges = [*given.runs, *map(RunFolder, with_judge or ())]
     data = given.data(judges[0] if judges else None)
-    panel = Panel(tuple(coefficient or ()), level, numbers(scale, "--scale"), weights, icc_model, error_types, each)
-    chosen, draws = given.selection, Draws(**given.bootstrap)
-    studies = [study(data, select=chosen, panel=panel, judges=judges, draws=draws)]
+    names = tuple(coefficient or ())
+    studies = [
+        study(
+            data,
+            coefficients=names,
+            level=level,
+            scale=numbers(scale, "--scale"),
+            weights=weights,
+            icc_model=icc_model,
+            error_types=error_types,
+            each=each,
+            judges=judges,
+            **given.bootstrap,
+            **given.keywords,
+        )
+    ]
     if shown is not None:
         labels = data.judgments(shown) if shown in data.judgment_sets else RunFolder(shown)
-        studies.append(overruled(labels, data, select=chosen, level=level or "sentence", draws=draws))
+        studies.append(override_rate(labels, data, level=level or "sentence", **given.bootstrap, **given.keywords))
     if export is not None:
         from summeter.data.atomic import write_text
         from summeter.tables import Table
 
-        table = votes(data, select=chosen, panel=panel)
+        table = votes(data, coefficients=names, level=level, error_types=error_types, **given.keywords)
         write_text(export, Table.of(table.head, table.rows).csv())
         typer.echo(f"{len(table.rows)} units: {export}", err=True)
     return studies
@@ -343,14 +352,13 @@ def reasons(
     ] = None,
 ) -> list[Study]:
     """Ask whether judges' reasons speak of the aspect they were asked about, or of another."""
-    from summeter.meta.grids import Draws
     from summeter.meta.reasons import read_words
     from summeter.meta.reasons import reasons as study
-    from summeter.meta.selection import Selection
 
     lists = None if words is None else read_words(words)
-    chosen = Selection.of(aspect=aspect, judge=given.options["judge"])
-    return given.each_run(lambda run: study(run, select=chosen, words=lists, draws=Draws(**given.bootstrap)))
+    return given.each_run(
+        lambda run: study(run, aspect=aspect, judge=given.options["judge"], words=lists, **given.bootstrap)
+    )
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} gold_at_least seed")

@@ -11,6 +11,7 @@ The way through this room, for whoever adds a study:
 """
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
+from summeter.meta._agree import agree, override_rate
 from summeter.meta._bias import bias
 from summeter.meta._calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
 from summeter.meta._card import card
@@ -23,15 +24,12 @@ from summeter.meta._overlap import easiness, overlap
 from summeter.meta._prefer import prefer
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
-from summeter.meta.agree import agree
 from summeter.meta.consistency import self_consistency
 from summeter.meta.context import Context
 from summeter.meta.gate import gate
 from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
-from summeter.meta.grids import Draws
 from summeter.meta.inputs import JudgeInput, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
-from summeter.meta.overruled import overruled
 from summeter.meta.protocol import protocol
 from summeter.meta.reasons import reasons
 from summeter.meta.results import Row, Study
@@ -43,7 +41,6 @@ __all__ = [
     "Average",
     "Calibration",
     "Context",
-    "Draws",
     "Items",
     "JudgeInput",
     "Level",
@@ -77,7 +74,7 @@ __all__ = [
     "judge_input",
     "load_calibration",
     "overlap",
-    "overruled",
+    "override_rate",
     "prefer",
     "protocol",
     "reasons",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 
 from summeter.choices import Level, Use
-from summeter.meta.ballots import aligned_votes as side_by_side
-from summeter.meta.ballots import unit_level
-from summeter.meta.coefficients import Measure, measure, scale_of
-from summeter.meta.grids import Draws, drawn_row, merged_details, named
+from summeter.meta._agree import LEVELS, Measure, aligned_votes, measure, scale_of
+from summeter.meta.grids import merged_details, named
 from summeter.meta.inputs import JudgeInput, RunLike, judge_input
 from summeter.meta.matrix import Scores
-from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection, selected
+from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.selection import Selection, SelectionArgs
 from summeter.records import UsageError
+from summeter.stats.resample import Resampling
 
 _REPEAT = re.compile(r"\|rep:\d+(?![^|) ])")
 FOR_LABELS = ("identical", "alpha_nominal")
@@ -24,9 +24,14 @@ FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
 
 
 def self_consistency(
-    runs: Sequence[RunLike], *, aspect: str | Sequence[str] | None = None, select: Selection | None = None,
-    level: str = "summary", draws: Draws | None = None,
-) -> Study:  # fmt: skip
+    runs: Sequence[RunLike],
+    *,
+    level: str = "summary",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **selection: Unpack[SelectionArgs],
+) -> Study:
     """How far repeats of one judge agree (FineSurE, table 4): those of one run (`--repeats`), and each of `runs`.
 
     What is compared has the same signature but for the number of the repeat, or else, over several runs, the same
@@ -34,9 +39,12 @@ def self_consistency(
     which all repeats say the same), alpha, and for scores the mean population standard deviation over repeats.
     Raises UsageError where no judge was asked twice.
     """
-    chosen, draws, at = selected(select, aspect), draws or Draws(), unit_level(level)
+    chosen, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    if level not in LEVELS[:3]:
+        raise UsageError(f"repeats are compared by sentence, key fact or summary, not at the level {level!r}")
+    at = Level(level)
     rows = [
-        row for found in _repeats([judge_input(run) for run in runs], chosen, at) for row in _rows(found, at, draws)
+        row for found in _repeats([judge_input(run) for run in runs], chosen, at) for row in _rows(found, at, resample)
     ]
     if not rows:
         raise UsageError("no judge was asked twice: give a run made with --repeats, or two runs or more of one "
@@ -71,16 +79,15 @@ def repeated(signature: str) -> str:
     return _REPEAT.sub("", signature)
 
 
-def _rows(found: Sequence[Scores], level: Level, draws: Draws) -> list[Row]:
-    votes = side_by_side([(f"repeat {number}", one) for number, one in enumerate(found, 1)])
+def _rows(found: Sequence[Scores], level: Level, resample: Resampling) -> list[Row]:
+    votes = aligned_votes([(f"repeat {number}", one) for number, one in enumerate(found, 1)])
     seen = votes.values[~np.isnan(votes.values)]
     names = FOR_LABELS if np.isin(seen, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES
     rows = []
     for name in names:
-        got = measure(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), draws)
-        ends = None if got.low is None or got.high is None else (got.low, got.high)
+        got = measure(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), resample)
         about = merged_details(named(found[0]), **got.details, repeats=len(found))
         about |= {"study": "self_consistency", "signature": repeated(found[0].signature), "level": level.value,
-                  "statistic": name, "n": got.n, "missing": got.missing, "reason": got.reason}  # fmt: skip
-        rows.append(drawn_row(about, got.value, ends, draws))
+                  "statistic": name}  # fmt: skip
+        rows.append(interval_row(got.estimate, **about))
     return rows

@@ -1,56 +1,22 @@
 """A judge's and people's scores of summaries as two matrices systems x documents, and what is drawn from them.
 
 Studies of systems (`prefer`, `stability`, `reliability`, `bias`) start here: `tables` sets every judge's aspect beside
-people's, `Draws` says how their intervals are made.
+people's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from summeter.choices import Level
 from summeter.meta.matrix import PairedScores, Scores
-from summeter.meta.results import Row, status_of
 from summeter.meta.selection import Group, MetaInput, Selection, all_pairs, groups
-from summeter.records import UsageError
 from summeter.stats.base import Bools, Floats
 
 _DIGITS = 12
-
-
-@dataclass(frozen=True)
-class Draws:
-    """How intervals are drawn: documents whole and with replacement, percentiles of `resamples` draws (0: none)."""
-
-    resamples: int = 1000
-    level: float = 0.95
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.resamples < 0 or not 0 < self.level < 1:
-            raise UsageError(f"need resamples >= 0 and 0 < level < 1, got {self.resamples} and {self.level}")
-
-    def times(self, units: int) -> NDArray[np.int64]:
-        """How often each of the units is in each draw (draws x units); the same for the same number of units."""
-        chances = np.full(units, 1 / units)
-        return np.random.default_rng(self.seed).multinomial(units, chances, self.resamples).astype(np.int64)
-
-    def ends(self, drawn: Floats) -> tuple[float, float] | None:
-        """The interval of drawn values, those without one (NaN) left out; None when that is more than half."""
-        drawn = drawn[~np.isnan(drawn)]
-        if not len(drawn) or 2 * len(drawn) < self.resamples:
-            return None
-        low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2])
-        return float(low), float(high)
-
-    def text(self) -> str:
-        """What stands beside an interval."""
-        return f"{self.level:.0%} percentile bootstrap by document, {self.resamples} resamples, seed {self.seed}"
 
 
 class PairedMatrix(NamedTuple):
@@ -117,17 +83,6 @@ def system_means(values: Floats) -> Floats:
     sums = np.nansum(values, axis=1)
     means = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
     return np.asarray(np.round(means, _DIGITS))
-
-
-def drawn_row(about: Mapping[str, Any], value: float | None, ends: tuple[float, float] | None, draws: Draws) -> Row:
-    """A row with the ends of its interval; `about` holds the other fields, and the reason where there is no value."""
-    if value is not None and not draws.resamples:
-        return Row(**about, value=value)
-    if value is None or ends is None:
-        reason = about.get("reason") or (None if value is None else "too few documents for an interval")
-        status = status_of(value, "no_interval")
-        return Row(**{**about, "reason": reason}, value=value, status=status)
-    return Row(**about, value=value, low=ends[0], high=ends[1], interval=draws.text())
 
 
 def merged_details(fields: Mapping[str, Any], **details: Any) -> dict[str, Any]:

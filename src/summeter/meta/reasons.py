@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.meta.grids import Draws, drawn_row
-from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection, selected
+from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.selection import Selection
 from summeter.records import InputError, Judgment, UsageError
 from summeter.runs.run import RunFolder
-from summeter.stats import bootstrap_mean
+from summeter.stats.resample import Resampling
 
 KIN = {
     "faithfulness": "consistency",
@@ -113,9 +112,15 @@ def read_words(file: Path) -> dict[str, tuple[str, ...]]:
 
 
 def reasons(
-    run: RunFolder | Iterable[Judgment], *, select: Selection | None = None,
-    words: Mapping[str, Sequence[str]] | None = None, draws: Draws | None = None,
-) -> Study:  # fmt: skip
+    run: RunFolder | Iterable[Judgment],
+    *,
+    aspect: str | Sequence[str] | None = None,
+    judge: str | None = None,
+    words: Mapping[str, Sequence[str]] | None = None,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Study:
     """Of a judge's reasons on an aspect, the share that speak of another aspect, and of which.
 
     Rows a judge and aspect: `share_other_aspect`; `share_only_other`, of those that in all their words never speak of
@@ -124,7 +129,8 @@ def reasons(
     anything and is left out, as are reasons that no judge gave: what `geval`, `finesure.align`, `ensemble` and
     `support` write down of their own. Raises UsageError where there is no reason at all.
     """
-    chosen, lists = selected(select, None), dict(words or LEXICON)
+    chosen, lists = Selection.of(aspect=aspect, judge=judge), dict(words or LEXICON)
+    resample = resampling(resamples, confidence, seed)
     patterns = _patterns(lists)
     groups: dict[tuple[str, str, str | None, str], list[_Reason]] = {}
     judgments = run.judgments() if isinstance(run, RunFolder) else run
@@ -138,7 +144,7 @@ def reasons(
     found = {key: heard for key, heard in groups.items() if any(one.spoken is not None for one in heard)}
     if not found:
         raise UsageError("no judgment has a reason; judges that give one are rts, rts.together, finesure.fact_check...")
-    rows = [row for key, heard in found.items() for row in _rows(key, heard, lists, draws or Draws())]
+    rows = [row for key, heard in found.items() for row in _rows(key, heard, lists, resample)]
     return Study("reasons", rows)
 
 
@@ -157,8 +163,11 @@ def _patterns(words: Mapping[str, Iterable[str]]) -> dict[str, re.Pattern[str]]:
 
 
 def _rows(
-    key: tuple[str, str, str | None, str], heard: Sequence[_Reason], words: Mapping[str, Sequence[str]], draws: Draws
-) -> list[Row]:  # fmt: skip
+    key: tuple[str, str, str | None, str],
+    heard: Sequence[_Reason],
+    words: Mapping[str, Sequence[str]],
+    resample: Resampling,
+) -> list[Row]:
     judge, signature, model, aspect = key
     about = {"study": "reasons", "judge": judge, "signature": signature, "model": model, "aspect": aspect}
     own = KIN.get(aspect, aspect)
@@ -168,12 +177,12 @@ def _rows(
         fields = {**about, "status": "undefined", "reason": reason, "n": n, "missing": len(heard) - n}
         return [Row(statistic="share_other_aspect", value=None, **fields)]
     rows = [
-        _share(about | {"statistic": "share_other_aspect"}, heard, [_other(one, own) for one in heard], draws),
-        _share(about | {"statistic": "share_only_other"}, heard, [_only(one, own) for one in heard], draws),
+        _share(about | {"statistic": "share_other_aspect"}, heard, [_other(one, own) for one in heard], resample),
+        _share(about | {"statistic": "share_only_other"}, heard, [_only(one, own) for one in heard], resample),
     ]
     for name in words:
         said = [None if one.spoken is None else name in one.spoken for one in heard]
-        rows.append(_share(about | {"statistic": "speaks_of", "details": {"group": name}}, heard, said, draws))
+        rows.append(_share(about | {"statistic": "speaks_of", "details": {"group": name}}, heard, said, resample))
     return rows
 
 
@@ -185,11 +194,10 @@ def _only(one: _Reason, own: str) -> bool | None:
     return None if one.spoken is None else bool(one.spoken) and own not in one.spoken
 
 
-def _share(about: dict[str, Any], heard: Sequence[_Reason], said: Sequence[bool | None], draws: Draws) -> Row:
+def _share(about: dict[str, Any], heard: Sequence[_Reason], said: Sequence[bool | None], resample: Resampling) -> Row:
     values = np.array([np.nan if one is None else float(one) for one in said])
     names = {name: place for place, name in enumerate(dict.fromkeys(one.document for one in heard))}
     codes = np.array([names[one.document] for one in heard], np.int64)
-    got = bootstrap_mean(values, codes, max(1, draws.resamples), draws.level, draws.seed)
-    reason = got.reason if got.value is not None else "no judgment has a reason"
-    ends = None if got.low is None or got.high is None else (got.low, got.high)
-    return drawn_row(about | {"n": got.n, "missing": got.missing, "reason": reason}, got.value, ends, draws)
+    estimate = resample(codes).mean(values)
+    reason = "no judgment has a reason" if estimate.value is None else None
+    return interval_row(estimate, **about, reason=reason)

@@ -7,16 +7,15 @@ intraclass correlation in ``icc``, spans in ``spans``.
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from summeter.choices import Coefficient
 
-from .base import CONSTANT, Floats, Labels, Statistic, Status, codes, undefined
-from .correlation import GroupedStatistic, average_ranks, raw
-from .votes import Agreement, Counted, Votes, count_votes, number_matrix, voters
+from .base import CONSTANT, Floats, Ints, Labels, Statistic, Status, codes, undefined
+from .correlation import GroupedStatistic, raw
+from .votes import Agreement, AgreementFunction, Parts, Votes, code_matrix, number_matrix
 
 NOT_PAIRED = "no item has 2 votes"
 
@@ -45,26 +44,141 @@ def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL) -> Agreement:
     >>> round(krippendorff_alpha([[0, 0, 1, 1], [0, 1, 1, 1]]).value, 4)
     0.5333
     """
+    return alpha_function(votes, level).agreement()
+
+
+def alpha_function(votes: Votes, level: str = Level.NOMINAL, clusters: Ints | None = None) -> AgreementFunction:
+    """Return Krippendorff's alpha as a function of the weights of clusters.
+
+    ``clusters`` numbers those of the items 0, 1, ...; each item is its own by default.
+    """
     kind = Level(level)
-    name = f"alpha_{kind.value}"
+    cells, categories = code_matrix(votes if kind is Level.NOMINAL else number_matrix(votes))
+    given = (cells >= 0).sum(axis=0)
+    paired = given >= 2
+    shell = Agreement(
+        f"alpha_{kind.value}", None, int(paired.sum()), int((~paired).sum()), int((cells >= 0).any(axis=1).sum()),
+        int(given[paired].sum()), None, None, Status.UNDEFINED, CONSTANT if paired.any() else NOT_PAIRED,
+    )  # fmt: skip
+    units = np.arange(len(paired)) if clusters is None else clusters
+    size = int(units.max(initial=-1)) + 1
+    if not paired.any():
+        return AgreementFunction(shell, lambda weights: (np.full(len(weights), np.nan),) * 2, _alpha, size)
+    rater, item = np.nonzero((cells >= 0) & paired)
+    cast = _Cast(cells[rater, item], item, given.astype(np.float64), units.astype(np.int64), size, len(categories))
     if kind is Level.NOMINAL:
-        return _nominal(name, count_votes(votes))
-    matrix = number_matrix(votes)
-    here = ~np.isnan(matrix)
-    paired = here.sum(axis=0) >= 2
-    n, missing = int(paired.sum()), int((~paired).sum())
-    kept, present = matrix[:, paired], here[:, paired]
-    shell = Agreement(name, None, n, missing, voters(matrix), int(present.sum()), None, None, Status.UNDEFINED)
-    if n == 0:
-        return shell._replace(reason=NOT_PAIRED)
-    values = kept[present]
-    if (values == values[0]).all():
-        return shell._replace(reason=CONSTANT)
+        return AgreementFunction(shell, _nominal(cast), _alpha, size)
+    if kind is Level.ORDINAL:
+        return AgreementFunction(shell, _ordinal(cast), _alpha, size)
+    values = np.array(categories, dtype=np.float64)
     if kind is Level.RATIO:
-        return _filled(shell, *_ratio_disagreement(kept, present))
-    scaled = np.zeros(kept.shape)
-    scaled[present] = average_ranks(values) if kind is Level.ORDINAL else values
-    return _filled(shell, *_square_disagreement(scaled, present))
+        if len(values) and values[0] < 0:
+            raise ValueError("ratio votes must not be negative")
+        return AgreementFunction(shell, _ratio(cast, values), _alpha, size)
+    if kind is Level.INTERVAL:
+        # What is expected is rounding where it is tiny beside the largest distance there is.
+        largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
+        return AgreementFunction(shell, _interval(cast, values), _alpha, size, lambda expected: expected / largest)
+    assert_never(kind)
+
+
+class _Cast(NamedTuple):
+    """The votes of items with two votes or more: category and item of each; of all items their votes and clusters."""
+
+    category: Ints
+    item: Ints
+    given: Floats
+    units: Ints
+    size: int
+    width: int
+
+    def sums(self, *columns: Floats) -> Floats:
+        """The sums over clusters (clusters x columns) of columns of votes."""
+        unit = self.units[self.item]
+        return np.stack([np.bincount(unit, weights=column, minlength=self.size) for column in columns], axis=1)
+
+    def over(self) -> Floats:
+        """One over the votes of an item less one, for each vote."""
+        return 1 / (self.given[self.item] - 1)
+
+    def table(self, rows: Ints, size: int, weights: Floats | None = None) -> Any:
+        """How many votes each item or cluster (``rows`` of the votes) has for each category, as a sparse matrix."""
+        from scipy.sparse import csr_matrix
+
+        each = np.ones(len(rows)) if weights is None else weights
+        return csr_matrix((each, (rows, self.category)), shape=(size, self.width))
+
+
+def _alpha(observed: Floats, expected: Floats) -> Floats:
+    return 1 - observed / expected
+
+
+def _nominal(cast: _Cast) -> Parts:
+    """Of the ordered pairs of an item's votes those that differ, over its votes less one; so for all votes together."""
+    table = cast.table(cast.item, len(cast.given))
+    same = np.asarray(table.multiply(table).sum(axis=1)).ravel()[cast.item] / cast.given[cast.item] - 1
+    sums = cast.sums(1 - same * cast.over(), np.ones(len(cast.item)))
+    totals = cast.table(cast.units[cast.item], cast.size)
+
+    def parts(weights: Floats) -> tuple[Floats, Floats]:
+        inside, n = (weights @ sums).T
+        counts = weights @ totals
+        return inside / n, 1 - (counts * (counts - 1)).sum(axis=1) / (n * (n - 1))
+
+    return parts
+
+
+def _interval(cast: _Cast, values: Floats) -> Parts:
+    """Squared distances from sums: of all pairs of m votes, sum (a - b)^2 = 2 m S2 - 2 S1^2."""
+    vote = values[cast.category]
+    vote = vote - vote.mean() if len(values) > 1 else np.zeros(len(vote))
+    items = len(cast.given)
+    first, second = (np.bincount(cast.item, weights=side, minlength=items) for side in (vote, vote**2))
+    within = (2 * (cast.given * second - first**2))[cast.item] / cast.given[cast.item] * cast.over()
+    sums = cast.sums(within, np.ones(len(vote)), vote, vote**2)
+
+    def parts(weights: Floats) -> tuple[Floats, Floats]:
+        inside, n, one, two = (weights @ sums).T
+        return inside / n, 2 * (n * two - one**2) / (n * (n - 1))
+
+    return parts
+
+
+def _ordinal(cast: _Cast) -> Parts:
+    """Squared distances of average ranks, which are those of the votes drawn."""
+    unit = cast.units[cast.item]
+    totals = cast.table(unit, cast.size)
+    weighed = cast.table(unit, cast.size, cast.given[cast.item] * cast.over())
+    table = cast.table(cast.item, len(cast.given))
+    over = 1 / np.maximum(cast.given - 1, 1)
+
+    def parts(weights: Floats) -> tuple[Floats, Floats]:
+        counts = weights @ totals
+        n = counts.sum(axis=1)
+        ranks = np.cumsum(counts, axis=1) - counts / 2 - n[:, None] / 2
+        squares = ((weights @ weighed) * ranks**2).sum(axis=1)
+        sums = (table @ ranks.T).T ** 2 * over
+        inside = 2 * (squares - (sums * weights[:, cast.units]).sum(axis=1))
+        # Centred on their mean, the ranks sum to 0, so over all pairs only the squares remain.
+        return inside / n, 2 * (counts * ranks**2).sum(axis=1) / (n - 1)
+
+    return parts
+
+
+def _ratio(cast: _Cast, values: Floats) -> Parts:
+    gap, whole = np.subtract.outer(values, values), np.add.outer(values, values)
+    distance = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0) ** 2
+    table = cast.table(cast.item, len(cast.given)).toarray()
+    within = ((table @ distance) * table).sum(axis=1)[cast.item] / cast.given[cast.item] * cast.over()
+    sums = cast.sums(within, np.ones(len(cast.item)))
+    totals = cast.table(cast.units[cast.item], cast.size)
+
+    def parts(weights: Floats) -> tuple[Floats, Floats]:
+        inside, n = (weights @ sums).T
+        counts = weights @ totals
+        return inside / n, ((counts @ distance) * counts).sum(axis=1) / (n * (n - 1))
+
+    return parts
 
 
 def mean_pairwise(
@@ -132,53 +246,3 @@ def _pair_values(matrix: Floats, kind: Coefficient) -> Sequence[float]:
         if value is not None:
             found.append(value)
     return found
-
-
-def _filled(shell: Agreement, observed: float, expected: float) -> Agreement:
-    if expected <= 0:
-        return shell._replace(reason=CONSTANT)
-    return shell._replace(
-        value=1 - observed / expected, observed=observed, expected=expected, status=Status.OK
-    )  # fmt: skip
-
-
-def _nominal(name: str, counted: Counted) -> Agreement:
-    sizes = counted.table.sum(axis=1)
-    paired = sizes >= 2
-    table, m = counted.table[paired], sizes[paired]
-    n = float(m.sum())
-    shell = Agreement(
-        name, None, int(paired.sum()), int((~paired).sum()), counted.raters, int(n), None, None, Status.UNDEFINED
-    )
-    if n == 0:
-        return shell._replace(reason=NOT_PAIRED)
-    agreeing = float(((table * (table - 1)).sum(axis=1) / (m - 1)).sum()) / n
-    totals = table.sum(axis=0)
-    chance = float((totals * (totals - 1)).sum()) / (n * (n - 1))
-    return _filled(shell, 1 - agreeing, 1 - chance)
-
-
-def _square_disagreement(values: Floats, present: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return observed and expected squared differences from sums: of all pairs, sum (a - b)^2 = 2 m S2 - 2 S1^2."""
-    values = np.where(present, values - values[present].mean(), 0.0)
-    m = present.sum(axis=0).astype(np.float64)
-    within = 2 * (m * (values**2).sum(axis=0) - values.sum(axis=0) ** 2) / (m - 1)
-    n = float(m.sum())
-    # Centred on their mean, the votes sum to 0, so over all pairs only the squares remain.
-    return float(within.sum()) / n, 2 * float((values**2).sum()) / (n - 1)
-
-
-def _ratio_disagreement(matrix: Floats, present: NDArray[np.bool_]) -> tuple[float, float]:
-    values, cells = np.unique(matrix[present], return_inverse=True)
-    if values[0] < 0:
-        raise ValueError("ratio votes must not be negative")
-    gap, whole = np.subtract.outer(values, values), np.add.outer(values, values)
-    distance = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0) ** 2
-    items = np.nonzero(present)[1]
-    table: NDArray[Any] = np.zeros((matrix.shape[1], len(values)))
-    np.add.at(table, (items, cells), 1.0)
-    m = table.sum(axis=1)
-    n = float(m.sum())
-    observed = float((((table @ distance) * table).sum(axis=1) / (m - 1)).sum()) / n
-    totals = table.sum(axis=0)
-    return observed, float(totals @ distance @ totals) / (n * (n - 1))

@@ -13,10 +13,10 @@ from itertools import combinations
 import numpy as np
 
 from .base import CONSTANT, Floats, Ints, Status
-from .votes import Agreement, Counted, Votes, code_matrix, count_votes
+from .resample import Weighted
+from .votes import Agreement, AgreementFunction, Votes, code_matrix, count_votes
 
 NOT_PAIRED = "no item has 2 votes"
-_SURE = 1e-12
 
 
 class Weights(StrEnum):
@@ -42,7 +42,9 @@ def cohen_kappa(votes: Votes, weights: str = Weights.IDENTITY, scale: Sequence[H
     cells, categories = code_matrix(votes, scale)
     if len(cells) != 2:
         raise ValueError(f"Cohen's kappa is for 2 raters, got {len(cells)}")
-    return _cohen(cells[0], cells[1], weight_matrix(len(categories), weights))
+    return _cohen(
+        cells[0], cells[1], weight_matrix(max(1, len(categories)), weights), np.arange(cells.shape[1])
+    ).agreement()
 
 
 def mean_cohen_kappa(
@@ -52,27 +54,43 @@ def mean_cohen_kappa(
 
     Pairs without a kappa are left out; ``n`` counts the items with two votes or more.
     """
+    return _mean_cohen(votes, weights, scale, None)[0]
+
+
+def cohen_function(
+    votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None
+) -> tuple[Agreement, Weighted]:
+    """Return Cohen's kappa (of more than two raters the mean over their pairs), and as a function of the weights of
+    clusters (0, 1, ...; each item its own by default)."""
+    whole, weighted = _mean_cohen(votes, Weights.IDENTITY, scale, clusters)
+    return (cohen_kappa(votes, scale=scale) if len(votes) == 2 else whole)._replace(name="kappa_cohen"), weighted
+
+
+def _mean_cohen(
+    votes: Votes, weights: str, scale: Sequence[Hashable] | None, clusters: Ints | None
+) -> tuple[Agreement, Weighted]:
     cells, categories = code_matrix(votes, scale)
     given = (cells >= 0).sum(axis=0)
     paired = given >= 2
     shell = Agreement(
-        "mean_kappa_cohen",
-        None,
-        int(paired.sum()),
-        int((~paired).sum()),
-        int((cells >= 0).any(axis=1).sum()),
-        int(given[paired].sum()),
-        None,
-        None,
-        Status.UNDEFINED,
-    )
-    weight = weight_matrix(len(categories), weights)
-    pairs = [_cohen(one, two, weight) for one, two in combinations(cells, 2)]
-    values = [pair.value for pair in pairs if pair.value is not None]
-    if not values:
-        reason = CONSTANT if any(pair.n for pair in pairs) else NOT_PAIRED
-        return shell._replace(reason=reason)
-    return shell._replace(value=float(np.mean(values)), status=Status.OK)
+        "mean_kappa_cohen", None, int(paired.sum()), int((~paired).sum()), int((cells >= 0).any(axis=1).sum()),
+        int(given[paired].sum()), None, None, Status.UNDEFINED, CONSTANT if paired.any() else NOT_PAIRED,
+    )  # fmt: skip
+    unit = np.arange(cells.shape[1]) if clusters is None else clusters
+    weight = weight_matrix(max(1, len(categories)), weights)
+    pairs = [_cohen(one, two, weight, unit) for one, two in combinations(cells, 2)]
+
+    def mean(draws: Floats) -> Floats:
+        values = np.array([pair(draws) for pair in pairs]).reshape(len(pairs), len(draws))
+        there = ~np.isnan(values)
+        counts = there.sum(axis=0)
+        sums = np.where(there, values, 0.0).sum(axis=0)
+        return np.asarray(np.divide(sums, counts, out=np.full(len(draws), np.nan), where=counts > 0))
+
+    value = float(mean(np.ones((1, int(unit.max(initial=-1)) + 1)))[0])
+    if np.isnan(value):
+        return shell, mean
+    return shell._replace(value=value, status=Status.OK, reason=None), mean
 
 
 def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None) -> Agreement:
@@ -81,11 +99,7 @@ def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None) -> Agree
     With unequal numbers of votes the observed agreement averages over items with two or more, and the shares of
     the categories average over items with any (Gwet, 2014, eq. 2.26); with equal numbers it is Fleiss' own.
     """
-    counted = count_votes(votes, scale)
-    shell, observed = _observed("kappa_fleiss", counted, weight_matrix(len(counted.categories), "identity"))
-    if observed is None:
-        return shell
-    return _chance_corrected(shell, observed, float((_shares(counted) ** 2).sum()))
+    return gwet_function("kappa_fleiss", votes, scale).agreement()
 
 
 def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None) -> Agreement:
@@ -99,7 +113,7 @@ def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None) -> Agreement
     >>> round(gwet_ac1([[1] * 10, [1] * 9 + [0]]).value, 6)
     0.889503
     """
-    return gwet_ac2(votes, Weights.IDENTITY, scale)._replace(name="ac1")
+    return gwet_function("ac1", votes, scale).agreement()
 
 
 def gwet_ac2(votes: Votes, weights: str = Weights.QUADRATIC, scale: Sequence[Hashable] | None = None) -> Agreement:
@@ -107,17 +121,49 @@ def gwet_ac2(votes: Votes, weights: str = Weights.QUADRATIC, scale: Sequence[Has
 
     T is the sum of all weights. Items with one vote inform the shares of the categories but not the agreement.
     """
+    return gwet_function("ac2", votes, scale, weights).agreement()
+
+
+def gwet_function(
+    name: str,
+    votes: Votes,
+    scale: Sequence[Hashable] | None = None,
+    weights: str = Weights.QUADRATIC,
+    clusters: Ints | None = None,
+) -> AgreementFunction:
+    """Return ``kappa_fleiss``, ``ac1`` or ``ac2`` as a function of the weights of clusters.
+
+    ``clusters`` numbers those of the items 0, 1, ...; each item is its own by default. ``weights`` are those of ac2.
+    """
+    if name not in ("kappa_fleiss", "ac1", "ac2"):
+        raise ValueError(f"no coefficient {name!r}; there are: kappa_fleiss, ac1, ac2")
     counted = count_votes(votes, scale)
     q = len(counted.categories)
-    weight = weight_matrix(q, weights)
-    shell, observed = _observed("ac2", counted, weight)
-    if observed is None:
-        return shell
-    if q < 2:
-        return shell._replace(value=None, status=Status.UNDEFINED, reason=CONSTANT)
-    shares = _shares(counted)
-    expected = float(weight.sum()) * float((shares * (1 - shares)).sum()) / (q * (q - 1))
-    return _chance_corrected(shell, observed, expected)
+    weight = weight_matrix(q, weights if name == "ac2" else Weights.IDENTITY)
+    unit = np.arange(len(counted.table)) if clusters is None else clusters
+    m = counted.table.sum(axis=1)
+    paired, judged = m >= 2, m > 0
+    table, sizes = counted.table[paired], m[paired]
+    shell = Agreement(
+        name, None, int(paired.sum()), int((~paired).sum()), counted.raters, int(sizes.sum()), None, None,
+        Status.UNDEFINED, CONSTANT if paired.any() else NOT_PAIRED,
+    )  # fmt: skip
+    credit = np.zeros(len(m))
+    credit[paired] = (table * (table @ weight - 1)).sum(axis=1) / (sizes * (sizes - 1)) if q else 0.0
+    shares = np.divide(counted.table, m[:, None], out=np.zeros_like(counted.table), where=judged[:, None])
+    sums = np.zeros((int(unit.max(initial=-1)) + 1, 3 + shares.shape[1]))
+    np.add.at(sums, unit, np.column_stack([credit, paired, judged, shares]))
+
+    def parts(draws: Floats) -> tuple[Floats, Floats]:
+        drawn = draws @ sums
+        observed, share = drawn[:, 0] / drawn[:, 1], drawn[:, 3:] / drawn[:, 2:3]
+        if name == "kappa_fleiss":
+            return observed, (share**2).sum(axis=1)
+        if q < 2:
+            return observed, np.full(len(draws), np.nan)
+        return observed, weight.sum() * (share * (1 - share)).sum(axis=1) / (q * (q - 1))
+
+    return AgreementFunction(shell, parts, _chance_corrected, len(sums), _left)
 
 
 def weight_matrix(q: int, weights: str = Weights.IDENTITY) -> Floats:
@@ -139,38 +185,30 @@ def weight_matrix(q: int, weights: str = Weights.IDENTITY) -> Floats:
     return np.asarray(1 - distance * (distance + 1) / (q * (q - 1)))
 
 
-def _cohen(one: Ints, two: Ints, weight: Floats) -> Agreement:
+def _cohen(one: Ints, two: Ints, weight: Floats, unit: Ints) -> AgreementFunction:
     both = (one >= 0) & (two >= 0)
     n, q = int(both.sum()), len(weight)
-    shell = Agreement("kappa_cohen", None, n, len(both) - n, 2, 2 * n, None, None, Status.UNDEFINED)
-    if n == 0:
-        return shell._replace(reason="no item was judged by both raters")
-    table = np.bincount(one[both] * q + two[both], minlength=q * q).reshape(q, q) / n
-    chance = np.outer(table.sum(axis=1), table.sum(axis=0))
-    return _chance_corrected(shell, float((weight * table).sum()), float((weight * chance).sum()))
+    shell = Agreement(
+        "kappa_cohen", None, n, len(both) - n, 2, 2 * n, None, None, Status.UNDEFINED,
+        CONSTANT if n else "no item was judged by both raters",
+    )  # fmt: skip
+    size = int(unit.max(initial=-1)) + 1
+    cells = unit[both] * q * q + one[both] * q + two[both]
+    sums = np.bincount(cells, minlength=size * q * q).reshape(size, q * q).astype(np.float64)
+
+    def parts(draws: Floats) -> tuple[Floats, Floats]:
+        table = (draws @ sums).reshape(-1, q, q)
+        n_drawn = table.sum(axis=(1, 2))
+        observed = (table * weight).sum(axis=(1, 2)) / n_drawn
+        rows, columns = table.sum(axis=2) / n_drawn[:, None], table.sum(axis=1) / n_drawn[:, None]
+        return observed, ((rows @ weight) * columns).sum(axis=1)
+
+    return AgreementFunction(shell, parts, _chance_corrected, size, _left)
 
 
-def _observed(name: str, counted: Counted, weight: Floats) -> tuple[Agreement, float | None]:
-    sizes = counted.table.sum(axis=1)
-    paired = sizes >= 2
-    n, missing = int(paired.sum()), int((~paired).sum())
-    total = int(sizes[paired].sum())
-    shell = Agreement(name, None, n, missing, counted.raters, total, None, None, Status.UNDEFINED)
-    if n == 0:
-        return shell._replace(reason=NOT_PAIRED), None
-    table, m = counted.table[paired], sizes[paired]
-    credit = (table * (table @ weight - 1)).sum(axis=1) / (m * (m - 1))
-    return shell, float(credit.mean())
+def _left(expected: Floats) -> Floats:
+    return 1 - expected
 
 
-def _shares(counted: Counted) -> Floats:
-    sizes = counted.table.sum(axis=1)
-    judged = sizes > 0
-    return np.asarray((counted.table[judged] / sizes[judged, None]).mean(axis=0))
-
-
-def _chance_corrected(shell: Agreement, observed: float, expected: float) -> Agreement:
-    if 1 - expected < _SURE:
-        return shell._replace(observed=observed, expected=expected, status=Status.UNDEFINED, reason=CONSTANT)
-    value = (observed - expected) / (1 - expected)
-    return shell._replace(value=value, observed=observed, expected=expected, status=Status.OK)
+def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
+    return (observed - expected) / (1 - expected)

@@ -32,6 +32,46 @@ class Agreement(NamedTuple):
     reason: str | None = None
 
 
+Parts = Callable[[Floats], tuple[Floats, Floats]]
+"""Weights (draws x clusters) to what is observed and what is expected in each draw."""
+
+_SURE = 1e-12
+
+
+class AgreementFunction(NamedTuple):
+    """An agreement coefficient as one function of the weights of clusters: a weight of 1 for all gives the coefficient.
+
+    ``shell`` says what it rests on, and why there is none where it is undefined. ``value`` makes the coefficient of
+    what is observed and expected, where the latter leaves room for it. ``width`` is how many numbers a draw takes.
+    """
+
+    shell: Agreement
+    parts: Parts
+    value: Callable[[Floats, Floats], Floats]
+    width: int
+    room: Callable[[Floats], Floats] = lambda expected: expected
+
+    def __call__(self, weights: Floats) -> Floats:
+        """Return the coefficient of each draw, NaN where it is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            observed, expected = self.parts(weights)
+            room = self.room(expected)
+            return np.asarray(np.where(room > _SURE * (1 + room), self.value(observed, expected), np.nan))
+
+    def agreement(self) -> Agreement:
+        """Return the coefficient with what it rests on."""
+        if not self.shell.n:
+            return self.shell
+        units = np.ones((1, self.width))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            observed, expected = (float(part[0]) for part in self.parts(units))
+        value = float(self(units)[0])
+        if np.isnan(value):
+            known = [None if np.isnan(part) else part for part in (observed, expected)]
+            return self.shell._replace(observed=known[0], expected=known[1])
+        return self.shell._replace(value=value, observed=observed, expected=expected, status=Status.OK, reason=None)
+
+
 class Counted(NamedTuple):
     """Votes counted: items x categories, the categories in order, and the number of raters who voted at all."""
 

@@ -17,8 +17,7 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
-from summeter.meta import Draws, Selection, agree
-from summeter.meta.agree import Panel
+from summeter.meta import agree
 from summeter.meta.results import Row, Study
 from summeter.records import Judgment, Summary, UsageError
 from summeter.text.ngrams import words
@@ -101,7 +100,7 @@ class Quality(NamedTuple):
         }
 
 
-def quality(service: CampaignService, draws: Draws | None = None, *, brief: bool = False) -> Quality:
+def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool = False) -> Quality:
     """Everything above, from the answers that count now. Raises nothing for a campaign that has just begun.
 
     `brief` leaves out all agreement but the headline: what `annotate status` prints, in a fraction of the time.
@@ -110,7 +109,7 @@ def quality(service: CampaignService, draws: Draws | None = None, *, brief: bool
     data: Dataset | None = None
     try:
         data = panel_data(service, lengths=not brief)
-        study = agreement(service, draws or Draws(RESAMPLES), data, brief=brief)
+        study = agreement(service, resamples, data, brief=brief)
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
@@ -127,7 +126,7 @@ def quality(service: CampaignService, draws: Draws | None = None, *, brief: bool
 
 
 def agreement(
-    service: CampaignService, draws: Draws | None = None, data: Dataset | None = None, *, brief: bool = False
+    service: CampaignService, resamples: int = 1000, data: Dataset | None = None, *, brief: bool = False
 ) -> Study:
     """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
 
@@ -138,7 +137,7 @@ def agreement(
     """
     data = panel_data(service) if data is None else data
     coefficients = service.kind.coefficients
-    panel = Panel(coefficients=coefficients[:1] if brief else coefficients)
+    coefficients = coefficients[:1] if brief else coefficients
     columns: list[str | None] = []
     if not brief and any(document.domain for document in data.documents.values()):
         columns.append("domain")
@@ -147,7 +146,7 @@ def agreement(
     rows: list[Row] = []
     study = Study("agree", [])
     for by in columns or [None]:
-        study = agree(data, select=Selection(by=by), panel=panel, draws=draws)
+        study = agree(data, by=by, coefficients=coefficients, resamples=resamples)
         rows += [row for row in study if not (rows and _whole(row))]
     about = {"kind": service.campaign.kind}
     return Study("agree", [row.model_copy(update={"details": {**row.details, **about}}) for row in rows], study.notes)
@@ -256,10 +255,10 @@ def _agreement_by_annotator(
     service: CampaignService, data: Dataset | None
 ) -> tuple[dict[str, dict[str, float | None]], str]:
     """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
-    panel = Panel(coefficients=service.kind.coefficients[:1], each=True)
+    first = service.kind.coefficients[:1]
     agreed: dict[str, dict[str, float | None]] = {}
     try:
-        study = agree(panel_data(service) if data is None else data, panel=panel, draws=Draws(0))
+        study = agree(panel_data(service) if data is None else data, coefficients=first, each=True, resamples=0)
     except UsageError as error:
         return {}, str(error)
     for row in study.where(study="annotator"):
