@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from annotate import campaigns as made
-from annotate.test_desk import refused
+from annotate.test_service import refused
 
 from summeter.annotate.after.quality import standings
 from summeter.annotate.campaign.people import Visitor

@@ -147,6 +147,6 @@ def test_many_sentences_and_endless_words_stay_inside_the_window(site: Any, visi
     given = {"doc_id": "d", "system": "s", "document": f"{'x' * 500}. An end.", "summary": " ".join(said),
              "sentences": said, "key_facts": ["y" * 300, "Another."]}  # fmt: skip
     page = visit(site("key_fact_alignment", [given]).link(), phone=phone)
-    expect(page.locator(".service")).to_be_visible()
+    expect(page.locator(".desk")).to_be_visible()
     expect(page.locator(".grid thead th")).to_have_count(41)
     fits(page)
