@@ -39,12 +39,12 @@ def test_shares_of_a_run(run: Path) -> None:
     code, out = invoke(run, "--json")
     rows = {row["statistic"]: row for row in json.loads(out)["rows"] if not row["details"]}
     assert code == 0
-    for name in ("share_other_aspect", "share_only_other"):
+    for name in ("off_aspect_rate", "off_aspect_only_rate"):
         assert rows[name]["value"] == pytest.approx(1 / 3)
         assert (rows[name]["n"], rows[name]["missing"]) == (3, 0)
     code, out = invoke(run, "--resamples", 0)
     assert code == 0
-    assert "share_other_aspect" in out
+    assert "off_aspect_rate" in out
 
 
 def test_words_of_ones_own(run: Path, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_words_of_ones_own(run: Path, tmp_path: Path) -> None:
     code, out = invoke(run, "--words", file, "--json")
     rows = {row["statistic"]: row["value"] for row in json.loads(out)["rows"] if not row["details"]}
     assert code == 0
-    assert rows["share_other_aspect"] == 1.0
+    assert rows["off_aspect_rate"] == 1.0
 
 
 def test_what_cannot_be_done_is_said(run: Path, tmp_path: Path) -> None:

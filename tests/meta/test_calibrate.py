@@ -12,6 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
+from summeter.meta import gate
 from summeter.meta._calibrate import (
     Calibration,
     calibrate,
@@ -20,7 +21,6 @@ from summeter.meta._calibrate import (
     part_of,
     save_calibration,
 )
-from summeter.meta.gate import gate
 from summeter.meta.results import CONTRACT
 from summeter.records import Document, InputError, Judgment, Span, Summary, Target, UsageError
 from summeter.runs.manifest import JudgeEntry
@@ -175,7 +175,7 @@ class TestRatings:
             )]  # fmt: skip
 
         found = make(tmp_path / "run", cells, [(entry, rate)])
-        with pytest.raises(UsageError, match="--gold-at-least"):
+        with pytest.raises(UsageError, match="gold_at_least="):
             calibrate(found, found.data, aspect="coherence", dev="dev")
         made = calibrate(found, found.data, aspect="coherence", gold_at_least=4, dev="dev", resamples=20)
         assert (made.level, made.kappa.value, made.n) == ("summary", 1.0, 30)

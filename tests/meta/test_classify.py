@@ -74,7 +74,7 @@ def test_scores_are_no_decisions_but_have_an_auroc() -> None:
 def test_whole_summaries_need_a_yes_or_no_of_people() -> None:
     judge = ratings({"d": {"A": 0.9, "B": 0.2, "C": 0.6}}, "faithfulness")
     gold = voted({("d", "A"): [{"a": 1}, {"a": 1}], ("d", "B"): [{"a": 1}, {"a": 0}], ("d", "C"): [{"a": 0}]})
-    with pytest.raises(UsageError, match="gold-at-least"):
+    with pytest.raises(UsageError, match="gold_at_least"):
         classify(judge, gold, level="summary")
     study = classify(judge, gold, level="summary", gold_at_least=1.0, threshold=0.5, resamples=0)
     assert (value(study, "sensitivity"), value(study, "specificity")) == (1.0, 0.5)

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from summeter.evaluators.aspects import RATED
-from summeter.meta.reasons import KIN, LEXICON, read_words, reasons, speaks_of
+from summeter.meta._reasons import KIN, LEXICON, read_words, reasons, speaks_of
 from summeter.records import InputError, Judgment, Target, UsageError
+
+NO_DRAWS = {"resamples": 0}
 
 
 def said(reason: str | None, aspect: str = "fluency", document: str = "d1", signature: str = "rts|v:2") -> Judgment:
@@ -55,11 +57,11 @@ def test_shares_by_hand() -> None:
             said("Leaves out the main point.", document="d3"), said("I like it.", document="d4"),
             said(None, document="d5"),
         ],
-        resamples=0,
+        **NO_DRAWS,
     )  # fmt: skip
     got = {(row.statistic, row.details.get("group")): (row.value, row.n, row.missing) for row in study}
-    assert got["share_other_aspect", None] == (0.5, 4, 1)
-    assert got["share_only_other", None] == (0.25, 4, 1)
+    assert got["off_aspect_rate", None] == (0.5, 4, 1)
+    assert got["off_aspect_only_rate", None] == (0.25, 4, 1)
     assert got["speaks_of", "relevance"] == (0.5, 4, 1)
     assert got["speaks_of", "fluency"] == (0.5, 4, 1)
     assert got["speaks_of", "coherence"] == (0.0, 4, 1)
@@ -68,8 +70,8 @@ def test_shares_by_hand() -> None:
 
 def test_aspects_that_share_words_are_one() -> None:
     study = reasons([said("It covers the main points.", "coverage"), said("It is faithful.", "faithfulness")],
-                    resamples=0)  # fmt: skip
-    assert [row.value for row in study if row.statistic == "share_other_aspect"] == [0.0, 0.0]
+                    **NO_DRAWS)  # fmt: skip
+    assert [row.value for row in study if row.statistic == "off_aspect_rate"] == [0.0, 0.0]
 
 
 def test_what_is_no_reason_of_a_judge_is_left_out() -> None:
@@ -84,29 +86,29 @@ def test_what_is_no_reason_of_a_judge_is_left_out() -> None:
         )
     ]
     with pytest.raises(UsageError, match="no judgment has a reason"):
-        reasons([computed, weighed, *own, said("Good.", "overall"), said(None)], resamples=0)
+        reasons([computed, weighed, *own, said("Good.", "overall"), said(None)], **NO_DRAWS)
     judged = said("It is grammatical.", signature="finesure.aligned|v:1")
-    assert [row.n for row in reasons([*own, judged], resamples=0).rows[:1]] == [1]
+    assert [row.n for row in reasons([*own, judged], **NO_DRAWS).rows[:1]] == [1]
 
 
 def test_one_aspect_or_judge_may_be_chosen() -> None:
     both = [said("Grammatical."), said("Grammatical.", "coherence")]
-    assert {row.aspect for row in reasons(both, aspect="coherence", resamples=0)} == {"coherence"}
+    assert {row.aspect for row in reasons(both, aspect="coherence", **NO_DRAWS)} == {"coherence"}
     with pytest.raises(UsageError):
-        reasons(both, judge="mcq", resamples=0)
+        reasons(both, judge="mcq", **NO_DRAWS)
 
 
 def test_words_of_ones_own(tmp_path: Path) -> None:
-    unknown = reasons([said("Far too formal.", "tone")], resamples=0)
+    unknown = reasons([said("Far too formal.", "tone")], **NO_DRAWS)
     assert [(row.status, row.reason) for row in unknown] == [
-        ("undefined", "no words are known for tone; give some with --words")
+        ("undefined", "no words are known for tone; give a list of them")
     ]
     file = tmp_path / "words.yaml"
     file.write_text("tone: [too formal, ironic*]\ncompleteness: [nothing is said of]\n")
     words = read_words(file)
     assert speaks_of("Far too  formal; nothing is said of it.", words) == {"tone", "relevance"}
-    study = reasons([said("Far too formal.", "tone")], words=words, resamples=0)
-    assert study.one(statistic="share_other_aspect").value == 0.0
+    study = reasons([said("Far too formal.", "tone")], words=words, **NO_DRAWS)
+    assert study.one(statistic="off_aspect_rate").value == 0.0
 
 
 @pytest.mark.parametrize("text", ["", "[a, b]", "tone: formal", "tone: []", "tone: ['*']", "tone: [1]", "a: [b"])
@@ -119,7 +121,7 @@ def test_a_faulty_file_of_words_is_named(tmp_path: Path, text: str) -> None:
 
 def test_intervals_are_by_document() -> None:
     many = [said("Grammatical." if place % 2 else "Incoherent.", document=f"d{place}") for place in range(20)]
-    row = reasons(many, resamples=200).one(statistic="share_other_aspect")
+    row = reasons(many, resamples=200).one(statistic="off_aspect_rate")
     assert row.value == 0.5
     assert row.low is not None
     assert row.high is not None
@@ -132,10 +134,10 @@ def test_released_reasons(shared: Path) -> None:
     with gzip.open(shared / "data" / "shen2023.outputs.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     last = {(row["aspect"], row["doc_id"], row["system"]): row for row in rows if row["evaluator"] == "rts"}
-    found = reasons([said(row["output"], aspect, document) for (aspect, document, _), row in last.items()], resamples=0)
-    shares = {row.aspect: row.value for row in found if row.statistic == "share_other_aspect"}
+    found = reasons([said(row["output"], aspect, document) for (aspect, document, _), row in last.items()], **NO_DRAWS)
+    shares = {row.aspect: row.value for row in found if row.statistic == "off_aspect_rate"}
     assert {name: round(value or 0, 3) for name, value in shares.items()} == {
         "coherence": 0.582, "consistency": 0.794, "fluency": 0.867, "relevance": 0.776,
     }  # fmt: skip
-    only = {row.aspect: row.value for row in found if row.statistic == "share_only_other"}
+    only = {row.aspect: row.value for row in found if row.statistic == "off_aspect_only_rate"}
     assert all(value is not None and value < 0.035 for value in only.values())

@@ -27,9 +27,9 @@ def gate(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Exit with 3 where the mean of an aspect is under its bound, or missing, for any system and judge of RUN."""
+    from summeter.meta import gate as study
     from summeter.meta import load_calibration
-    from summeter.meta.gate import check, sentences
-    from summeter.meta.gate import gate as study
+    from summeter.meta._gate import check, sentences
     from summeter.runs.run import RunFolder
 
     found = study(

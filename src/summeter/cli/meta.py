@@ -352,13 +352,12 @@ def reasons(
     ] = None,
 ) -> list[Study]:
     """Ask whether judges' reasons speak of the aspect they were asked about, or of another."""
-    from summeter.meta.reasons import read_words
-    from summeter.meta.reasons import reasons as study
+    from summeter.meta import reasons as study
+    from summeter.meta._reasons import read_words
 
+    keywords: dict[str, Any] = {"aspect": aspect, "judge": given.options["judge"], **given.bootstrap}
     lists = None if words is None else read_words(words)
-    return given.each_run(
-        lambda run: study(run, aspect=aspect, judge=given.options["judge"], words=lists, **given.bootstrap)
-    )
+    return given.each_run(lambda run: study(run, words=lists, **keywords))
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} gold_at_least seed")

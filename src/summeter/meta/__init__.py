@@ -20,18 +20,18 @@ from summeter.meta._compare import compare_by_people, compare_evaluators, compar
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
 from summeter.meta._estimate import estimate, simulate
+from summeter.meta._gate import gate
 from summeter.meta._overlap import easiness, overlap
 from summeter.meta._prefer import prefer
+from summeter.meta._reasons import reasons
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
 from summeter.meta.consistency import self_consistency
 from summeter.meta.context import Context
-from summeter.meta.gate import gate
 from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
 from summeter.meta.inputs import JudgeInput, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
 from summeter.meta.protocol import protocol
-from summeter.meta.reasons import reasons
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, SelectionArgs
 

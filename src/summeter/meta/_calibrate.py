@@ -221,7 +221,7 @@ def _check_decisions(pairs: PairedScores) -> None:
     undecided = not len(said) and any("no decision" in why for why in pairs.missing_reasons)
     if undecided or not np.isin(said, (0.0, 1.0)).all():
         raise UsageError(
-            f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (--dev)"
+            f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (dev=...)"
         )
 
 

@@ -32,7 +32,7 @@ def self_consistency(
     seed: int = 0,
     **selection: Unpack[SelectionArgs],
 ) -> Study:
-    """How far repeats of one judge agree (FineSurE, table 4): those of one run (`--repeats`), and each of `runs`.
+    """How far repeats of one judge agree (FineSurE, table 4): those of one run made with repeats, and each of `runs`.
 
     What is compared has the same signature but for the number of the repeat, or else, over several runs, the same
     judge and model (a seed may differ). Rows have the study `self_consistency`: `identical` (the share of units on
@@ -47,7 +47,7 @@ def self_consistency(
         row for found in _repeats([judge_input(run) for run in runs], chosen, at) for row in _rows(found, at, resample)
     ]
     if not rows:
-        raise UsageError("no judge was asked twice: give a run made with --repeats, or two runs or more of one "
+        raise UsageError("no judge was asked twice: give a run made with repeats, or two runs or more of one "
                          "judge, on the same aspect and at this level")  # fmt: skip
     return Study("self_consistency", rows)
 

@@ -312,6 +312,6 @@ def decisions(made: Scores, at_least: float | None = None) -> Scores:
     elif not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
         raise UsageError(
             f"people's {made.aspect} ({made.signature}) is not a yes or no at the level {made.level}; "
-            "say from which value on it counts as yes (--gold-at-least)"
+            "say from which value on it counts as yes (gold_at_least=...)"
         )
     return replace(made, value=value)

@@ -153,7 +153,7 @@ def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> l
         if not common:
             raise UsageError(
                 f"the judges' aspects ({_names(judge)}) and people's ({_names(gold)}) have none in common; "
-                "name a pair with --aspect JUDGE:GOLD"
+                "name a pair with aspect='JUDGE:GOLD'"
             )
         return common
     found = []
@@ -162,7 +162,7 @@ def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> l
         pair = left.strip(), right.strip() or left.strip()
         for name, there, who in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
             if name not in there:
-                raise UsageError(f"--aspect {text}: {who} have no {name!r}; they have: {_names(there)}")
+                raise UsageError(f"aspect={text!r}: {who} have no {name!r}; they have: {_names(there)}")
         found.append(pair)
     return list(dict.fromkeys(found))
 
@@ -222,7 +222,7 @@ def notes(read: MetaInput, selection: Selection, level: Level, found: Sequence[P
             )
         ] if selection.source is None and not signature.startswith("composite(") else []  # fmt: skip
         if others:
-            told.append(f"people's {aspect}: from {used} (there are also {', '.join(others)}: --source)")
+            told.append(f"people's {aspect}: from {used} (there are also {', '.join(others)}: source=...)")
     return told
 
 

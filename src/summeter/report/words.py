@@ -299,7 +299,7 @@ STUDIES = {
     ),
     "reasons": About(
         "What reasons are about",
-        "How many of a judge's reasons mention an aspect other than the one asked about (share_other_aspect), or only "
+        "How many of a judge's reasons mention an aspect other than the one asked about (off_aspect_rate), or only "
         "others: the judge may score something else.",
     ),
     "estimate": About(

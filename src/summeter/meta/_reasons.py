@@ -123,14 +123,15 @@ def reasons(
 ) -> Study:
     """Of a judge's reasons on an aspect, the share that speak of another aspect, and of which.
 
-    Rows a judge and aspect: `share_other_aspect`; `share_only_other`, of those that in all their words never speak of
-    their own; and `speaks_of`, one row an aspect spoken of (`details.group`), its own included. `n` are reasons,
-    `missing` judgments without one. Aspects that share words (`KIN`) count as one; `overall` may speak of
-    anything and is left out, as are reasons that no judge gave: what `geval`, `finesure.align`, `ensemble` and
-    `support` write down of their own. Raises UsageError where there is no reason at all.
+    Rows a judge and aspect, in [0, 1]: `off_aspect_rate`; `off_aspect_only_rate`, of reasons that in all their words
+    never speak of their own aspect; and `speaks_of`, one row an aspect spoken of (`details.group`), its own included.
+    `n` are reasons, `missing` judgments without one. Aspects that share words (`KIN`) count as one; `overall` may
+    speak of anything and is left out, as are reasons that no judge gave: what `geval`, `finesure.align`, `ensemble`
+    and `support` write down of their own. `words` are lists by aspect (default: LEXICON). Raises UsageError where
+    there is no reason at all.
     """
-    chosen, lists = Selection.of(aspect=aspect, judge=judge), dict(words or LEXICON)
-    resample = resampling(resamples, confidence, seed)
+    chosen, resample = Selection.of(aspect=aspect, judge=judge), resampling(resamples, confidence, seed)
+    lists = dict(words or LEXICON)
     patterns = _patterns(lists)
     groups: dict[tuple[str, str, str | None, str], list[_Reason]] = {}
     judgments = run.judgments() if isinstance(run, RunFolder) else run
@@ -173,12 +174,12 @@ def _rows(
     own = KIN.get(aspect, aspect)
     if own not in words:
         n = sum(one.spoken is not None for one in heard)
-        reason = f"no words are known for {aspect}; give some with --words"
+        reason = f"no words are known for {aspect}; give a list of them"
         fields = {**about, "status": "undefined", "reason": reason, "n": n, "missing": len(heard) - n}
-        return [Row(statistic="share_other_aspect", value=None, **fields)]
+        return [Row(statistic="off_aspect_rate", value=None, **fields)]
     rows = [
-        _share(about | {"statistic": "share_other_aspect"}, heard, [_other(one, own) for one in heard], resample),
-        _share(about | {"statistic": "share_only_other"}, heard, [_only(one, own) for one in heard], resample),
+        _share(about | {"statistic": "off_aspect_rate"}, heard, [_other(one, own) for one in heard], resample),
+        _share(about | {"statistic": "off_aspect_only_rate"}, heard, [_only(one, own) for one in heard], resample),
     ]
     for name in words:
         said = [None if one.spoken is None else name in one.spoken for one in heard]
@@ -194,10 +195,9 @@ def _only(one: _Reason, own: str) -> bool | None:
     return None if one.spoken is None else bool(one.spoken) and own not in one.spoken
 
 
-def _share(about: dict[str, Any], heard: Sequence[_Reason], said: Sequence[bool | None], resample: Resampling) -> Row:
+def _share(
+    about: Mapping[str, Any], heard: Sequence[_Reason], said: Sequence[bool | None], resample: Resampling
+) -> Row:
     values = np.array([np.nan if one is None else float(one) for one in said])
-    names = {name: place for place, name in enumerate(dict.fromkeys(one.document for one in heard))}
-    codes = np.array([names[one.document] for one in heard], np.int64)
-    estimate = resample(codes).mean(values)
-    reason = "no judgment has a reason" if estimate.value is None else None
-    return interval_row(estimate, **about, reason=reason)
+    estimate = resample([one.document for one in heard]).mean(values)
+    return interval_row(estimate, **about, reason="no judgment has a reason")

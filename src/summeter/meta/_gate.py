@@ -62,7 +62,7 @@ def _by_aspect(
     found: dict[str, Calibration] = {}
     for one in calibrations:
         if one.aspect not in minimums:
-            raise UsageError(f"the calibration is of {one.aspect}, which is not gated; add --min {one.aspect}=VALUE")
+            raise UsageError(f"the calibration is of {one.aspect}, which is not gated; give its minimum too")
         if one.aspect in found:
             raise UsageError(f"two calibrations of {one.aspect}; give one an aspect")
         check_fresh(one, run)
