@@ -41,6 +41,7 @@ from summeter.stats import (
 )
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats
+from summeter.stats.resample import interval_text
 
 STUDY = "calibration"
 SCHEMA: Final = "summeter-calibration/1"
@@ -177,7 +178,7 @@ def calibrate(
         kappa=made.kappa, alpha=made.alpha, accuracy=made.accuracy, balanced_accuracy=made.balanced,
         baseline_label=made.constant, baseline_accuracy=made.baseline, ceiling_kappa=ceiling.kappa,
         ceiling_alpha=ceiling.alpha, annotators=ceiling.raters,
-        interval=f"95% percentile bootstrap by document, {how.resamples} resamples, seed {how.seed}",
+        interval=interval_text("percentile", 0.95, "document", how.resamples, 0, how.seed),
         disagreements_total=len(differing), disagreements=tuple(differing[:listed]), schema=SCHEMA,
     ).sealed()  # fmt: skip
 

@@ -213,15 +213,11 @@ def _row(group: Group, one: Statistic, used: Floats, decided: Decided, rules: Ru
                 part.y, np.where(np.isnan(used), np.nan, used), 0.5, rules.resamples, rules.seed
             )
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
-    stands = drawn is not None and drawn.low is not None
     return row(
         STUDY, group, one.name, one.value, average="pooled", n=one.n, missing=one.missing, reason=reason,
         low=drawn.low if drawn else None, high=drawn.high if drawn else None,
         status=status_of(one.value, drawn.status if drawn else None),
-        interval=(
-            f"{rules.confidence:.0%} percentile bootstrap by document, {drawn.resamples} resamples, seed {rules.seed}"
-            if drawn is not None and stands else None
-        ),
+        interval=drawn.text if drawn else None,
         details=details,
     )  # fmt: skip
 

@@ -59,6 +59,7 @@ from summeter.stats import (
 )
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.stats.correlation import raw
+from summeter.stats.resample import interval_text
 
 STUDY = "compare"
 ALL_TOLD = 6
@@ -99,7 +100,7 @@ class Significance:
 
     def interval(self, over: str = "document") -> str:
         """What stands beside an interval."""
-        return f"{self.confidence:.0%} percentile bootstrap by {over}, {self.resamples} resamples, seed {self.seed}"
+        return interval_text("percentile", self.confidence, over, self.resamples, 0, self.seed)
 
 
 class Pair(NamedTuple):

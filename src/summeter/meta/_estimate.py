@@ -144,7 +144,7 @@ def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
     yield _row(
         group, "machine_mean", machine.value, **about, low=machine.low, high=machine.high, n=machine.n,
         missing=machine.missing, status=status_of(machine.value, machine.status), reason=machine.reason,
-        interval=_bootstrapped(rules, machine.resamples) if machine.low is not None else None,
+        interval=machine.text,
     )  # fmt: skip
     bias = ppi_mean(part.x - part.y, np.zeros(len(part)), part.document.codes, rules.confidence)
     yield _row(
@@ -152,10 +152,6 @@ def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
         n=bias.n, missing=got.missing, status=status_of(bias.human, bias.status),
         reason=None if bias.human is not None and bias.human_low is not None else bias.reason,
     )  # fmt: skip
-
-
-def _bootstrapped(rules: Rules, resamples: int) -> str:
-    return f"{rules.confidence:.0%} percentile bootstrap by document, {resamples} resamples, seed 0"
 
 
 def _ends(low: float | None, high: float | None, interval: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from statistics import fmean
 from summeter.records import Judgment, Record
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.scoring.table import JudgmentTable
-from summeter.stats.resample import bootstrap_mean
+from summeter.stats.resample import bootstrap_mean, interval_text
 
 FEWEST = 6
 """Documents without which no preference is settled: with fewer, even a sign test in which all point one way
@@ -148,5 +148,5 @@ def _pair(group: list[Preference], seed: int) -> PairScore:
         system=first.system, rival=first.rival, judge=first.judge, signature=first.signature, aspect=first.aspect,
         value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
         flip_rate=fmean(twice) if twice else None, flips=sum(twice), twice=len(twice),
-        interval=f"{LEVEL:.0%} {got.method} bootstrap by document, {got.resamples} resamples, seed {seed}",
+        interval=interval_text(got.method, got.level, got.by, got.resamples, got.lost, got.seed),
     )  # fmt: skip

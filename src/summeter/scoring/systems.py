@@ -10,7 +10,7 @@ from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
 from summeter.stats.base import Ints
-from summeter.stats.resample import bootstrap_mean
+from summeter.stats.resample import bootstrap_mean, interval_text
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -73,7 +73,7 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
         system=first.system, judge=first.judge, signature=first.signature, model=first.model,
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,
         n=got.n, missing=got.missing, reason=got.reason,
-        interval=f"{LEVEL:.0%} {got.method} bootstrap by document, {got.resamples} resamples, seed {seed}",
+        interval=interval_text(got.method, got.level, got.by, got.resamples, got.lost, got.seed),
     )  # fmt: skip
 
 

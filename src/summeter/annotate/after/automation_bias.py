@@ -18,6 +18,7 @@ from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks.base import AssistedKind
 from summeter.meta.results import Row
 from summeter.stats import Interval, bootstrap, bootstrap_mean
+from summeter.stats.resample import interval_text
 
 STUDY = "assistance"
 ASSISTED, UNASSISTED = "assisted", "unassisted"
@@ -77,7 +78,7 @@ def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) 
     Intervals draw documents whole. No row at all where no machine was ever wrong.
     """
     rows: list[Row] = []
-    text = f"95% percentile bootstrap by document, {resamples} resamples, seed {seed}"
+    text = interval_text("percentile", 0.95, "document", resamples, 0, seed)
     on_checks, on_work = [case for case in wrong if case.check], [case for case in wrong if not case.check]
     for tasks, part in (("checks", on_checks), ("work", on_work), ("all", wrong)):
         arms = {arm: [case for case in part if case.arm == arm] for arm in (ASSISTED, UNASSISTED)}
