@@ -21,6 +21,7 @@ import typer
 
 from summeter.choices import Items, Tie
 from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+from summeter.cli.common import option as spelled
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -239,7 +240,7 @@ def study_command(app: typer.Typer, shared: str, *, name: str | None = None) -> 
             except InputError:
                 raise
             except UsageError as error:
-                raise UsageError(as_options(str(error), options)) from error
+                raise UsageError(as_options(error.told(spelled), options)) from error
             as_json = values["as_json"]
             if given.tables or as_json:
                 print_studies(studies, options, as_json=as_json)

@@ -100,7 +100,7 @@ async def evaluate_async(
         # Only now: a server may load its model to answer, and then all for a folder that is refused.
         plan = plan._replace(contexts=await contexts(plan.models, plan.options, folder, replay=source))
         started = _open(folder, plan, replay, before)
-        journal.recover(started.judges)
+        journal.repair(started.judges)
         journal.manifest(started)
         if replay is not None:
             _copy_calls(Path(replay), folder)
@@ -124,7 +124,7 @@ async def evaluate_async(
             # A disk that is full, say, is told of by the error that ended the run, not by that of its last words.
             with suppress(OSError) if status == "failed" else nullcontext():
                 if status != "failed":
-                    journal.settle(started.judges, ItemOrder(plan.data))
+                    journal.sort_files(started.judges, ItemOrder(plan.data))
                 used = with_usage(started, session.used)
                 run = finish(Run(folder, data=plan.data), journal, used, status, money)
     return run

@@ -91,7 +91,7 @@ def import_outputs(
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
         imported = tuple(judge.write(journal, store, repeated) for judge in judges)
-        journal.settle(manifest.judges, ItemOrder(dataset))
+        journal.sort_files(manifest.judges, ItemOrder(dataset))
         run = ImportedRun(folder, data=dataset)
         finish(run, journal, manifest, "complete")
     run.imported = imported

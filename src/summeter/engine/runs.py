@@ -41,11 +41,11 @@ def rescore(folder: str | Path) -> Run:
     derived = [judge for judge in judges if judge.members and judge.name in known]
     with Journal(run.folder) as journal:
         if derived:
-            journal.recover(judges)
+            journal.repair(judges)
             for judge in derived:
                 journal.drop(judge)
             derive([Job(rebuild(judge.name, judge.settings), judge) for judge in derived], judges, run.data, journal)
-            journal.settle(judges, ItemOrder(run.data))
+            journal.sort_files(judges, ItemOrder(run.data))
         ended = run.manifest.status
         return finish(run, journal, run.manifest, "complete" if ended == "incomplete" else ended)
 

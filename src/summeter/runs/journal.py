@@ -62,7 +62,7 @@ class Journal:
         text = json.dumps(manifest.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=2)
         write_text(self.folder / MANIFEST, text + "\n")
 
-    def recover(self, judges: Sequence[JudgeEntry]) -> None:
+    def repair(self, judges: Sequence[JudgeEntry]) -> None:
         """Read what is finished, and drop what a killed or failed writer left unconfirmed."""
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
@@ -90,7 +90,7 @@ class Journal:
         self.done[key] = len(judgments)
 
     def drop(self, judge: JudgeEntry) -> None:
-        """Forget all that a judge has finished. After a kill in between, `recover` drops what is left of it."""
+        """Forget all that a judge has finished. After a kill in between, `repair` drops what is left of it."""
         self._close_files()
         self.done = {key: number for key, number in self.done.items() if key[0] != judge.signature}
         write_lines(self.folder / PROGRESS, (_confirming(key, number) for key, number in self.done.items()))
@@ -121,7 +121,7 @@ class Journal:
             self._broken = error
             raise
 
-    def settle(self, judges: Sequence[JudgeEntry], order: Mapping[ItemKey, int]) -> None:
+    def sort_files(self, judges: Sequence[JudgeEntry], order: Mapping[ItemKey, int]) -> None:
         """Put the judgments, prepared rows and progress into the order of the data, each file in one step."""
         self._close_files()
         ranks: dict[str, int] = {}
