@@ -85,22 +85,21 @@ def _sentences(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
             del voted[PEOPLE]  # "no aggregated label" says nothing where annotators named types
         if not named and not voted:
             voted = {PEOPLE: None}
+        target = _target(subject, "sentence", index)
         for judge in {**voted, **named}:
             error_type, label = named.get(judge), voted.get(judge)
             if isinstance(label, str):
                 error_type, label = label, None
             if error_type is not None and label is None:
                 label = int(names_no_error(error_type))
-            yield _judgment(
-                _target(subject, "sentence", index), "sentence_labels", "faithfulness", judge, label=label,
-                error_type=error_type,
-            )  # fmt: skip
+            yield _judgment(target, "sentence_labels", "faithfulness", judge, label=label, error_type=error_type)
 
 
 def _key_facts(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
     for index, votes in enumerate(block.key_fact_labels or ()):
+        target = _target(subject, "key_fact", index)
         for judge, label in votes.items():
-            yield _judgment(_target(subject, "key_fact", index), "key_fact_labels", "completeness", judge, label=label)
+            yield _judgment(target, "key_fact_labels", "completeness", judge, label=label)
 
 
 def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
@@ -116,11 +115,11 @@ def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
             present = None if places is None else int(bool(places))
             evidence = tuple(sentences[place] for place in places or ())
             yield _judgment(target, "alignment", "completeness", judge, label=present, evidence=evidence)
+    targets = [_target(subject, "sentence", index) for index in range(len(sentences))]
     for judge, carrying in carriers.items():
         every = answered[judge] == len(cells)  # else a sentence may carry a fact that was not voted on
-        for index in range(len(sentences)):
+        for index, target in enumerate(targets):
             label = int(index in carrying) if every or index in carrying else None
-            target = _target(subject, "sentence", index)
             why = "no vote on some key facts"
             yield _judgment(target, "alignment", "conciseness", judge, label=label, reason=why)
 
