@@ -23,7 +23,7 @@ from summeter.data.mapping import read_mapping
 from summeter.engine.api import evaluate
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
-from summeter.meta.protocol import protocol
+from summeter.meta._protocol import protocol
 from summeter.meta.protocol_cells import Settings
 from summeter.meta.protocol_text import FORMATS, laid_out
 from summeter.meta.protocols import OneClass, Protocol, protocol_named

@@ -23,6 +23,7 @@ from summeter.meta._estimate import estimate, simulate
 from summeter.meta._gate import gate
 from summeter.meta._overlap import easiness, overlap
 from summeter.meta._prefer import prefer
+from summeter.meta._protocol import protocol
 from summeter.meta._reasons import reasons
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
@@ -31,7 +32,6 @@ from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
 from summeter.meta.inputs import JudgeInput, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
-from summeter.meta.protocol import protocol
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import Selection, SelectionArgs
 

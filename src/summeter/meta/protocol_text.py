@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from summeter.meta.protocol import ACCURACY, AREA, DIFFERENCE, MEAN
+from summeter.meta._protocol import ACCURACY, AREA, DIFFERENCE, MEAN
 from summeter.meta.results import Row, Study
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 
