@@ -243,7 +243,7 @@ class TestStudy:
         assert study.one(statistic="baseline_accuracy").value == 0.5
         told = study.notes[0]
         assert told.startswith("mock on faithfulness: kappa with people is 0.33 [")
-        assert told.endswith("it is right on 67%, where always saying 1 is right on 50% (n = 120, missing 0)")
+        assert told.endswith("accuracy 67% (a constant 1: 50%) (n = 120, missing 0)")
         assert study.notes[1] == "40 disagreements, the worst first:"
 
     def test_one_annotator_has_no_ceiling(self, tmp_path: Path) -> None:

@@ -360,12 +360,12 @@ def _verdict(made: Calibration) -> str:
     kappa, ceiling, base = made.kappa, made.ceiling_kappa, made.baseline_accuracy
     ends = "" if kappa.low is None else f" [{kappa.low:.2f}, {kappa.high:.2f}]"
     agrees = "kappa is undefined" if kappa.value is None else f"kappa with people is {kappa.value:.2f}{ends}"
-    among = "" if ceiling.value is None else f"; people's own is {ceiling.value:.2f} ({made.annotators} annotators)"
-    right = "" if made.accuracy.value is None else f"; it is right on {made.accuracy.value:.0%}"
-    const = "" if base is None else f", where always saying {made.baseline_label} is right on {base:.0%}"
+    among = "" if ceiling.value is None else f"; among people it is {ceiling.value:.2f} ({made.annotators} annotators)"
+    right = "" if made.accuracy.value is None else f"; accuracy {made.accuracy.value:.0%}"
+    const = "" if base is None else f" (a constant {made.baseline_label}: {base:.0%})"
     weak = ""
     if kappa.low is not None and kappa.low <= 0:
-        weak = "; that is no better than chance, as far as these labels tell"
+        weak = "; these labels do not show that it is better than chance"
     return f"{made.judge} on {made.aspect}: {agrees}{among}{right}{const}{weak} (n = {made.n}, missing {made.missing})"
 
 
