@@ -36,6 +36,7 @@ from .resample import Bootstrap, Interval, Weighted
 NO_GROUP = "undefined in every group"
 _ROUNDING = 1e-13  # a spread this small beside the mean is rounding, not signal (scipy warns at the same point)
 _BLOCK = 2_000_000  # cells of a block of draws
+_FEW_ROWS = 60
 _PAIRS_AT_ONCE = 2_000  # up to this many rows Kendall's pairs are held as a matrix
 
 
@@ -236,7 +237,9 @@ def _tau_c(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 def _tau(x: Floats, y: Floats, weights: Floats, kind: Coefficient) -> Floats:
     """Return Kendall's tau of each draw from the signs of all pairs of rows; from sorted rows where they are many."""
-    if weights.shape[1] > _PAIRS_AT_ONCE or (weights.shape[1] > 100 and len(weights) == 1):
+    # A matrix of pairs serves all draws of one list; of a list a draw it pays only where there are few rows.
+    own_pairs = len(weights) == 1 or x.ndim > 1 or y.ndim > 1
+    if weights.shape[1] > (_FEW_ROWS if own_pairs else _PAIRS_AT_ONCE):
         return np.array([_sorted_tau(*rows, kind) for rows in _drawn_rows(x, y, weights)])
     if x.ndim > 1 or y.ndim > 1:
         size = max(1, _BLOCK // weights.shape[1] ** 2)
