@@ -35,12 +35,12 @@ class TestGate:
     def test_passing(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert ends("gate", run, "--min", "faithfulness=0.5", "--system", "aster") == 0
         out = capsys.readouterr().out
-        assert "passed aster on faithfulness by mock.fact_check: 1.000 reaches 0.5 (n = 1, missing 1)" in out
+        assert "passed aster: faithfulness by mock.fact_check 1.000 >= 0.5 (n = 1, missing 1)" in out
 
     def test_failing_is_exit_3_and_names_the_bound(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert ends("gate", run, "--min", "faithfulness=0.9") == 3
         got = capsys.readouterr()
-        assert "FAILED cedar on faithfulness by mock.fact_check: 0.500" in got.out
+        assert "FAILED cedar: faithfulness by mock.fact_check 0.500" in got.out
         assert "gate not passed: 1 of 2 means" in got.err
 
     def test_a_mean_of_none_fails(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

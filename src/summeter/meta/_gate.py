@@ -135,22 +135,22 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
 
 
 def sentences(study: Study) -> list[str]:
-    """Each bound in words.
+    """One line per mean: outcome, system, aspect, judge, mean, bound.
 
-    "FAILED aster on faithfulness by support: 0.62 [0.50, 0.70] is under 0.8 (n = 18, missing 2)"
+    "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
     """
     return [_sentence(row) for row in study]
 
 
 def _sentence(row: Row) -> str:
-    least, passed = row.details["min"], row.details["passed"]
-    ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
+    bound, passed = row.details["min"], row.details["passed"]
     if row.value is None:
-        says = f"has no mean ({row.reason}), which cannot reach {least:g}"
+        result = f"has no mean ({row.reason}); the bound is {bound:g}"
     else:
-        says = f"{row.value:.3f}{ends} {'reaches' if passed else 'is under'} {least:g}"
+        ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
+        result = f"{row.value:.3f}{ends} {'>=' if passed else '<'} {bound:g}"
     mark = "passed" if passed else "FAILED"
-    return f"{mark} {row.system} on {row.aspect} by {row.judge}: {says} (n = {row.n}, missing {row.missing})"
+    return f"{mark} {row.system}: {row.aspect} by {row.judge} {result} (n = {row.n}, missing {row.missing})"
 
 
 def check(study: Study) -> None:
