@@ -32,7 +32,7 @@ def span(who: str, start: int, end: int, index: int) -> Judgment:
 
 
 def clean(who: str, value: int) -> Judgment:
-    return Judgment(target=Target(document_id="d", system="A"), aspect="faithfulness_spans", judge=who,
+    return Judgment(target=Target(document_id="d", system="A"), aspect="faithfulness", judge=who,
                     signature="human.spans_none|v:1", value=float(value), label=value)  # fmt: skip
 
 

@@ -49,6 +49,8 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"kind": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml: assistance.machine: is for"),
         ({"training": {"items": [{"document": "d", "body": {}, "expected": {}, "feedback": ""}]}},
          "plan.yaml: training.items.0.body: lacks"),
+        ({"error_types": ["entity error", "who+what"]},
+         "plan.yaml: error_types.1.name: 'who+what' would be read as several types"),
     ],
 )  # fmt: skip
 def test_faults_are_named_by_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:

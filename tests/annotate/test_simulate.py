@@ -105,6 +105,18 @@ def test_gold_is_what_is_right() -> None:
         )
 
 
+@pytest.mark.parametrize("aspect", ["faithfulness", "faithfulness_spans"])  # the second: exports of earlier versions
+def test_a_summary_that_gold_searched_for_spans_in_vain_is_clean(aspect: str) -> None:
+    kind, task = kind_named("span_highlighting"), work("span_highlighting")
+    task.body.update(kinds=[{"name": "contradicted"}], categories=[])
+    target = Target(document_id=task.document_id, system=task.system or "")
+    clean = Judgment(target=target, aspect=aspect, judge="people", signature="human.spans_none|v:1", label=1)
+    rated = Judgment(target=target, aspect="faithfulness", judge="people", signature="human.overall|v:1", value=0.4)
+    seeds = range(40)  # without gold, some seeds draw a span
+    assert all(kind.right_answer(task, Truth([clean, rated], seed=seed))["none"] for seed in seeds)
+    assert not all(kind.right_answer(task, Truth([rated], seed=seed))["none"] for seed in seeds)
+
+
 def test_too_few_accounts_are_named(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with pytest.raises(UsageError, match="4 accounts for 5 annotators"):

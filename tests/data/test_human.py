@@ -150,6 +150,13 @@ class TestJudgments:
         again = load(list(flat_rows(data)))
         assert again.judgments("human.raw") == data.judgments("human.raw")
 
+    def test_a_type_in_a_list_holds_no_plus(self) -> None:
+        mark = {"start": 0, "end": 2, "label": ["who+what"]}
+        for block in ({"sentence_labels": [["who+what"], 1]}, {"sentence_error_types": [["who+what"], None]},
+                      {"spans": [mark]}):  # fmt: skip
+            with pytest.raises(InputError, match=r"holds 'who\+what', and '\+' joins error types"):
+                load([row(block)])
+
     def test_a_set_of_error_types_is_one_text(self) -> None:
         cells = [{"a": ["OutE", "EntE"], "b": "OutE+EntE"}, "out-of-context error+OutE"]
         found = judged({"sentence_error_types": cells})

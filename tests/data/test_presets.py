@@ -140,6 +140,8 @@ def test_frank() -> None:
     assert turned("frank", bare)["system"] == "bart"
     broken = row | {"summary_sentences_annotations": [{"annotator_0": "NoE"}, {}]}
     assert "is not a list of {annotator: [categories]}" in fault("frank", broken)
+    joined = row | {"summary_sentences_annotations": [{"annotator_0": ["OutE+EntE"]}, {}]}
+    assert "sentence_labels[0].annotator_0: holds 'OutE+EntE', and '+' joins error types" in fault("frank", joined)
 
 
 def test_qags() -> None:

@@ -19,6 +19,7 @@ from pydantic import Field, ValidationError
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, read_rows
+from summeter.data.human_judgments import current_aspect
 from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Parameter, Record, Summary, UsageError
 
 CARD = "dataset.json"
@@ -253,6 +254,6 @@ def _maker(path: Path, items: set[tuple[str, str]], *, sealed: bool) -> Judgment
             key = (judgment.target.document_id, judgment.target.system)
             if key not in items:
                 raise InputError.at(path, line, "target", f"is about {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
-            yield judgment
+            yield current_aspect(judgment)
 
     return make

@@ -25,6 +25,7 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Report, describe, explained, meant, problem
 from summeter.records import Summary, error_types, joined_error_types, names_no_error
+from summeter.records.taxonomy import SEPARATOR
 
 PEOPLE = "people"
 """Judge of a value that is already aggregated over annotators."""
@@ -73,22 +74,32 @@ def _presence(value: Any) -> int:
 def _types_of(value: Any) -> str | None:
     """One name, names joined by "+", or a list of names, as the text of a record; None for anything else."""
     names = value if isinstance(value, list) else [value]
-    return joined_error_types(names) if all(isinstance(name, str) for name in names) else None
+    if not all(isinstance(name, str) for name in names):
+        return None
+    if isinstance(value, list):
+        for name in names:
+            if SEPARATOR in name:
+                raise problem(f"holds {name!r}, and {SEPARATOR!r} joins error types; list each type by itself")
+    return joined_error_types(names)
+
+
+def _label_or_types(value: Any, expected: str) -> int | str:
+    label = binary(value)
+    label_or_types = _types_of(value) if label is None else label
+    if label_or_types is None:
+        raise problem(f"is {describe(value)}; give {expected}")
+    return label_or_types
 
 
 def _label(value: Any) -> int | str:
-    label = binary(value)
-    found = _types_of(value) if label is None else label
-    if found is None:
-        raise problem(f"is {describe(value)}; give 1 (supported), 0 (error), the name of an error type, or null")
-    return found
+    return _label_or_types(value, "1 (supported), 0 (error), the name of an error type, or null")
 
 
 def _types(value: Any) -> str:
-    found = _types_of(value)
-    if found is None:
+    types = _types_of(value)
+    if types is None:
         raise problem(f"is {describe(value)}; give an error type, or null")
-    return found
+    return types
 
 
 def _indexes(value: Any, info: ValidationInfo) -> tuple[int, ...]:
@@ -104,10 +115,7 @@ def _indexes(value: Any, info: ValidationInfo) -> tuple[int, ...]:
 
 
 def _span_label(value: Any) -> int | str:
-    try:
-        return _label(value)
-    except ValueError:
-        raise problem(f"is {describe(value)}; give an error type, 1 (supported) or 0 (error)") from None
+    return _label_or_types(value, "an error type, 1 (supported) or 0 (error)")
 
 
 def _whole(value: Any) -> int:

@@ -30,6 +30,7 @@ from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.records import Document, InputError, Span, Summary, UsageError, canonical
+from summeter.records.taxonomy import SEPARATOR
 from summeter.text.split import split
 
 
@@ -61,6 +62,7 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
 
 def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     """All tasks of a campaign (work in the order of offering, checks, training) and the data they are about."""
+    _check_error_types(campaign, file)
     data = _selected(campaign, file)
     kind, rng = kind_named(campaign.kind), Random(campaign.seed)
     sources = sources_of(data)
@@ -91,6 +93,14 @@ def warnings_of(folder: CampaignFolder) -> list[str]:
         *_check_warnings(campaign, tasks, folder.kind),
         *_assistance_warnings(campaign, tasks),
     ]
+
+
+def _check_error_types(campaign: Campaign, file: Path) -> None:
+    """Only a new campaign is refused: one that was built before still opens."""
+    for index, error_type in enumerate(campaign.error_types):
+        if SEPARATOR in error_type.name:
+            message = f"{error_type.name!r} would be read as several types, which {SEPARATOR!r} joins; name it without"
+            raise InputError.at(file, None, f"error_types.{index}.name", message)
 
 
 def _token() -> str:

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from summeter.annotate.campaign.people import fraction
 from summeter.annotate.tasks.task import Task
+from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
 from summeter.records import Judgment, Record
 
 _Key = tuple[str, str, str | None, str, int | None, str]
@@ -48,10 +49,14 @@ class Truth:
         self.seed = seed
         self._gold: dict[_Key, Judgment] = {}
         self._spans: dict[tuple[str, str], list[Judgment]] = {}
+        self._searched: set[tuple[str, str]] = set()
         for judgment in gold:
             if judgment.status != "ok":
                 continue
             target = judgment.target
+            if judgment.signature == SIGNATURES[SPAN_FREE]:
+                self._searched.add((target.document_id, target.system))
+                continue
             if target.unit == "span":
                 self._spans.setdefault((target.document_id, target.system), []).append(judgment)
             key = (target.document_id, target.system, target.rival, target.unit, target.index, judgment.aspect)
@@ -74,3 +79,7 @@ class Truth:
     def gold_spans(self, task: Task) -> list[Judgment]:
         """The spans that gold marks in a task's summary."""
         return self._spans.get((task.document_id, task.system or ""), [])
+
+    def searched_for_spans(self, task: Task) -> bool:
+        """Whether gold says if the task's summary has spans: without any it is then clean."""
+        return (task.document_id, task.system or "") in self._searched

@@ -24,14 +24,13 @@ from summeter.annotate.tasks.base import (
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, key_of, summary_body
-from summeter.data.human_judgments import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
 from summeter.records import Judgment, Span, Target
 
 KINDS = (
     ("contradicted", "The document says otherwise."),
     ("not_from_source", "The document does not say it."),
 )
-NONE_ASPECT = "faithfulness_spans"
 
 
 class Marked(BaseModel):
@@ -141,9 +140,9 @@ class SpanHighlighting(Kind):
         clean = int(not answer.answer["spans"])
         yield Judgment(
             target=Target(document_id=document, system=system),
-            aspect=NONE_ASPECT,
+            aspect="faithfulness",
             judge=answer.annotator,
-            signature="human.spans_none|v:1",
+            signature=SIGNATURES[SPAN_FREE],
             value=float(clean),
             label=clean,
         )
@@ -180,7 +179,7 @@ class SpanHighlighting(Kind):
             for gold in truth.gold_spans(task)
             if gold.evidence
         ]
-        if spans or truth.gold(task, "summary", NONE_ASPECT) is not None:
+        if spans or truth.searched_for_spans(task):
             return _answer(task, spans)
         sentences = task.body["summary"]["sentences"]
         if not sentences or truth.chance(task) < truth.quality(task.system):

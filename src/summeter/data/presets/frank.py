@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pydantic import TypeAdapter
 
 from summeter.data.presets.base import TEXTS, Cells, Preset, Text, renamed, taken
-from summeter.records import joined_error_types
 
 _TYPES: TypeAdapter[list[dict[str, list[str]]]] = TypeAdapter(list[dict[str, list[Text]]])
 
@@ -18,7 +17,7 @@ def _turn(cells: Cells) -> Iterable[Cells]:
         return [row]  # benchmark_data.json: the same rows without annotations
     row["sentences"] = taken(row, "summary_sentences", TEXTS, "a list of texts")
     sentences = taken(row, "summary_sentences_annotations", _TYPES, "a list of {annotator: [categories]}")
-    types = [{who: joined_error_types(names) for who, names in sentence.items()} for sentence in sentences]
+    types = [{who: names or None for who, names in sentence.items()} for sentence in sentences]
     return [{**row, "human": {"sentence_labels": types}}]
 
 
