@@ -71,6 +71,12 @@ class Coefficient(StrEnum):
     KENDALL_C = "kendall_c"
 
 
+USUAL_COEFFICIENTS = ("pearson", "spearman", "kendall_b")
+"""What studies compute where no coefficient is named."""
+PAIRWISE = "pairwise_accuracy"
+"""What `correlate` computes besides the coefficients."""
+
+
 class ClusterRule(StrEnum):
     """Where a new cluster of equals starts, going down the ranking.
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.choices import Annotators, Average, ClusterRule, Coefficient, Level, Match, Of, Population
+from summeter.choices import (
+    PAIRWISE,
+    USUAL_COEFFICIENTS,
+    Annotators,
+    Average,
+    ClusterRule,
+    Coefficient,
+    Level,
+    Match,
+    Of,
+    Population,
+)
 from summeter.cli.study_command import (
     BOOTSTRAP,
     PEOPLE,
@@ -26,11 +38,18 @@ if TYPE_CHECKING:
     from summeter.meta.results import Study
     from summeter.runs.run import RunFolder
 
+
+def _named(coefficients: Iterable[str]) -> str:
+    """The help of --coefficient: those computed by default, then the others."""
+    others = [name for name in coefficients if name not in USUAL_COEFFICIENTS]
+    return f"{', '.join(USUAL_COEFFICIENTS)} (these by default), {', '.join(others)}. Repeatable."
+
+
 Alpha = Annotated[float, typer.Option(help="The corrected p-value from which a difference counts.")]
 AverageOver = Annotated[Average, typer.Option(help="All rows at once, or within each document or system.")]
 Coefficients = Annotated[
     list[str] | None,
-    typer.Option("--coefficient", help="pearson, spearman, kendall_b (these by default), kendall_c. Repeatable."),
+    typer.Option("--coefficient", help=_named(Coefficient)),
 ]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 Drawn = Annotated[int, typer.Option("--resamples", min=1, help="Of the bootstrap by document.")]
@@ -66,7 +85,7 @@ def correlate(
     average: AverageOver = Average.POOLED,
     coefficient: Annotated[
         list[str] | None,
-        typer.Option(help="pearson, spearman, kendall_b (these by default), kendall_c, pairwise_accuracy. Repeatable."),
+        typer.Option(help=_named([*Coefficient, PAIRWISE])),
     ] = None,
     only_significant: Annotated[
         float | None, typer.Option(metavar="P", help="Average only groups whose own p is at most this (REALSumm: .05).")

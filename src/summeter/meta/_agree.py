@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import AggregationRule, Level, Use
+from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, Aggregation, Votes, aspects, block_of, blocks, chosen, gold_scores, votes
@@ -503,7 +503,7 @@ _MEASURES: dict[str, _Measuring] = {
     **dict.fromkeys(("kappa_cohen", "kappa_fleiss", "ac1", "ac2"), _on_scale),
     "icc": _icc,
     **dict.fromkeys(("rater_deviation", "identical"), _mean),
-    **dict.fromkeys((f"mean_pairwise_{name}" for name in ("pearson", "spearman", "kendall_b")), _pairwise),
+    **dict.fromkeys((f"mean_pairwise_{name}" for name in USUAL_COEFFICIENTS), _pairwise),
 }
 COEFFICIENTS = tuple(_MEASURES)
 """Every coefficient there is, besides `span_f1`."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import Average, Coefficient, Items, Level
+from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Coefficient, Items, Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import PairedScores, rounded
 from summeter.meta.results import Row, Study, resampling, status_of
@@ -47,9 +47,7 @@ from summeter.stats.correlation import correlation_of, weighted_correlations
 from summeter.stats.resample import Resampling, of_rows
 
 STUDY = "correlation"
-PAIRWISE = "pairwise_accuracy"
-COEFFICIENTS = (*(one.value for one in Coefficient), PAIRWISE)
-USUAL = ("pearson", "spearman", "kendall_b")
+COEFFICIENTS = (*(coefficient.value for coefficient in Coefficient), PAIRWISE)
 
 _MOST_PAIRS = 20_000_000
 _PAIRWISE_ROWS = 200
@@ -82,7 +80,7 @@ def correlate(
     *,
     level: str = Level.SUMMARY,
     average: str = Average.POOLED,
-    coefficients: Sequence[str] = USUAL,
+    coefficients: Sequence[str] = USUAL_COEFFICIENTS,
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import Coefficient, Level
+from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level
 from summeter.meta._correlate import rows_interval
 from summeter.meta._stability import (
-    USUAL,
     SystemCorrelations,
     correlate_draws,
     over_systems,
@@ -61,7 +60,7 @@ def reliability(
     gold: Gold | None = None,
     *,
     judges: tuple[str, str] | None = None,
-    coefficients: Sequence[str] = USUAL,
+    coefficients: Sequence[str] = USUAL_COEFFICIENTS,
     tolerance: float | None = None,
     together: bool = True,
     dependence: bool = True,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import Coefficient, Level
+from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level
 from summeter.meta.grids import PairedMatrix, merged_details, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row, resampling
@@ -23,7 +23,6 @@ from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
-USUAL = ("pearson", "spearman", "kendall_b")
 FEWEST = 3
 _DIGITS = 12
 _SPREADS = ("range", "deviation")
@@ -51,7 +50,7 @@ def stability(
     run: RunLike,
     gold: Gold,
     *,
-    coefficients: Sequence[str] = USUAL,
+    coefficients: Sequence[str] = USUAL_COEFFICIENTS,
     together: bool = True,
     resamples: int = 1000,
     confidence: float = 0.95,

@@ -26,7 +26,7 @@ from .base import (
     seed_number,
     t_two_sided,
 )
-from .correlation import raw, weighted_correlations
+from .correlation import CORRELATIONS, raw, weighted_correlations
 
 _CELLS = 2_000_000
 
@@ -99,9 +99,10 @@ def permute_correlations(
 ) -> CorrelationComparison:
     """Permutation test of two dependent correlations (Deutsch et al., 2021): exchange the evaluators' scores.
 
-    Both evaluators are brought to mean 0 and standard deviation 1, then exchanged cluster by cluster (row by row
-    without clusters); p = (c + 1) / (resamples + 1) with c the exchanges whose difference is at least the observed
-    one in size. Pearson is computed for all exchanges at once; rank coefficients one exchange at a time.
+    Both evaluators are brought to mean 0 and standard deviation 1 (not for a coefficient that depends on the units of
+    its sides), then exchanged cluster by cluster (row by row without clusters); p = (c + 1) / (resamples + 1) with c
+    the exchanges whose difference is at least the observed one in size. Pearson is computed for all exchanges at
+    once; rank coefficients one exchange at a time.
     """
     kind = Coefficient(coefficient)
     (g, a, b), kept = complete(gold, first, second)
@@ -115,7 +116,8 @@ def permute_correlations(
         return shell._replace(first=one, second=two, reason=CONSTANT)
     labels = np.arange(n) if clusters is None else np.unique(codes(clusters)[kept], return_inverse=True)[1]
     swaps = generator(seed).integers(0, 2, (resamples, int(labels.max()) + 1), dtype=np.int8).astype(np.bool_)
-    a, b = (a - a.mean()) / a.std(), (b - b.mean()) / b.std()
+    if CORRELATIONS[kind].scale_free:
+        a, b = (a - a.mean()) / a.std(), (b - b.mean()) / b.std()
     gaps = np.concatenate([_gaps(g, a, b, block[:, labels], kind) for block in _blocks(swaps, n)])
     # Exchanges without a correlation (NaN) cannot be called smaller than the observed difference: they count.
     reached = int((~(np.abs(gaps) < abs(one - two) - 1e-12)).sum())

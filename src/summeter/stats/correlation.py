@@ -8,7 +8,7 @@ tied.
 """
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple, assert_never
 
 import numpy as np
 
@@ -38,6 +38,8 @@ _ROUNDING = 1e-13  # a spread this small beside the mean is rounding, not signal
 _BLOCK = 2_000_000  # cells of a block of draws
 _FEW_ROWS = 60
 _PAIRS_AT_ONCE = 2_000  # up to this many rows Kendall's pairs are held as a matrix
+
+Variant = Literal["b", "c"]  # of Kendall's tau
 
 
 class GroupedStatistic(NamedTuple):
@@ -69,7 +71,7 @@ def _correlated(x: Values, y: Values, kind: Coefficient, *, with_p: bool) -> Sta
     value = raw(left, right, kind)
     if value is None:
         return undefined(kind.value, TOO_FEW_PAIRS if len(left) < 2 else CONSTANT, len(left), missing)
-    p = _P_VALUE[kind](left, right, value) if with_p else None
+    p = CORRELATIONS[kind].p(left, right, value) if with_p else None
     return Statistic(kind.value, value, len(left), missing, p)
 
 
@@ -145,7 +147,7 @@ def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: Co
     >>> weighted_correlations(x, y, np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]]), Coefficient("kendall_b"))
     array([0.33333333, 1.        ])
     """
-    function = _WEIGHTED[coefficient]
+    function = CORRELATIONS[coefficient].weighted
     x, y = (side if side.ndim == 1 else np.where(weights > 0, side, 0.0) for side in (x, y))
     values = np.full(len(weights), np.nan)
     if weights.shape[1] < 2 or _flat(x) or _flat(y):
@@ -228,38 +230,41 @@ def _sizes(weights: Floats, values: Floats) -> tuple[Floats, Ints]:
 
 
 def _tau_b(x: Floats, y: Floats, weights: Floats) -> Floats:
-    return _tau(x, y, weights, Coefficient.KENDALL_B)
+    return _tau(x, y, weights, "b")
 
 
 def _tau_c(x: Floats, y: Floats, weights: Floats) -> Floats:
-    return _tau(x, y, weights, Coefficient.KENDALL_C)
+    return _tau(x, y, weights, "c")
 
 
-def _tau(x: Floats, y: Floats, weights: Floats, kind: Coefficient) -> Floats:
+def _tau(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
     """Return Kendall's tau of each draw from the signs of all pairs of rows; from sorted rows where they are many."""
     # A matrix of pairs serves all draws of one list; of a list a draw it pays only where there are few rows.
     own_pairs = len(weights) == 1 or x.ndim > 1 or y.ndim > 1
     if weights.shape[1] > (_FEW_ROWS if own_pairs else _PAIRS_AT_ONCE):
-        return np.array([_sorted_tau(*rows, kind) for rows in _drawn_rows(x, y, weights)])
+        return np.array([_sorted_tau(*rows, variant) for rows in _drawn_rows(x, y, weights)])
     if x.ndim > 1 or y.ndim > 1:
         size = max(1, _BLOCK // weights.shape[1] ** 2)
         left, right = (np.broadcast_to(side, weights.shape) for side in (x, y))
         parts = [slice(start, start + size) for start in range(0, len(weights), size)]
-        return np.concatenate([_tau_of_signs(left[p], right[p], weights[p], kind) for p in parts] or [np.empty(0)])
-    return _tau_of_signs(x, y, weights, kind)
+        return np.concatenate([_tau_of_signs(left[p], right[p], weights[p], variant) for p in parts] or [np.empty(0)])
+    return _tau_of_signs(x, y, weights, variant)
 
 
-def _tau_of_signs(x: Floats, y: Floats, weights: Floats, kind: Coefficient) -> Floats:
+def _tau_of_signs(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
     signs_x, signs_y = (np.sign(side[..., :, None] - side[..., None, :]) for side in (x, y))
     excess = _paired(weights, signs_x * signs_y)
     (untied_x, classes_x), (untied_y, classes_y) = (
         _untied(weights, side, signs) for side, signs in ((x, signs_x), (y, signs_y))
     )
-    if kind is Coefficient.KENDALL_B:
-        below = np.sqrt(untied_x) * np.sqrt(untied_y)
-    else:
-        classes = np.maximum(np.minimum(classes_x, classes_y), 1)
-        below = weights.sum(axis=1) ** 2 * (classes - 1) / classes
+    match variant:
+        case "b":
+            below = np.sqrt(untied_x) * np.sqrt(untied_y)
+        case "c":
+            classes = np.maximum(np.minimum(classes_x, classes_y), 1)
+            below = weights.sum(axis=1) ** 2 * (classes - 1) / classes
+        case _:
+            assert_never(variant)
     usable = (untied_x > 0) & (untied_y > 0)
     value = np.divide(excess, below, out=np.full(len(weights), np.nan), where=usable)
     return np.asarray(np.clip(value, -1, 1))
@@ -290,26 +295,18 @@ def _drawn_rows(x: Floats, y: Floats, weights: Floats) -> Iterator[tuple[Floats,
         yield np.repeat(left, times), np.repeat(right, times)
 
 
-def _sorted_tau(x: Floats, y: Floats, kind: Coefficient) -> float:
+def _sorted_tau(x: Floats, y: Floats, variant: Variant) -> float:
     """Kendall's tau in O(n log n)."""
     if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
         return np.nan
-    return _scipy_tau(x, y, kind)[0]
+    return _scipy_tau(x, y, variant)[0]
 
 
-def _scipy_tau(x: Floats, y: Floats, kind: Coefficient) -> tuple[float, float]:
+def _scipy_tau(x: Floats, y: Floats, variant: Variant) -> tuple[float, float]:
     from scipy.stats import kendalltau
 
-    got = kendalltau(x, y, variant="c" if kind is Coefficient.KENDALL_C else "b")
+    got = kendalltau(x, y, variant=variant)
     return float(got.statistic), float(got.pvalue)
-
-
-_WEIGHTED: dict[Coefficient, Callable[[Floats, Floats, Floats], Floats]] = {
-    Coefficient.PEARSON: _pearson,
-    Coefficient.SPEARMAN: _spearman,
-    Coefficient.KENDALL_B: _tau_b,
-    Coefficient.KENDALL_C: _tau_c,
-}
 
 
 def _pearson_p(x: Floats, y: Floats, value: float) -> float:  # noqa: ARG001 - one signature for all
@@ -321,15 +318,29 @@ def _spearman_p(x: Floats, y: Floats, value: float) -> float | None:  # noqa: AR
 
 
 def _kendall_p(x: Floats, y: Floats, value: float) -> float:  # noqa: ARG001
-    return _scipy_tau(x, y, Coefficient.KENDALL_B)[1]
+    return _scipy_tau(x, y, "b")[1]
 
 
-_P_VALUE: dict[Coefficient, Callable[[Floats, Floats, float], float | None]] = {
-    Coefficient.PEARSON: _pearson_p,
-    Coefficient.SPEARMAN: _spearman_p,
-    Coefficient.KENDALL_B: _kendall_p,
-    Coefficient.KENDALL_C: _kendall_p,
+class Correlation(NamedTuple):
+    """How a coefficient is computed.
+
+    ``weighted`` maps x, y and weights (draws x rows) to the coefficient of each draw, NaN where it is undefined; see
+    ``weighted_correlations``. ``p`` maps x, y and the coefficient to a two-sided p-value, None where there is none.
+    ``scale_free`` says that other units of a side (a positive factor, a shift) leave the coefficient as it is.
+    """
+
+    weighted: Callable[[Floats, Floats, Floats], Floats]
+    p: Callable[[Floats, Floats, float], float | None]
+    scale_free: bool
+
+
+CORRELATIONS: dict[Coefficient, Correlation] = {
+    Coefficient.PEARSON: Correlation(_pearson, _pearson_p, scale_free=True),
+    Coefficient.SPEARMAN: Correlation(_spearman, _spearman_p, scale_free=True),
+    Coefficient.KENDALL_B: Correlation(_tau_b, _kendall_p, scale_free=True),
+    Coefficient.KENDALL_C: Correlation(_tau_c, _kendall_p, scale_free=True),
 }
+"""Every coefficient: the one place besides `Coefficient` that names them."""
 
 
 def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weighted:
