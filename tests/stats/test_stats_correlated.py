@@ -1,6 +1,7 @@
 """Williams' test and the permutation test of two correlations that share the gold."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,19 +46,22 @@ def test_williams_refuses_what_it_cannot_decide() -> None:
         williams_from_r(0.1, 0.2, 0.3, 3)
 
 
-@pytest.mark.parametrize("coefficient", list(Coefficient))
+SCIPY: dict[Coefficient, Any] = {
+    Coefficient.PEARSON: scipy.stats.pearsonr,
+    Coefficient.SPEARMAN: scipy.stats.spearmanr,
+    Coefficient.KENDALL_B: scipy.stats.kendalltau,
+    Coefficient.KENDALL_C: lambda x, y: scipy.stats.kendalltau(x, y, variant="c"),
+}
+
+
+@pytest.mark.parametrize("coefficient", list(SCIPY))
 def test_exchange_is_the_plain_loop(coefficient: Coefficient) -> None:
     rng = np.random.default_rng(1)
     gold = rng.integers(1, 6, 24).astype(float)
     a, b = gold + rng.normal(size=24), gold + 2 * rng.normal(size=24)
     labels = np.arange(24) // 2
     got = permute_correlations(gold, a, b, coefficient, labels, resamples=100, seed=4)
-    correlate = {
-        "pearson": scipy.stats.pearsonr,
-        "spearman": scipy.stats.spearmanr,
-        "kendall_b": scipy.stats.kendalltau,
-        "kendall_c": lambda x, y: scipy.stats.kendalltau(x, y, variant="c"),
-    }[coefficient]
+    correlate = SCIPY[coefficient]
     one, two = scipy.stats.zscore(a), scipy.stats.zscore(b)
     observed = correlate(gold, a)[0] - correlate(gold, b)[0]
     swaps = np.random.default_rng(4).integers(0, 2, (100, 12), dtype=np.int8)[:, labels] == 1

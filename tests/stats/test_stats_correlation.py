@@ -64,7 +64,7 @@ def test_kendall_by_hand() -> None:
     assert kendall_c([1, 2, 2, 3], [1, 2, 3, 3]).value == pytest.approx(0.75, abs=1e-15)
 
 
-@pytest.mark.parametrize("coefficient", list(Coefficient))
+@pytest.mark.parametrize("coefficient", list(SCIPY))
 @given(pairs=pairs)
 @settings(max_examples=80, deadline=None)
 def test_tied_scores_as_in_scipy(coefficient: Coefficient, pairs: list[tuple[int, int]]) -> None:
@@ -77,7 +77,7 @@ def test_tied_scores_as_in_scipy(coefficient: Coefficient, pairs: list[tuple[int
     same(got, want)
 
 
-@pytest.mark.parametrize("coefficient", list(Coefficient))
+@pytest.mark.parametrize("coefficient", list(SCIPY))
 @given(x=st.lists(real, min_size=3, max_size=40, unique=True), seed=st.integers(0, 1000))
 @settings(max_examples=50, deadline=None)
 def test_untied_scores_as_in_scipy(coefficient: Coefficient, x: list[float], seed: int) -> None:
@@ -95,8 +95,8 @@ def test_large_samples_as_in_scipy() -> None:
         y = x + rng.normal(size=20_000)
         if levels:
             x, y = np.round(x * levels), np.round(y * levels / 5)
-        for coefficient in Coefficient:
-            got, want = correlate(x, y, coefficient), SCIPY[coefficient](x, y)
+        for coefficient, reference in SCIPY.items():
+            got, want = correlate(x, y, coefficient), reference(x, y)
             assert got.value == pytest.approx(want.statistic, abs=1e-9)
             assert got.p == pytest.approx(want.pvalue, abs=1e-9)
 
@@ -142,7 +142,7 @@ def test_order_of_rows_does_not_matter(coefficient: str, pairs: list[tuple[int, 
 
 @pytest.mark.parametrize("coefficient", list(Coefficient))
 def test_missing_few_and_none(coefficient: Coefficient) -> None:
-    got = correlate([1, None, 3, 4, float("nan")], [1, 2, None, 5, 5], coefficient)
+    got = correlate([1, None, 3, 4, float("nan")], [1, 2, None, 4, 5], coefficient)
     assert (got.n, got.missing) == (2, 3)
     assert got.value == pytest.approx(1.0)
     for x, y in (([1], [2]), ([], []), ([None, None], [1, 2])):

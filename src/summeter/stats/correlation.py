@@ -71,7 +71,8 @@ def _correlated(x: Values, y: Values, kind: Coefficient, *, with_p: bool) -> Sta
     value = raw(left, right, kind)
     if value is None:
         return undefined(kind.value, TOO_FEW_PAIRS if len(left) < 2 else CONSTANT, len(left), missing)
-    p = CORRELATIONS[kind].p(left, right, value) if with_p else None
+    test = CORRELATIONS[kind].p if with_p else None
+    p = test(left, right, value) if test is not None else None
     return Statistic(kind.value, value, len(left), missing, p)
 
 
@@ -325,12 +326,12 @@ class Correlation(NamedTuple):
     """How a coefficient is computed.
 
     ``weighted`` maps x, y and weights (draws x rows) to the coefficient of each draw, NaN where it is undefined; see
-    ``weighted_correlations``. ``p`` maps x, y and the coefficient to a two-sided p-value, None where there is none.
+    ``weighted_correlations``. ``p`` maps x, y and the coefficient to a two-sided p-value (None where there is none).
     ``scale_free`` says that other units of a side (a positive factor, a shift) leave the coefficient as it is.
     """
 
     weighted: Callable[[Floats, Floats, Floats], Floats]
-    p: Callable[[Floats, Floats, float], float | None]
+    p: Callable[[Floats, Floats, float], float | None] | None
     scale_free: bool
 
 
