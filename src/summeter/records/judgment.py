@@ -13,9 +13,6 @@ from summeter.records.text import Span
 Unit = Literal["document", "summary", "sentence", "claim", "key_fact", "span", "pair"]
 Status = Literal["ok", "unparsed", "refused", "skipped", "error"]
 
-# Lines of a run written before there were such fields stay as they are, and so do most lines written since.
-_RARE = ("claim", "confidence", "truncated_tokens")
-
 
 class Target(Record):
     """What was judged. `index` counts from 0 within the unit; `list_id` names the list it counts in
@@ -58,6 +55,7 @@ class Judgment(Record):
     status: Status = "ok"
     prepared: str | None = None
     calls: tuple[str, ...] = ()
+    # A line leaves out the fields from here on where they have their default, so that a new one changes no other line.
     claim: Claim | None = None
     confidence: float | None = None
     truncated_tokens: int | None = None
@@ -76,7 +74,7 @@ class Judgment(Record):
     @property
     def line(self) -> str:
         """The judgment as a line of JSON; what only few judgments have is left out where it is absent."""
-        return self.model_dump_json(exclude={name for name in _RARE if getattr(self, name) is None})
+        return self.model_dump_json(exclude={name for name, absent in _RARE.items() if getattr(self, name) == absent})
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -86,3 +84,9 @@ class Judgment(Record):
             self.judge, self.signature, target.document_id, target.system, target.rival,
             target.unit, target.index, target.list_id, self.aspect,
         )  # fmt: skip
+
+
+_ALWAYS = 1 + list(Judgment.model_fields).index("calls")
+_RARE = {
+    name: field.get_default(call_default_factory=True) for name, field in list(Judgment.model_fields.items())[_ALWAYS:]
+}
