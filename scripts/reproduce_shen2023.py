@@ -98,7 +98,7 @@ def read(folder: Path, parser: Parser, work: Path) -> Runs:
     data = load(folder / "shen2023.jsonl.gz")
     imported = []
     for name in ("outputs", "h2h"):
-        imported += import_outputs(data, folder / f"shen2023.{name}.jsonl.gz", work / parser / name, parser)
+        imported += import_outputs(data, folder / f"shen2023.{name}.jsonl.gz", work / parser / name, parser).imported
     return Runs(data, RunFolder(work / parser / "outputs"), RunFolder(work / parser / "h2h"), imported)
 
 
