@@ -17,10 +17,13 @@ from summeter.cli.main import app
 from summeter.data.dataset import load
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+# Made of the figures, so it differs between campaigns as they do.
+VERDICT = re.compile(r"no better than chance|above chance, but under the customary \.667")
 
 
 def steady(text: str) -> list[str]:
-    """Lines with N for every number."""
+    """Lines with N for every number, and V for the verdict on alpha."""
+    text = VERDICT.sub("V", text)
     return [re.sub(r"[-+±]?\d*\.?\d+", "N", re.sub(r" +", " ", line)).strip() for line in text.splitlines()]
 
 
