@@ -48,11 +48,11 @@ demo: $(VENV)/.core
 	@$(BIN)/summeter demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -m "not web and not shared and not local and not neural"
+	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural"
 
 # What the real annotated data beside the checkout must give; skips, visibly, where they are absent.
 shared: $(VENV)/.test
-	@$(BIN)/python -m pytest -m shared -rs
+	@$(BIN)/python -m pytest -n auto -m shared -rs
 
 # A real browser over the report; skips, visibly, where there is none.
 web: $(VENV)/.web
