@@ -1,4 +1,4 @@
-"""The page on extending keeps its word: an evaluator and a rating judge of one's own work as written there."""
+"""The page on extending keeps its word: an evaluator, a rating and a derived judge of one's own work as written there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM
 from summeter.records import Document, Item, Summary
 
-SECTIONS = ("Your own evaluator", "Your own rating judge")
+SECTIONS = ("Your own evaluator", "Your own rating judge", "A derived judge")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_examples_run(sections: list[str], names: dict[str, Any]) -> None:
     faults: list[str] = []
     doctest.DocTestRunner().run(test, out=faults.append, clear_globs=False)
     assert faults == []
-    assert len(test.examples) == 9
+    assert len(test.examples) == 13
 
 
 def test_a_rating_judge_is_under_forty_lines(sections: list[str], root: Path) -> None:
