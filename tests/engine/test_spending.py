@@ -177,7 +177,7 @@ class TestRepeats:
 
     def test_one_run_without_repeats_is_told_how(self, tmp_path: Path) -> None:
         run = evaluate(rows(2), ["support"], out=tmp_path / "run")
-        with pytest.raises(UsageError, match="--repeats"):
+        with pytest.raises(UsageError, match="made with repeats"):
             self_consistency([run])
 
 

@@ -64,8 +64,8 @@ def score(
     """Judge every summary in DATA; write RUN, its scores and its report. The same command carries on a broken run."""
     from summeter.data.dataset import load
     from summeter.engine.api import evaluate
-    from summeter.engine.plan import check_roles
     from summeter.engine.progress import progress
+    from summeter.engine.roles import check_roles
     from summeter.engine.runs import check_coverage
     from summeter.evaluators.catalog import build
     from summeter.models.resolve import parse_bindings

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import platform
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from summeter._version import __version__
 from summeter.data.dataset import Dataset, save
-from summeter.engine.contexts import contexts
 from summeter.engine.derive import derive, drop_outdated
 from summeter.engine.executor import Executor, LocalExecutor
-from summeter.engine.networks import copy_results, with_usage
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, data_entry, make_plan, units
 from summeter.engine.progress import Progress, Silent
-from summeter.engine.runs import Run, finish
-from summeter.engine.spending import Spending, spending, spent_before
+from summeter.engine.roles import contexts
+from summeter.engine.runs import Run, finish, new_manifest
+from summeter.engine.spending import Spending, spending, spent_before, with_usage
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import PreparedIndex, Worker
 from summeter.evaluators.base import Evaluator, Prepared, Tools
@@ -83,7 +79,8 @@ async def evaluate_async(
     executor: Executor | None = None, **options: Unpack[OptionArgs],
 ) -> Run:  # fmt: skip
     """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
-    plan = make_plan(data, evaluators, models, Options.of(**options), replay=replay)
+    recorded = None if replay is None else read_manifest(Path(replay))
+    plan = make_plan(data, evaluators, models, Options.of(**options), replay=recorded)
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError(
             Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),
@@ -93,18 +90,16 @@ async def evaluate_async(
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
         await _bind(plan, None, money, replay=False).close()  # a missing key is told of before anything is written
-    _check_folders(folder, replay)
-    source = None if replay is None else Path(replay)
+    _check_folder(folder)
     with Journal(folder) as journal:
         before = _before(folder, plan.data)
         # Only now: a server may load its model to answer, and then all for a folder that is refused.
-        plan = plan._replace(contexts=await contexts(plan.models, plan.options, folder, replay=source))
+        plan = plan._replace(contexts=await contexts(plan.models, plan.options, before, replay=recorded))
         started = _open(folder, plan, replay, before)
         journal.repair(started.judges)
         journal.manifest(started)
         if replay is not None:
-            _copy_calls(Path(replay), folder)
-            copy_results(Path(replay), folder)
+            _copy_stores(Path(replay), folder)
         session = _Session(plan, journal, money, replay is not None, progress or Silent(), executor)
         status: RunStatus = "failed"
         try:
@@ -134,14 +129,14 @@ async def evaluate_async(
 _OWN = frozenset({"data", "judgments", "prepared", ".lock"})
 
 
-def _check_folders(folder: Path, replay: str | Path | None) -> None:
-    """UsageError where the replay is no run, or the folder is somebody else's."""
-    if replay is not None:
-        read_manifest(Path(replay))
+def _check_folder(folder: Path) -> None:
+    """UsageError where the folder is somebody else's."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; choose another ", Parameter("out"))
     if folder.is_dir() and not (folder / MANIFEST).exists():
-        strange = [one.name for one in folder.iterdir() if one.name not in _OWN and not one.name.startswith(".data.")]
+        strange = [
+            path.name for path in folder.iterdir() if path.name not in _OWN and not path.name.startswith(".data.")
+        ]
         if strange:
             raise UsageError(
                 f"{folder} is not empty and holds no run (it holds {strange[0]!r}); choose another ", Parameter("out")
@@ -164,31 +159,33 @@ def _before(folder: Path, data: Dataset) -> Manifest | None:
 
 def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest | None) -> Manifest:
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    chosen, read = plan.options.model_dump(mode="json"), dict(plan.contexts)
-    entries = {job.signature: job.entry for job in plan.jobs}
+    new = new_manifest(plan.data, [job.entry for job in plan.jobs], plan.options.model_dump(mode="json"))
     if old is not None:
-        entries = {judge.signature: judge for judge in old.judges} | entries
-        update = {"judges": tuple(entries.values()), "options": chosen, "status": "running", "updated": now,
-                  "summeter": __version__, "stopped": None, "contexts": dict(old.contexts) | read}  # fmt: skip
+        entries = {judge.signature: judge for judge in (*old.judges, *new.judges)}
+        update = {
+            "judges": tuple(entries.values()),
+            "options": new.options,
+            "status": new.status,
+            "updated": new.updated,
+            "summeter": new.summeter,
+            "stopped": None,
+            "contexts": {**old.contexts, **plan.contexts},
+        }
         return old.model_copy(update=update)
     for left in folder.glob(".data.*"):
         shutil.rmtree(left)
     save(plan.data, folder / "data", force=True)
-    return Manifest(
-        schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
-        data=data_entry(plan.data), judges=tuple(entries.values()), options=chosen,
-        replayed_from=str(replay) if replay else None, contexts=read,
-    )  # fmt: skip
+    source = str(replay) if replay else None
+    return new.model_copy(update={"replayed_from": source, "contexts": dict(plan.contexts)})
 
 
-def _copy_calls(replay: Path, folder: Path) -> None:
-    """The new run holds the calls it was replayed from, so that it can be replayed in turn."""
-    source, copy = replay / CALLS, folder / CALLS
-    if not source.exists() or copy.exists():
-        return
-    with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(copy)) as new:
-        old.backup(new)
+def _copy_stores(replay: Path, folder: Path) -> None:
+    """The new run holds the calls and results it was replayed from, so that it can be replayed in turn."""
+    for name in (CALLS, RESULTS):
+        source, copy = replay / name, folder / name
+        if source.exists() and not copy.exists():
+            with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(copy)) as new:
+                old.backup(new)
 
 
 @dataclass(frozen=True)
@@ -249,11 +246,10 @@ def _bind(
         base_url=options.base_url, timeout=options.timeout,
         max_connections=options.concurrency, retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm,
         budget=money.budget, prices=money.prices, batch=options.batch, batches=log, tell=tell,
-        contexts={model: found.tokens for model, found in plan.contexts.items() if found.tokens is not None},
+        contexts={model: context.tokens for model, context in plan.contexts.items() if context.tokens is not None},
     )  # fmt: skip
     bound = bind(plan.models, store, calls)
-    asked = {role: BoundLLM(one.llm, plan.asking(role)) for role, one in bound.llms.items()}
-    return bound._replace(llms=asked)
+    return bound._replace(llms={role: BoundLLM(model.llm, plan.asking(role)) for role, model in bound.llms.items()})
 
 
 def networks_of(
@@ -273,7 +269,7 @@ def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = N
     def tools(job: Job) -> Tools:
         own = {role: llms[name] for role, name in job.roles.items() if name in llms}
         if job.repeat > 1:
-            own = {role: BoundLLM(one.llm, one.settings._replace(repeat=job.repeat)) for role, one in own.items()}
+            own = {role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in own.items()}
         kinds = {
             kind: networks[job.roles.get(role, role)]
             for role, kind in job.evaluator.local_model_kinds.items()

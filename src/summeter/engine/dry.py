@@ -9,23 +9,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 from summeter.engine.api import toolbox
-from summeter.engine.contexts import contexts
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, Job, RunPlan, make_plan, units
 from summeter.engine.progress import Silent
+from summeter.engine.roles import contexts
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import Completion, Entailment, Generation, Kind, Request, TokenLogprobs, TokenStates
-from summeter.models.prices import Price, Prices, prices
+from summeter.models.prices import Prices, prices
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
 from summeter.records import Judgment
@@ -89,62 +88,51 @@ def dry_run(
     # Not even a model of the hub is fetched: one that is not here is counted under the name it was given.
     plan = make_plan(data, evaluators, models, Options.of(**options), fetch=False)
     table = prices(plan.options.prices)
-    folder = None if out is None or not (Path(out) / MANIFEST).exists() else Path(out)
-    plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, folder, load=False)))
-    done = frozenset(_done(folder)) if folder is not None else frozenset()
-    stored = folder is not None and (folder / CALLS).is_file()
-    kept = folder is not None and bool(plan.networks) and (folder / RESULTS).is_file()
-    with (
-        CallStore(folder / CALLS if stored and folder else None) as store,
-        ResultStore(folder / RESULTS if kept and folder else None) as results,
-    ):
-        known = _Known(done, Seen(store, partial(_price, table, batch=plan.options.batch)), set(), results)
-        return [run_sync(_estimate(plan, job, known, table)) for job in plan.jobs]
+    run = None if out is None or not (Path(out) / MANIFEST).exists() else Run(out)
+    before = None if run is None else run.manifest
+    plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, before, load=False)))
+    done = frozenset(() if run is None else (entry.key for entry in run.progress()))
+
+    def stored(name: str) -> Path | None:
+        return run.folder / name if run is not None and (run.folder / name).is_file() else None
+
+    with CallStore(stored(CALLS)) as calls, ResultStore(stored(RESULTS) if plan.networks else None) as results:
+        sent = Sent(table, batched=plan.options.batch, calls=calls, results=results)
+        return [run_sync(_estimate(plan, job, done, sent)) for job in plan.jobs]
 
 
-class _Known(NamedTuple):
-    """What is done, what other evaluators would ask already, and what is stored."""
-
-    done: frozenset[DoneKey]
-    seen: Seen
-    inputs: set[bytes]
-    results: ResultStore
-
-
-def _price(table: Prices, model: str, *, batch: bool) -> Price | None:
-    price = table.of(model)
-    return price.batched if batch and price is not None else price
-
-
-def _done(folder: Path) -> list[DoneKey]:
-    return [entry.key for entry in Run(folder).progress()]
-
-
-async def _estimate(plan: RunPlan, job: Job, known: _Known, table: Prices) -> Estimate:
+async def _estimate(plan: RunPlan, job: Job, done: frozenset[DoneKey], sent: Sent) -> Estimate:
     models = {name: job.entry.models[role] for role, name in job.roles.items()}
     llm_roles = {name: model for name, model in models.items() if name not in plan.networks}
-    tallies: dict[str, Counter[str]] = {model: Counter() for model in llm_roles.values()}
-    local: Counter[str] = Counter()
-    todo = list(units(plan.data, [job], known.done, plan.options.limit))
+    tally, local = Counter[str](), Counter[str]()
+    todo = list(units(plan.data, [job], done, plan.options.limit))
     if job.evaluator.required_roles and not isinstance(job.evaluator, DerivedEvaluator):
-        llms = {role: dry(model, tallies[model], known.seen, plan.asking(role)) for role, model in llm_roles.items()}
+        llms = {role: dry(model, tally, sent, plan.asking(role)) for role, model in llm_roles.items()}
         networks = {
-            role: dry_network(one.kind, one.id, counting(one.id, local, known.inputs, known.results))
-            for role, one in plan.networks.items() if role in models
-        }  # fmt: skip
+            role: dry_network(network.kind, network.id, sent.counting(network.id, local))
+            for role, network in plan.networks.items()
+            if role in models
+        }
         worker = Worker([job], _Discard(), toolbox(llms, networks), {}, Silent().advance)
         async for _ in LocalExecutor(1).map(worker, todo):
             pass
-    tally: Counter[str] = sum(tallies.values(), Counter())
-    why = next((why for model in tallies if (why := table.why(model))), None)
+    used = dict.fromkeys(llm_roles.values())
+    reason = next(filter(None, map(sent.prices.why, used)), None)
     return Estimate(
-        judge=job.evaluator.name, signature=job.signature, items=sum(unit.size for unit in todo), calls=tally["calls"],
-        tokens_in=tally["tokens_in"], tokens_out=tally["tokens_out"],
-        unit="pair" if job.evaluator.pairwise else "summary", tokens_shared=tally["tokens_shared"],
-        cost=None if why else round(tally["nanodollars"] / 1e9, 6), reason=why,
-        batch=plan.options.batch, local=dict(local) or None,
-        reads={model: plan.contexts[model].model_dump() for model in tallies if model in plan.contexts} or None,
-    )  # fmt: skip
+        judge=job.evaluator.name,
+        signature=job.signature,
+        items=sum(unit.size for unit in todo),
+        calls=tally["calls"],
+        tokens_in=tally["tokens_in"],
+        tokens_out=tally["tokens_out"],
+        unit="pair" if job.evaluator.pairwise else "summary",
+        tokens_shared=tally["tokens_shared"],
+        cost=None if reason else round(tally["nanodollars"] / 1e9, 6),
+        reason=reason,
+        batch=plan.options.batch,
+        local=dict(local) or None,
+        reads={model: plan.contexts[model].model_dump() for model in used if model in plan.contexts} or None,
+    )
 
 
 class _Discard:
@@ -160,29 +148,38 @@ class _Discard:
         """Nothing is kept."""
 
 
-class Seen:
-    """What a run would have sent so far: calls that are stored or under way are made once, and prompts that begin
-    as an earlier one are cheaper where the provider caches. `price` is what a model costs."""
+class Sent:
+    """What a run would have sent so far: a call or an input of a local model that is stored or under way counts once,
+    and prompts that begin as an earlier one are cheaper where the provider caches."""
 
-    def __init__(self, stored: Container[str] = (), price: Callable[[str], Price | None] = lambda _: None) -> None:
-        self._stored = stored
-        self._price = price
-        self._keys: set[str] = set()
+    def __init__(
+        self, table: Prices, *, batched: bool = False, calls: Container[str] = (), results: Container[bytes] = ()
+    ) -> None:
+        self.prices = table
+        self._batched = batched
+        self._stored_calls, self._stored_results = calls, results
+        self._calls: set[str] = set()
+        self._inputs: set[bytes] = set()
         self._prefixes: dict[str, set[int]] = {}
 
-    def is_new(self, key: str) -> bool:
-        """Whether this call would be sent."""
-        if key in self._keys or key in self._stored:
-            return False
-        self._keys.add(key)
-        return True
+    def call(self, model: str, request: Request, reply: str, tally: Counter[str]) -> None:
+        """Note a call in `tally`, unless it would not be sent. Costs are billionths of a dollar, call by call, since
+        long prompts may cost more a token."""
+        if request.key in self._calls or request.key in self._stored_calls:
+            return
+        self._calls.add(request.key)
+        tokens_in, tokens_out = tokens(request.prompt), tokens(reply)
+        price = self.prices.of(model, batched=self._batched)
+        shared = round(tokens_in * self._shared(model, request.prompt) / max(1, len(request.prompt)))
+        tally.update(
+            calls=1,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            nanodollars=0 if price is None else round(price.cost(tokens_in, tokens_out) * 1e9),
+            tokens_shared=shared if shared >= CACHEABLE else 0,
+        )
 
-    def nanodollars(self, model: str, tokens_in: int, tokens_out: int) -> int:
-        """What one call costs, in billionths of a dollar: call by call, since long prompts may cost more a token."""
-        price = self._price(model)
-        return 0 if price is None else round(price.cost(tokens_in, tokens_out) * 1e9)
-
-    def shared(self, model: str, prompt: str) -> int:
+    def _shared(self, model: str, prompt: str) -> int:
         """How many characters of the prompt begin an earlier one to the same model, in whole chunks."""
         prefixes = self._prefixes.setdefault(model, set())
         known, mark, same = 0, 0, True
@@ -193,14 +190,26 @@ class Seen:
             prefixes.add(mark)
         return known
 
+    def counting(self, model: str, tally: Counter[str]) -> Count:
+        """What notes the inputs of a task (as the models name it in the store) in `tally[model]`."""
+
+        def count(task: str, inputs: Sequence[tuple[str, ...]]) -> None:
+            for parts in inputs:
+                key = result_key(model, task, parts)
+                if key not in self._inputs:
+                    self._inputs.add(key)
+                    tally[model] += key not in self._stored_results
+
+        return count
+
 
 class DryLLM:
     """Answers any request with an example of the schema asked for."""
 
-    def __init__(self, model: str, tally: Counter[str], seen: Seen | None = None) -> None:
+    def __init__(self, model: str, tally: Counter[str], sent: Sent | None = None) -> None:
         self._id = model
         self._tally = tally
-        self._seen = seen or Seen()
+        self._sent = sent or Sent(Prices({}))
 
     @property
     def id(self) -> str:
@@ -212,26 +221,17 @@ class DryLLM:
         text = json.dumps(example(request.schema_ or {"type": "object"}))
         # Different questions have different answers, and what is asked next with them in it is another question.
         text = text.replace(_VARIES, f"{request.key[:5]} length")
-        tokens_in, tokens_out = tokens(request.prompt), tokens(text)
-        if self._seen.is_new(request.key):
-            self._tally.update(calls=1, tokens_in=tokens_in, tokens_out=tokens_out)
-            self._tally.update(nanodollars=self._seen.nanodollars(self._id, tokens_in, tokens_out))
-            shared = round(tokens_in * self._seen.shared(self._id, request.prompt) / max(1, len(request.prompt)))
-            self._tally.update(tokens_shared=shared if shared >= CACHEABLE else 0)
-        sure = tuple(TokenLogprobs(token=one, logprob=0.0) for one in text) if request.top_logprobs else None
-        return Completion(
-            text=text, finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens_out, logprobs=sure
-        )  # fmt: skip
+        self._sent.call(self._id, request, text, self._tally)
+        sure = tuple(TokenLogprobs(token=token, logprob=0.0) for token in text) if request.top_logprobs else None
+        return Completion(text=text, finish_reason="stop", logprobs=sure)
 
     async def close(self) -> None:
         """Nothing to let go of."""
 
 
-def dry(
-    model: str, tally: Counter[str], seen: Seen | None = None, settings: Settings | None = None
-) -> BoundLLM:  # fmt: skip
+def dry(model: str, tally: Counter[str], sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
     """A bound model that only counts; without repair turns, which nobody can foresee."""
-    return BoundLLM(DryLLM(model, tally, seen), (settings or Settings())._replace(repair=False))
+    return BoundLLM(DryLLM(model, tally, sent), (settings or Settings())._replace(repair=False))
 
 
 def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:
@@ -267,24 +267,10 @@ def _array(schema: dict[str, Any], defs: dict[str, Any]) -> list[Any]:
     return [f"{value} {place}" if isinstance(value, str) else value for place, value in enumerate(values, 1)]
 
 
-def counting(model: str, tally: Counter[str], seen: set[bytes], stored: Container[bytes] = ()) -> Count:
-    """What notes the inputs of a task (as the models name it in the store) in `tally[model]`, each once, and none that
-    is stored."""
-
-    def count(task: str, inputs: Sequence[tuple[str, ...]]) -> None:
-        for one in inputs:
-            key = result_key(model, task, one)
-            if key not in seen:
-                seen.add(key)
-                tally[model] += key not in stored
-
-    return count
-
-
 def dry_network(kind: Kind, model: str, count: Count) -> Any:
     """A network that only counts. Nothing entails anything, so that what depends on a result is asked for in full."""
-    made = {"nli": _NLI, "embed": _Encoder, "encoder": _Encoder, "seq2seq": _Seq2Seq, "coref": _Coref}[kind]
-    return made(model, count)
+    classes = {"nli": _NLI, "embed": _Encoder, "encoder": _Encoder, "seq2seq": _Seq2Seq, "coref": _Coref}
+    return classes[kind](model, count)
 
 
 class _Dry:
@@ -320,7 +306,7 @@ class _Encoder(_Dry):
 
 class _Seq2Seq(_Dry):
     async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
-        self._count("generated", [(one, str(how)) for one in sources])
+        self._count("generated", [(source, str(how)) for source in sources])
         return list(sources)
 
     async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -339,8 +325,11 @@ def _words(text: str) -> TokenStates:
 
     import numpy as np
 
-    found = list(re.finditer(r"\S+", text))
+    words = list(re.finditer(r"\S+", text))
     return TokenStates(
-        tokens=tuple(one[0] for one in found), ids=tuple(range(len(found))), offsets=tuple(one.span() for one in found),
-        special=(False,) * len(found), states=np.ones((len(found), 2), dtype=np.float32),
-    )  # fmt: skip
+        tokens=tuple(word[0] for word in words),
+        ids=tuple(range(len(words))),
+        offsets=tuple(word.span() for word in words),
+        special=(False,) * len(words),
+        states=np.ones((len(words), 2), dtype=np.float32),
+    )

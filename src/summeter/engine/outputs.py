@@ -9,29 +9,26 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from summeter._version import __version__
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import file_name, format_of, read_rows
-from summeter.engine.plan import ItemOrder, data_entry, item, item_key, splitter
-from summeter.engine.runs import Run, finish
+from summeter.engine.plan import ItemOrder, item, item_key, splitter
+from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
 from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest, signature
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
-from summeter.runs.manifest import JudgeEntry, Manifest, stem
+from summeter.runs.manifest import JudgeEntry, stem
 from summeter.runs.run import CALLS
 from summeter.scoring import reply_counts
 
@@ -82,12 +79,8 @@ def import_outputs(
         groups.setdefault(row.judge, []).append(row)
     judges = [_Judge(dataset, group, parser) for group in groups.values()]
     save(dataset, folder / "data")
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    manifest = Manifest(
-        schema="summeter-run/1", summeter=__version__, python=platform.python_version(), created=now, updated=now,
-        data=data_entry(dataset),
-        judges=tuple(judge.entry for judge in judges), options={"parser": parser, "imported": Path(raw).name},
-    )  # fmt: skip
+    options = {"parser": parser, "imported": Path(raw).name}
+    manifest = new_manifest(dataset, [judge.entry for judge in judges], options)
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
         imported = tuple(judge.write(journal, store, repeated) for judge in judges)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
-from summeter.engine.networks import ModelLookup, brought, find
 from summeter.engine.options import ALL, Options
+from summeter.engine.roles import ModelLookup, default_models, model_of, parts_of, recorded_models
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
-from summeter.records import Document, Item, Message, Parameter, Summary, UsageError, nearest
+from summeter.records import Document, Item, Parameter, Summary, UsageError
 from summeter.runs.journal import ItemKey
-from summeter.runs.manifest import DataEntry, JudgeEntry, ModelContext, stem
-from summeter.runs.run import DoneKey, read_manifest
+from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, ModelContext, stem
+from summeter.runs.run import DoneKey
 
 if TYPE_CHECKING:
     from summeter.models.local.bind import Network
@@ -77,7 +77,7 @@ def jobs(
                 other = {"judge": renamed.get(member.role, member.role)} if member.role else {}
                 members.append(add(member.evaluator, repeat, {**renamed, **other}))
         roles = {role: renamed.get(role, role) for role in evaluator.required_roles}
-        bound = {role: _model_of(evaluator, role, name, models) for role, name in roles.items()}
+        bound = {role: model_of(evaluator, role, name, models) for role, name in roles.items()}
         draw = repeat if evaluator.samples else 1
         signed = evaluator.sign(bound, splitter, {**sampling, "rep": draw} if repeats > 1 else sampling)
         entry = JudgeEntry(
@@ -92,28 +92,12 @@ def jobs(
             planned[signed] = replace(first, evaluator=merged, entry=entry.model_copy(update={"settings": settings}))
         return signed
 
-    for evaluator in (part for whole in evaluators for part in whole.parts()):
+    for evaluator in parts_of(evaluators):
         for repeat in range(1, repeats + 1 if evaluator.samples else 2):
             add(evaluator, repeat, {})
     if not planned:
         raise UsageError("no evaluators given; give one or more with ", Parameter("evaluators"))
     return list(planned.values())
-
-
-def _model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, str]) -> str:
-    """The model of an evaluator's role, which goes by `name` in the run."""
-    if name in models:
-        return models[name]
-    if role in evaluator.local_model_kinds:
-        from summeter.models.local.bind import how_to_bind
-
-        how = how_to_bind(name, evaluator.local_model_kinds[role])
-    else:
-        example = Parameter("models", f"{name}=openai/gpt-4o")
-        how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
-    without = evaluator.without_model.get(role)
-    more = f". {without}" if without else ""
-    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with ", how, more)
 
 
 class RunPlan(NamedTuple):
@@ -129,67 +113,38 @@ class RunPlan(NamedTuple):
 
     def asking(self, role: str) -> Settings:
         """How the model in a role is asked."""
-        found, options = self.contexts.get(self.models.get(role, "")), self.options
-        told = options.context_of(role)
+        options, context = self.options, self.options.context_of(role)
+        if context is None and (length := self.contexts.get(self.models.get(role, ""))) is not None:
+            context = length.tokens
         return Settings(
-            options.temperature, options.max_reply, options.seed, on_overflow=options.on_overflow,
-            context=found.tokens if told is None and found is not None else told,
-        )  # fmt: skip
+            options.temperature, options.max_reply, options.seed, on_overflow=options.on_overflow, context=context
+        )
 
 
 def make_plan(
     data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
-    *, replay: str | Path | None = None, fetch: bool = True,
+    *, replay: Manifest | None = None, fetch: bool = True,
 ) -> RunPlan:  # fmt: skip
     """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights; without
     `fetch` none is fetched from the hub, and one that is not here keeps the name it was given."""
     bound = {"judge": models} if isinstance(models, str) else dict(models or {})
-    built = [build(one) if isinstance(one, str) else one for one in evaluators]
+    built = [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.documents:
         raise UsageError("the data hold no summaries")
-    lookup = ModelLookup(options.offline, fetch, None if replay is None else Path(replay))
-    bound = {**brought(built), **(models_of(replay) if replay is not None else {}), **bound}
+    bound = {**default_models(built), **({} if replay is None else recorded_models(replay)), **bound}
     if strange := [role for role in options.context if role != ALL and role not in bound]:
         raise UsageError(
             Parameter("context"), f" names the role {strange[0]!r}, which no model is bound to "
             f"({', '.join(bound) or 'none is bound'})",
         )  # fmt: skip
-    networks = find(built, bound, lookup)
+    networks = ModelLookup(options.offline, fetch, replay).find(built, bound)
     bound |= {role: network.id for role, network in networks.items()}
     work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
     suit(work, dataset)
     used = {role for job in work for role in job.roles.values()}
     llms = {role: model for role, model in bound.items() if role in used and role not in networks}
     return RunPlan(dataset, work, llms, options, networks)
-
-
-def models_of(replay: str | Path) -> dict[str, str]:
-    """The models of a recorded run by role, of roles that one model took throughout: a replay need not name them."""
-    models: dict[str, set[str]] = {}
-    for judge in read_manifest(Path(replay)).judges:
-        for role, model in judge.models.items():
-            models.setdefault(judge.roles.get(role, role), set()).add(model)
-    return {role: next(iter(names)) for role, names in models.items() if len(names) == 1}
-
-
-def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
-    """UsageError for a model in a role that none of the evaluators asks for: mostly a slip of the pen."""
-    parts = [part for whole in evaluators for part in whole.parts()]
-    names = ", ".join(dict.fromkeys(whole.name for whole in evaluators))
-    asked = sorted({role for part in parts for role in part.required_roles})
-    for role in models:
-        if role not in asked and not asked:
-            raise UsageError(
-                Parameter("models"), f" binds a model to the role {role!r}, but no model is asked by {names}; drop ",
-                Parameter("models"), ", or choose other evaluators with ", Parameter("evaluators"),
-                " (`summeter list evaluators`)",
-            )  # fmt: skip
-        if role not in asked:
-            raise UsageError(
-                Parameter("models"), f" binds a model to the role {role!r}, which no evaluator asks for"
-                f"{nearest(role, asked)}; roles of {names}: {', '.join(asked)}",
-            )  # fmt: skip
 
 
 def data_entry(data: Dataset) -> DataEntry:

@@ -1,18 +1,23 @@
-"""Run: a run's folder with what can be made of it again, and the writing of its views."""
+"""Run: a run's folder with what can be made of it again, and the writing of its manifest and views."""
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+from summeter._version import __version__
+from summeter.data.dataset import Dataset
 from summeter.engine.derive import derive
-from summeter.engine.plan import ItemOrder, Job
+from summeter.engine.plan import ItemOrder, Job, data_entry
 from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import names, rebuild
 from summeter.records import CoverageError
 from summeter.runs.journal import Journal
-from summeter.runs.manifest import Manifest, RunStatus
+from summeter.runs.manifest import JudgeEntry, Manifest, RunStatus
 from summeter.runs.run import RunFolder
 from summeter.runs.views import write_views
 
@@ -29,6 +34,25 @@ class Run(RunFolder):
         another role's model comes with its derived judge."""
         judges = [judge for judge in self.manifest.judges if not (judge.imported or judge.roles)]
         return [rebuild(judge.name, judge.settings) for judge in judges]
+
+
+def new_manifest(data: Dataset, judges: Iterable[JudgeEntry], options: Mapping[str, Any]) -> Manifest:
+    """The manifest of a run that begins."""
+    now = _now()
+    return Manifest(
+        schema="summeter-run/1",
+        summeter=__version__,
+        python=platform.python_version(),
+        created=now,
+        updated=now,
+        data=data_entry(data),
+        judges=tuple({judge.signature: judge for judge in judges}.values()),
+        options=dict(options),
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def rescore(folder: str | Path) -> Run:
@@ -76,12 +100,11 @@ def finish(
     journal.manifest(started)
     run.manifest = started
     write_views(run)
-    found = run.totals
-    ended: RunStatus = "incomplete" if status == "complete" and found.statuses.get("error") else status
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    update = {"status": ended, "updated": now, "counts": found.statuses, "coverage": found.coverage}
+    totals = run.totals
+    ended: RunStatus = "incomplete" if status == "complete" and totals.statuses.get("error") else status
+    update = {"status": ended, "updated": _now(), "counts": totals.statuses, "coverage": totals.coverage}
     if money is not None:
-        started = accounts(run.folder, started, found.work, money)
+        started = accounts(run.folder, started, totals.work, money)
         update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
     run.manifest = started.model_copy(update=update)
     journal.manifest(run.manifest)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.engine.options import Options
 from summeter.models.layers.budget import Budget, Spent
@@ -14,9 +15,12 @@ from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
 from summeter.records import Parameter, UsageError
 from summeter.runs.calls import CallStore, CallTokens
-from summeter.runs.manifest import JudgeUsage, Manifest, ModelUsage, Taken
+from summeter.runs.manifest import JudgeUsage, LocalTaken, Manifest, ModelUsage, Taken
 from summeter.runs.run import CALLS
 from summeter.runs.totals import Work
+
+if TYPE_CHECKING:
+    from summeter.models.local.batcher import LocalUsage
 
 
 class Spending(NamedTuple):
@@ -44,16 +48,20 @@ def spent_before(store: CallStore, table: Prices) -> Spent:
     """What the stored calls of a run took."""
     total = Spent()
     for call in store.tokens():
-        price = _price(call, table)
-        tokens = (call.tokens_in or 0, call.tokens_out or 0)
-        cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0, call.tokens_written or 0)
-        total = total.plus(Spent(sum(tokens), cost))
+        total = total.plus(Spent((call.tokens_in or 0) + (call.tokens_out or 0), _cost(call, table)))
     return total
 
 
 def _price(call: CallTokens, table: Prices) -> Price | None:
-    price = table.of(call.model)
-    return price.batched if price is not None and call.batch is not None else price
+    return table.of(call.model, batched=call.batch is not None)
+
+
+def _cost(call: CallTokens, table: Prices) -> float:
+    """US dollars of a call; what has no price, and tokens that nobody told, add nothing."""
+    price = _price(call, table)
+    if price is None:
+        return 0.0
+    return price.cost(call.tokens_in or 0, call.tokens_out or 0, call.tokens_cached or 0, call.tokens_written or 0)
 
 
 def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Work], session: Spending) -> Manifest:
@@ -84,18 +92,18 @@ def _by_model(
     groups: dict[str, list[CallTokens]] = defaultdict(list)
     for call in calls:
         groups[call.model].append(call)
-    found = {}
+    used = {}
     for model in dict.fromkeys([*before, *groups, *meters]):
         old = before.get(model, ModelUsage())
         now = meters[model].usage if model in meters else None
         price = table.of(model)
-        found[model] = ModelUsage(
+        used[model] = ModelUsage(
             **_taken(groups[model], table).model_dump(),
             retries=old.retries + (now.retries if now else 0), failures=old.failures + (now.failures if now else 0),
             priced=None if price is None else price.date.isoformat(),
             batched=sum(call.batch is not None for call in groups[model]),
         )  # fmt: skip
-    return found
+    return used
 
 
 def _of_judge(
@@ -111,22 +119,26 @@ def _of_judge(
 
 
 def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
-    models = dict.fromkeys(call.model for call in calls)
-    why: str | None = next((reason for model in models if (reason := table.why(model))), None)
-    cost, untold = 0.0, 0
-    for call in calls:
-        price = _price(call, table)
-        if price is None or price.free:
-            continue
-        untold += call.tokens_in is None or call.tokens_out is None
-        cost += price.cost(
-            call.tokens_in or 0, call.tokens_out or 0, call.tokens_cached or 0, call.tokens_written or 0
-        )  # fmt: skip
-    if why is None and untold:
-        why = f"{untold} of {len(calls)} calls told no tokens"
+    reasons = (table.why(model) for model in dict.fromkeys(call.model for call in calls))
+    reason: str | None = next(filter(None, reasons), None)
+    without = [call for call in calls if call.tokens_in is None or call.tokens_out is None]
+    untold = sum(price is not None and not price.free for price in (_price(call, table) for call in without))
+    if reason is None and untold:
+        reason = f"{untold} of {len(calls)} calls told no tokens"
     return Taken(
-        calls=len(calls), tokens_in=sum(call.tokens_in or 0 for call in calls),
+        calls=len(calls),
+        tokens_in=sum(call.tokens_in or 0 for call in calls),
         tokens_cached=sum(call.tokens_cached or 0 for call in calls),
         tokens_out=sum(call.tokens_out or 0 for call in calls),
-        cost=None if why else round(cost, 9), reason=why,
-    )  # fmt: skip
+        cost=None if reason else round(sum(_cost(call, table) for call in calls), 9),
+        reason=reason,
+    )
+
+
+def with_usage(manifest: Manifest, used: Mapping[str, LocalUsage]) -> Manifest:
+    """The manifest with what each local model did, this session and those before it."""
+    local = dict(manifest.local)
+    for model, usage in used.items():
+        before = local.get(model, LocalTaken())
+        local[model] = LocalTaken(**{name: getattr(before, name) + number for name, number in asdict(usage).items()})
+    return manifest.model_copy(update={"local": local})

@@ -87,8 +87,13 @@ class Prices:
     def __init__(self, models: Mapping[str, Price]) -> None:
         self._models = dict(models)
 
-    def of(self, model: str) -> Price | None:
-        """The price of a model string: its own, that of its undated name, or that of a pattern with `*`."""
+    def of(self, model: str, *, batched: bool = False) -> Price | None:
+        """The price of a model string: its own, that of its undated name, or that of a pattern with `*`; of calls in
+        batches where they are `batched`."""
+        price = self._find(model)
+        return price.batched if batched and price is not None else price
+
+    def _find(self, model: str) -> Price | None:
         for name in (model, _SNAPSHOT.sub("", model)):
             if name in self._models:
                 return self._models[name]

@@ -220,9 +220,7 @@ def bind(
             continue
         llm = resolve(model, base_url=calls.base_url, timeout=calls.timeout, max_connections=calls.max_connections)
         limiter = limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits))
-        price = calls.prices.of(model) if calls.prices is not None else None
-        if calls.batch:
-            price = None if price is None else price.batched
+        price = calls.prices.of(model, batched=calls.batch) if calls.prices is not None else None
         meters[model] = stack(
             _sent(llm, calls), store, retry=_retried(calls), limiter=limiter, rng=rng, budget=calls.budget, price=price
         )  # fmt: skip

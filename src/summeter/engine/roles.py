@@ -1,0 +1,163 @@
+"""The models of a run by role: which they are, the local ones found, and how much each reads.
+
+How much a model reads is asked once, where the user did not say, and kept in the run: a document that does not fit is
+shown in parts, so what a judge is asked hangs on this number. A replay and a run that is carried on go by the number of
+the run before; a server that now reads less is handed no more than it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from summeter.engine.options import Options
+from summeter.evaluators.base import Evaluator
+from summeter.evaluators.derived import DerivedEvaluator
+from summeter.models.base import Kind
+from summeter.models.context_length import ContextLength, Lookup, context_lengths
+from summeter.records import Message, Parameter, UsageError, nearest
+from summeter.runs.manifest import Manifest, ModelContext
+
+if TYPE_CHECKING:
+    from summeter.models.local.bind import Network
+
+
+def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
+    """The parts of all evaluators, in order."""
+    return [part for evaluator in evaluators for part in evaluator.parts()]
+
+
+def default_models(evaluators: Sequence[Evaluator]) -> dict[str, str]:
+    """The models that evaluators bring along, by role."""
+    return {
+        role: part.default_models[role]
+        for part in _with_members(evaluators)
+        for role in part.required_roles
+        if role in part.default_models
+    }
+
+
+def recorded_models(run: Manifest) -> dict[str, str]:
+    """The models of a recorded run by role, of roles that one model took throughout: a replay need not name them."""
+    models: dict[str, set[str]] = {}
+    for judge in run.judges:
+        for role, model in judge.models.items():
+            models.setdefault(judge.roles.get(role, role), set()).add(model)
+    return {role: next(iter(names)) for role, names in models.items() if len(names) == 1}
+
+
+def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
+    """UsageError for a model in a role that none of the evaluators asks for: mostly a slip of the pen."""
+    names = ", ".join(dict.fromkeys(evaluator.name for evaluator in evaluators))
+    roles = sorted({role for part in parts_of(evaluators) for role in part.required_roles})
+    for role in models:
+        if role not in roles and not roles:
+            raise UsageError(
+                Parameter("models"), f" binds a model to the role {role!r}, but no model is asked by {names}; drop ",
+                Parameter("models"), ", or choose other evaluators with ", Parameter("evaluators"),
+                " (`summeter list evaluators`)",
+            )  # fmt: skip
+        if role not in roles:
+            raise UsageError(
+                Parameter("models"), f" binds a model to the role {role!r}, which no evaluator asks for"
+                f"{nearest(role, roles)}; roles of {names}: {', '.join(roles)}",
+            )  # fmt: skip
+
+
+def model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, str]) -> str:
+    """The model of an evaluator's role, which goes by `name` in the run. UsageError where none is bound to it."""
+    if name in models:
+        return models[name]
+    if role in evaluator.local_model_kinds:
+        from summeter.models.local.bind import how_to_bind
+
+        how = how_to_bind(name, evaluator.local_model_kinds[role])
+    else:
+        example = Parameter("models", f"{name}=openai/gpt-4o")
+        how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
+    without = evaluator.without_model.get(role)
+    more = f". {without}" if without else ""
+    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with ", how, more)
+
+
+def _with_members(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:
+    """All that do some work: parts of bundles, and the members of derived judges under whatever role."""
+    for part in parts_of(evaluators):
+        if isinstance(part, DerivedEvaluator):
+            yield from _with_members(member.evaluator for member in part.members)
+        yield part
+
+
+# ---- local models ----
+
+
+def _kinds(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
+    """The kinds of all roles that take a local model. UsageError for a role that is two things at once."""
+    kinds: dict[str, Kind] = {}
+    for evaluator in _with_members(evaluators):
+        for role in evaluator.required_roles:
+            kind = evaluator.local_model_kinds.get(role)
+            if kind is not None and kinds.setdefault(role, kind) != kind:
+                raise UsageError(
+                    f"the role {role!r} is a {kind} model to {evaluator.name} and a {kinds[role]} "
+                    "model to another evaluator; run them apart"
+                )
+    return kinds
+
+
+class ModelLookup(NamedTuple):
+    """How local models are looked for: `offline` takes nothing from the hub; `fetch` False neither, and a model of the
+    hub that is not here is then none; `replay` is the run whose models are meant."""
+
+    offline: bool = False
+    fetch: bool = True
+    replay: Manifest | None = None
+
+    def find(self, evaluators: Sequence[Evaluator], bound: Mapping[str, str]) -> dict[str, Network]:
+        """Role -> local model, for the roles that are bound. Nothing is loaded."""
+        return {role: self._find(role, bound[role], kind) for role, kind in _kinds(evaluators).items() if role in bound}
+
+    def _find(self, role: str, text: str, kind: Kind) -> Network:
+        from summeter.models.local.bind import Network, identify
+
+        judges = () if self.replay is None else self.replay.judges
+        recorded = dict.fromkeys(judge.models[role] for judge in judges if role in judge.models)
+        offline = self.offline or not self.fetch or self.replay is not None
+        try:
+            return identify(role, text, kind, offline=offline, recorded=list(recorded))
+        except UsageError:
+            if self.fetch or self.offline or not text.startswith("hf/"):
+                raise
+            return Network(role, kind, text)
+
+
+# ---- how much the models read ----
+
+
+async def contexts(
+    models: Mapping[str, str],
+    options: Options,
+    before: Manifest | None,
+    *,
+    replay: Manifest | None = None,
+    load: bool = True,
+) -> dict[str, ModelContext]:
+    """Model string -> what it reads, of the models (by role) whose context was not told.
+
+    `before` is the run that is carried on, if there is one; `replay` the one that answers, which nobody is asked about.
+    With `load` a server may load its model to know. Nothing here fails a run.
+    """
+    wanted = dict.fromkeys(model for role, model in models.items() if options.context_of(role) is None)
+    if replay is not None:
+        return {model: replay.contexts[model] for model in wanted if model in replay.contexts}
+    recorded = {} if before is None else before.contexts
+    lengths = await context_lengths(wanted, Lookup(options.base_url, load, options.timeout))
+    return {model: _reconciled(recorded.get(model), length) for model, length in lengths.items()}
+
+
+def _reconciled(before: ModelContext | None, now: ContextLength) -> ModelContext:
+    if before is None or before.tokens is None:
+        return ModelContext(tokens=now.tokens, said=now.said)
+    if now.tokens is None or now.tokens >= before.tokens:
+        return before
+    return ModelContext(tokens=now.tokens, said=f"{now.said}, and it was {before.tokens:,} in an earlier session")
