@@ -1,4 +1,4 @@
-"""The page on extending keeps its word: an evaluator, a rating and a derived judge of one's own work as written there."""
+"""The page on extending keeps its word: evaluators and judges of one's own work as written there."""
 
 from __future__ import annotations
 
