@@ -35,9 +35,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Page:
 def test_head(one: Page) -> None:
     # Judgments: fact check 5 sentences + 1 skipped; alignment 2+2 facts and 2+2 sentences for the bridge, 1+1 for
     # cedar's talk, 2 skipped; novelty 3 + 1 skipped. One sentence is unparsed: 22 wanted... ok 17 = 4 + 10 + 3.
-    head = one.heads[0]
+    head = one.runs[0]
     assert one.title == "Mine"
-    assert {count.status: count.number for count in head.counts} == {"ok": 17, "unparsed": 1, "skipped": 4}
+    assert head.counts == {"ok": 17, "unparsed": 1, "skipped": 4}
     # Coverage: 12 scores (faithfulness 3, completeness 3, conciseness 3, abstractiveness 3), one of them half there.
     assert (head.wanted, head.coverage) == (18, 11.5 / 12)
     assert (head.documents, head.summaries, head.judged, head.systems, head.domains) == (2, 4, 4, 2, 2)
@@ -63,7 +63,7 @@ def test_ranking_by_composite(one: Page) -> None:
 
 
 def test_verdict_does_not_settle_what_one_document_cannot(one: Page) -> None:
-    said = one.heads[0].verdict
+    said = one.runs[0].verdict
     assert said == (
         "aster leads on composite with 1.00; cedar follows with 0.67. They share 1 document: too little to settle it."
     )
@@ -83,7 +83,7 @@ def test_strengths(one: Page) -> None:
 
 
 def test_heat(one: Page) -> None:
-    heat = one.heats[0]
+    heat = one.by_domain[0]
     assert heat.title == "composite (mock)"
     assert (heat.rows, heat.columns) == (("news", "booking"), ("aster", "cedar"))
     assert heat.cells[0][1].marked
@@ -121,11 +121,11 @@ def test_systems_and_documents_are_named_in_the_order_of_the_data(tmp_path: Path
 
 def test_people_beside_the_judge(one: Page) -> None:
     votes = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[0].votes}
-    assert votes["sentence", "faithfulness", 0].said == "circumstantial error"
+    assert votes["sentence", "faithfulness", 0].decision == "circumstantial error"
     assert not votes["sentence", "faithfulness", 0].differs  # the judge names another type, but says error too
     assert votes["key_fact", "completeness", 0].differs
     aster = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[1].votes}
-    assert aster["sentence", "faithfulness", 0].said == "supported (2 of 3)"
+    assert aster["sentence", "faithfulness", 0].decision == "supported (2 of 3)"
     assert one.items.people
 
 
@@ -144,19 +144,19 @@ def test_two_runs_side_by_side(two: Page) -> None:
     assert [(column.title, column.source) for column in table.columns][:2] == [
         ("faithfulness", "A · mock.fact_check"), ("faithfulness", "B · mock.fact_check"),
     ]  # fmt: skip
-    assert two.heads[1].alarm is not None
-    assert "interrupted" in two.heads[1].alarm
-    assert [switch.aspect for switch in two.items.filters] == ["faithfulness", "completeness", "conciseness"]
+    assert two.runs[1].alarm is not None
+    assert "interrupted" in two.runs[1].alarm
+    assert list(two.items.filters) == ["faithfulness", "completeness", "conciseness"]
 
 
 def test_changes(two: Page) -> None:
     (change,) = two.comparisons
     assert (change.common, change.alone) == (4, (0, 0))
-    faithfulness = change.contrasts[0]
-    rows = {row.system: row for row in faithfulness.rows}
+    faithfulness = change.differences[0]
+    rows = {row.system: row for row in faithfulness}
     # cedar: talk failed in B, so the bridge alone is common: 0 -> 1 (41 passes in the second run).
     assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].n) == (0.0, 1.0, 1)
-    assert rows["cedar"].words == "too few documents for an interval"
+    assert rows["cedar"].outcome == "too few documents for an interval"
     (changed,) = change.changed
     assert (changed.flips, changed.link.doc_id, changed.link.system) == (1, "bridge", "cedar")
     assert two.items.views[changed.link.item].changed == 1
@@ -172,7 +172,7 @@ def test_runs_over_other_texts_share_no_item(tmp_path: Path) -> None:
     assert change.note is not None
     assert "different data" in change.note
     assert len(both.items.views) == 8
-    assert all(row.difference is None for contrast in change.contrasts for row in contrast.rows)
+    assert all(row.difference is None for rows in change.differences for row in rows)
 
 
 def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
@@ -188,10 +188,10 @@ def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)",
         "abstractiveness", "abstractiveness[n=3]",
     )  # fmt: skip
-    assert both.heads[0].judges == (
+    assert both.runs[0].judges == (
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)", "abstractiveness", "abstractiveness[n=3]",
     )  # fmt: skip
-    assert both.items.filters == (("faithfulness", (0, 1)),)
+    assert both.items.filters == {"faithfulness": (0, 1)}
     assert [column.title for column in both.tables[0].columns] == [
         "faithfulness",
         "faithfulness",
@@ -222,15 +222,15 @@ def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
 
 def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
     started = page([fake.make(tmp_path / "r", status="running", documents=1)])
-    assert started.heads[0].alarm is not None
-    assert (started.heads[0].judged, started.heads[0].summaries) == (2, 4)
+    assert started.runs[0].alarm is not None
+    assert (started.runs[0].judged, started.runs[0].summaries) == (2, 4)
     assert len(started.items.views) == 2
 
 
 def test_nothing_judged_yet(tmp_path: Path) -> None:
     empty = page([fake.make(tmp_path / "r", status="failed", documents=0)])
-    assert empty.heads[0].verdict == "Nothing has been judged yet."
-    assert (empty.tables, empty.panels, empty.heats, list(empty.items.views)) == ((), (), (), [])
+    assert empty.runs[0].verdict == "Nothing has been judged yet."
+    assert (empty.tables, empty.panels, empty.by_domain, list(empty.items.views)) == ((), (), (), [])
 
 
 def test_no_run_is_an_error() -> None:
@@ -241,7 +241,7 @@ def test_no_run_is_an_error() -> None:
 def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
     judge = fake.FACT_CHECK.model_copy(update={"settings": {"prompts": "/home/me/mine", "strict": True, "cut": None}})
     options = {"temperature": None, "max_reply": 90, "limit": 5, "base_url": "http://me:secret@host/v1"}
-    (found,) = page([fake.make(tmp_path / "r", judges=((judge, fake.fact_check),), options=options)]).provenance
+    (found,) = page([fake.make(tmp_path / "r", judges=((judge, fake.fact_check),), options=options)]).runs
     assert found.options == (("limit", "5"), ("max_reply", "90"))
     assert found.replay == (
         "summeter score r/data -e 'mock.fact_check[prompts=mine,strict=true]' -m judge=scripted/one --limit 5 "
@@ -250,13 +250,13 @@ def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
 
 
 def test_provenance_tells_how_to_run_again(one: Page) -> None:
-    (found,) = one.provenance
+    (found,) = one.runs
     assert found.replay == (
         "summeter score first/data -e mock.fact_check -e mock.align -e abstractiveness -m judge=scripted/one "
         "--replay first -o first-again"
     )
     assert found.options == (("temperature", "0.0"),)
-    assert one.signed[0].signature == "mock.fact_check|judge:scripted/one|v:1"
+    assert one.sources[0].entry.signature == "mock.fact_check|judge:scripted/one|v:1"
 
 
 def test_what_goes_wrong_within_a_card_does_not_end_the_deck() -> None:

@@ -36,7 +36,7 @@ def test_each_summary_has_its_claims_with_verdicts(tmp_path: Path) -> None:
     assert len(made.items.views) == 2
     for card in made.items.views:
         assert card.facts == (("summary", (f"{card.system} says rain.", "It is so.")),)
-        assert [(one.unit, one.at, one.said, one.foreign) for one in card.verdicts] == [
+        assert [(one.unit, one.at, one.decision, one.foreign) for one in card.verdicts] == [
             ("claim", 0, "unsupported", False), ("claim", 1, "supported", False),
         ]  # fmt: skip
         assert {one.facts for one in card.verdicts} == {0}
@@ -46,7 +46,7 @@ def test_what_was_not_shown_is_said(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run", ROWS, ((ENTRY, check),))
     made = page([run])
     # Four judgments, of two readings of 1,200 tokens each.
-    assert made.heads[0].left_out == (
+    assert made.runs[0].truncated == (
         "4 judgments go by a document that the judge was not shown whole (about 2,400 tokens left out in all)"
     )
     told = made.items.views[0].verdicts[0].reasons

@@ -37,10 +37,10 @@ def printed(found: list[PairScore], *, terminal: bool = False) -> str:
 
 class TestTheMatrix:
     def test_rows_over_columns_the_most_preferred_first(self, only: Page) -> None:
-        (found,) = only.duels
+        (found,) = only.head_to_head
         # Mean preference: aster (0.9375 + 0.5) / 2 = 0.72, cedar (0.5 + 4/7) / 2 = 0.54,
         # birch (0.0625 + 3/7) / 2 = 0.25.
-        assert found.systems == ("aster", "cedar", "birch")
+        assert found.rows == found.columns == ("aster", "cedar", "birch")
         assert (found.title, found.source, found.signature) == ("fluency", "mock.duel", duels.DUEL.signature)
         assert [found.cells[at][at] for at in range(3)] == [None] * 3
         over, under = found.cells[0][2], found.cells[2][0]
@@ -53,7 +53,7 @@ class TestTheMatrix:
         assert under.high == 1 - over.low
 
     def test_a_tie_and_a_missing_document(self, only: Page) -> None:
-        tie, missing = only.duels[0].cells[0][1], only.duels[0].cells[1][2]
+        tie, missing = only.head_to_head[0].cells[0][1], only.head_to_head[0].cells[1][2]
         assert tie is not None
         assert missing is not None
         assert (tie.value, tie.flip_rate, tie.marked, tie.shade) == (0.5, 1.0, False, 3)
@@ -61,7 +61,7 @@ class TestTheMatrix:
         assert (missing.n, missing.missing, missing.flip_rate, missing.marked) == (7, 1, 0.0, False)
 
     def test_the_same_in_words(self, only: Page) -> None:
-        preferred, turned = only.duels[0].said
+        preferred, turned = only.head_to_head[0].sentences
         assert preferred == (
             "On fluency, 1 of 3 pairs is settled: aster is preferred to birch (0.94). "
             "The order of the others may be chance."
@@ -71,7 +71,7 @@ class TestTheMatrix:
             "Of 23 pairs of summaries judged in both orders, 9 (39 %) got a verdict that turned with the order. "
             "A verdict that turns counts as a tie."
         )
-        assert only.heads[0].verdict == preferred
+        assert only.runs[0].verdict == preferred
 
     def test_settled_pairs_are_listed_by_who_is_preferred(self, tmp_path: Path) -> None:
         def by_name(document: fake.Document, summary: fake.Summary, entry: fake.JudgeEntry) -> list[Judgment]:
@@ -82,31 +82,31 @@ class TestTheMatrix:
                 for name in rivals
             ]  # fmt: skip
 
-        (found,) = page([fake.make(tmp_path / "r", duels.rows(), ((duels.DUEL, by_name),))]).duels
-        assert found.said[0] == (
+        (found,) = page([fake.make(tmp_path / "r", duels.rows(), ((duels.DUEL, by_name),))]).head_to_head
+        assert found.sentences[0] == (
             "On fluency, 3 of 3 pairs are settled: aster is preferred to birch (1.00) and cedar (1.00); "
             "birch is preferred to cedar (1.00)."
         )
 
     def test_no_pair_settled(self, tmp_path: Path) -> None:
-        (found,) = page([fake.make(tmp_path / "r", duels.rows(documents=2), ((duels.DUEL, duels.duel),))]).duels
-        assert found.said[0] == (
+        (found,) = page([fake.make(tmp_path / "r", duels.rows(documents=2), ((duels.DUEL, duels.duel),))]).head_to_head
+        assert found.sentences[0] == (
             "On fluency, the order of none of the 3 pairs is settled: what preferences there are may be chance."
         )
 
     def test_several_aspects_have_a_block_each(self, tmp_path: Path) -> None:
         other = duels.DUEL.model_copy(update={"signature": "mock.duel|v:2", "file": "two"})
         found = page([duels.make(tmp_path / "r", (other, duels.duel))])
-        assert [one.signature for one in found.duels] == [duels.DUEL.signature, "mock.duel|v:2"]
-        assert found.heads[0].verdict.endswith("may be chance. 1 more comparison below.")
+        assert [one.signature for one in found.head_to_head] == [duels.DUEL.signature, "mock.duel|v:2"]
+        assert found.runs[0].verdict.endswith("may be chance. 1 more comparison below.")
 
     def test_beside_scores_the_head_speaks_of_scores(self, tmp_path: Path) -> None:
         both = page([duels.make(tmp_path / "r", (fake.NOVELTY, fake.novelty))])
-        assert len(both.duels) == len(both.tables) == 1
-        assert "leads on abstractiveness" in both.heads[0].verdict or "level with" in both.heads[0].verdict
+        assert len(both.head_to_head) == len(both.tables) == 1
+        assert "leads on abstractiveness" in both.runs[0].verdict or "level with" in both.runs[0].verdict
 
     def test_without_pairs_there_is_no_block(self, tmp_path: Path) -> None:
-        assert page([fake.make(tmp_path / "r")]).duels == ()
+        assert page([fake.make(tmp_path / "r")]).head_to_head == ()
 
 
 class TestWordsOnOnePair:
@@ -124,9 +124,9 @@ class TestWordsOnOnePair:
 
         rows = duels.rows(("aster", "birch"), len(values))
         run = fake.make(folder / "r", rows, ((duels.DUEL, judge),))
-        (found,) = page([run]).duels
-        assert verdict(views([run])[0]) == found.said[0]
-        return found.said[0], found.said[1]
+        (found,) = page([run]).head_to_head
+        assert verdict(views([run])[0]) == found.sentences[0]
+        return found.sentences[0], found.sentences[1]
 
     def test_settled(self, tmp_path: Path) -> None:
         assert self.said(tmp_path, *[0.0] * 6) == (
@@ -166,12 +166,12 @@ class TestFailuresAndCards:
     def test_a_verdict_stands_on_both_cards(self, only: Page) -> None:
         cards = {(only.items.documents[one.document].id, one.system): one for one in only.items.views}
         assert len(cards) == 24
-        assert {one.said for one in cards["d7", "birch"].verdicts} == {
+        assert {one.decision for one in cards["d7", "birch"].verdicts} == {
             "better than aster (shown first)", "worse than aster (shown second)",  # whoever comes first
             "worse than cedar (shown first)", "worse than cedar (shown second)",
         }  # fmt: skip
-        assert "level with cedar (shown first)" in {one.said for one in cards["d1", "birch"].verdicts}
-        assert "not judged against birch: unparsed" in {one.said for one in cards["d0", "cedar"].verdicts}
+        assert "level with cedar (shown first)" in {one.decision for one in cards["d1", "birch"].verdicts}
+        assert "not judged against birch: unparsed" in {one.decision for one in cards["d0", "cedar"].verdicts}
         assert cards["d0", "cedar"].failed
         assert not cards["d0", "aster"].failed
 
@@ -181,7 +181,7 @@ class TestFailuresAndCards:
 
         found = page([fake.make(tmp_path / "r", duels.rows(), ((duels.DUEL, first_only),))])
         assert {card.system for card in found.items.views} == set(duels.SYSTEMS)
-        assert found.heads[0].judged == 24
+        assert found.runs[0].judged == 24
 
     def test_a_pair_without_words_of_its_own(self) -> None:
         target = Target(document_id="d", system="a", rival="b", unit="pair")
@@ -211,7 +211,7 @@ class TestThePage:
 
     def test_two_runs_that_only_compare(self, tmp_path: Path) -> None:
         found = page([duels.make(tmp_path / "a"), duels.make(tmp_path / "b")])
-        assert [one.source for one in found.duels] == ["A · mock.duel", "B · mock.duel"]
+        assert [one.source for one in found.head_to_head] == ["A · mock.duel", "B · mock.duel"]
         assert found.comparisons[0].note is not None
         assert "Head to head" in found.comparisons[0].note
 

@@ -146,7 +146,7 @@ def test_what_the_script_reads_has_names(plain: str) -> None:
     assert {len(column) for column in verdicts.values()} == {len(verdicts["source"])}
     rows = [dict(zip(verdicts, values, strict=True)) for values in zip(*verdicts.values(), strict=True)]
     first = next(row for row in rows if words[row["aspect"]] == "faithfulness" and row["index"] == 0)
-    assert (words[first["unit"]], words[first["kind"]], words[first["said"]]) == (
+    assert (words[first["unit"]], words[first["kind"]], words[first["decision"]]) == (
         "sentence", "bad", "entity error 0.12"
     )  # fmt: skip
     ((start, end),) = first["inDocument"]

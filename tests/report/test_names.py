@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.records import JudgeKey, judge_names
-from summeter.report.names import DOTS, fitted
+from summeter.report.terminal import DOTS, fitted
 
 
 def names(*signatures: str, models: tuple[str | None, ...] = ()) -> list[str]:

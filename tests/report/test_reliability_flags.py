@@ -49,7 +49,7 @@ def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None
         ("aster", pytest.approx(1.0), False), ("birch", pytest.approx(-1.0), True), ("cedar", None, True),
     ]  # fmt: skip
     assert "constant" in block.systems[2].words
-    assert block.said == (
+    assert block.sentence == (
         "On coherence, rts and mcq hardly go together (rho under 0.40) on 1 of 3 systems: birch. Check the judge's "
         "scores of that system by hand. It cannot be told of cedar."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from summeter.records import Judgment, Target
-from summeter.report.words import count, gloss, interval, kind, number, ordinal, told, verdict
+from summeter.report.words import count, gloss, interval, kind, number, ordinal, reasons, verdict
 
 
 def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
@@ -86,10 +86,10 @@ def test_headings(aspect: str, title: str) -> None:
     ],
 )
 def test_several_reasons_are_told_apart(reason: str | None, parts: tuple[str, ...]) -> None:
-    assert told(judged(label=0, reason=reason)) == parts
+    assert reasons(judged(label=0, reason=reason)) == parts
 
 
 def test_what_a_model_or_a_stranger_wrote_stays_in_one_piece() -> None:
     prose = "It says 41; the source says 14."
-    assert told(judged(label=0, reason=prose, calls=["a1"])) == (prose,)
-    assert told(judged(label=0, reason=prose), prose=True) == (prose,)
+    assert reasons(judged(label=0, reason=prose, calls=["a1"])) == (prose,)
+    assert reasons(judged(label=0, reason=prose), prose=True) == (prose,)

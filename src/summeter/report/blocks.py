@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from summeter.records import Span
-from summeter.report.words import Kind
+from summeter.meta.results import Row
+from summeter.records import Document, Span
+from summeter.report.words import Gloss, Kind
+from summeter.runs.manifest import JudgeEntry, Manifest
+from summeter.scoring import Score
 
 
-class Count(NamedTuple):
-    """How many judgments have a status, and their share of all."""
+class RunBlock(NamedTuple):
+    """A run: what it judged, with what, when, how far it came, and how to make its numbers again.
 
-    status: str
-    number: int
-    share: float
-
-
-class RunHead(NamedTuple):
-    """What a run judged, with what, when, and how far it came."""
+    `letter` tells runs apart where there are several, else it is empty. `counts` are judgments by status; `wanted` of
+    them were not skipped. `truncated` says how many judgments rest on a document that was not shown whole. `replay` is
+    the command that repeats the run without a model, None where judgments were imported.
+    """
 
     letter: str
     name: str
-    status: str
+    manifest: Manifest
     alarm: str | None
     when: str
     judges: tuple[str, ...]
@@ -32,23 +33,46 @@ class RunHead(NamedTuple):
     judged: int
     systems: int
     domains: int
-    counts: tuple[Count, ...]
+    counts: Mapping[str, int]
     wanted: int
     coverage: float | None
     verdict: str
-    left_out: str | None
+    truncated: str | None
+    intervals: tuple[str, ...]
+    options: tuple[tuple[str, str], ...]
+    usage: tuple[str, ...]
+    replayed_from: str | None
+    replay: str | None
+    rebuild: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """One judge with one signature in one run: where verdicts come from. `label` tells it from the others; `reduction`
+    says how its judgments become a score."""
+
+    run: int
+    letter: str
+    entry: JudgeEntry
+    label: str
+    reduction: str
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """The run's number, the judge and its signature."""
+        return self.run, self.entry.name, self.entry.signature
 
 
 class Column(NamedTuple):
-    """One column of a ranking: an aspect as one source scores it, on an axis from `low` to `high`."""
+    """Scores of one source on one aspect; in a ranking on an axis from `low` to `high`."""
 
     title: str
     source: str
     signature: str
-    meaning: str
-    formula: str
-    low: float
-    high: float
+    meaning: str = ""
+    formula: str = ""
+    low: float = 0.0
+    high: float = 1.0
 
 
 class Cell(NamedTuple):
@@ -112,29 +136,21 @@ class Panel(NamedTuple):
     judge: str
 
 
-class Heat(NamedTuple):
-    """Means by domain and system in one column. `by_system` says that systems are the rows."""
+class Matrix(NamedTuple):
+    """Cells by row and column: means by domain and system in one column of the ranking, or preferences of the system of
+    a row over that of a column (none on the diagonal, nor where two were not compared).
+
+    `sentences` say the same in plain words.
+    """
 
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Cell, ...], ...]
-    by_system: bool
-
-
-class HeadToHead(NamedTuple):
-    """Pairs of systems as one judge compares them on one aspect: rows over columns, in the order of `systems`.
-
-    No cell on the diagonal, and where two were not compared. `said` says the same in plain words.
-    """
-
-    title: str
-    source: str
-    signature: str
-    interval: str
-    systems: tuple[str, ...]
     cells: tuple[tuple[Cell | None, ...], ...]
-    said: tuple[str, ...]
+    source: str = ""
+    signature: str = ""
+    interval: str = ""
+    sentences: tuple[str, ...] = ()
 
 
 class ItemLink(NamedTuple):
@@ -146,34 +162,15 @@ class ItemLink(NamedTuple):
     rival: str | None = None
 
 
-class StudyRow(NamedTuple):
-    """A number of a study: what it is about, in the order of the table's columns, and how sure it is.
-
-    No `value` without a number; `reason` then says why, and beside a number why it has no interval.
-    """
-
-    names: tuple[str, ...]
-    value: float | None
-    digits: int
-    low: float | None
-    high: float | None
-    bare: bool
-    p: float | None
-    n: int
-    missing: int
-    reason: str | None
-
-
 class StudyTable(NamedTuple):
-    """Rows of one kind. `title` is None where the study has no other; `tested` and `lacking` say whether some row has
-    a p-value, and something missing; `folded` that it is long."""
+    """Rows of one kind. `title` is None where the study has no other; `names` say what each row is about, in the order
+    of `columns`; `folded` says that the table is long."""
 
     title: str | None
     meaning: str | None
     columns: tuple[str, ...]
-    rows: tuple[StudyRow, ...]
-    tested: bool
-    lacking: bool
+    names: tuple[tuple[str, ...], ...]
+    rows: tuple[Row, ...]
     folded: bool
 
 
@@ -204,7 +201,7 @@ class Reliable(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """Reliability of a judge's ratings on one aspect, system by system; `said` is the outcome in a sentence."""
+    """Reliability of a judge's ratings on one aspect, system by system; `sentence` is the outcome in words."""
 
     title: str
     judge: str
@@ -212,7 +209,7 @@ class Reliability(NamedTuple):
     signature: str
     tolerance: float
     systems: tuple[Reliable, ...]
-    said: str
+    sentence: str
 
 
 class FailureGroup(NamedTuple):
@@ -232,8 +229,10 @@ class FailureGroup(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Second run minus first, for a system in a column, over the items both judged."""
+    """Second run minus first on one aspect, by one source of each, for a system, over the items both judged."""
 
+    title: str
+    sources: tuple[str, str]
     system: str
     first: float | None
     second: float | None
@@ -241,16 +240,7 @@ class Difference(NamedTuple):
     low: float | None
     high: float | None
     n: int
-    words: str
-
-
-class Contrast(NamedTuple):
-    """Two sources of two runs on one aspect, system by system."""
-
-    title: str
-    first: str
-    second: str
-    rows: tuple[Difference, ...]
+    outcome: str
 
 
 class Changed(NamedTuple):
@@ -263,48 +253,18 @@ class Changed(NamedTuple):
     aspect: str | None
 
 
-class Comparison(NamedTuple):
-    """One run against the first: what both judged, means, and the items that changed most."""
+class RunComparison(NamedTuple):
+    """One run against the first: what both judged, differences of means (a group a column, a member a system), and the
+    items that changed most."""
 
     first: str
     second: str
     common: int
     alone: tuple[int, int]
-    contrasts: tuple[Contrast, ...]
+    differences: tuple[tuple[Difference, ...], ...]
     changed: tuple[Changed, ...]
     changed_items: int
     note: str | None
-
-
-class Signed(NamedTuple):
-    """A source with all that its numbers depend on."""
-
-    letter: str
-    label: str
-    judge: str
-    model: str | None
-    aspects: tuple[str, ...]
-    reduce: str
-    signature: str
-    imported: bool
-
-
-class Provenance(NamedTuple):
-    """How to make a run's numbers again."""
-
-    letter: str
-    name: str
-    data_name: str
-    data_hash: str
-    splitter: str
-    summeter: str
-    python: str
-    intervals: tuple[str, ...]
-    options: tuple[tuple[str, str], ...]
-    replayed_from: str | None
-    replay: str | None
-    rebuild: str
-    taken: tuple[str, ...] = ()
 
 
 class Verdict(NamedTuple):
@@ -318,7 +278,7 @@ class Verdict(NamedTuple):
     facts: int | None
     foreign: bool
     kind: Kind
-    said: str
+    decision: str
     reasons: tuple[str, ...]
     evidence: tuple[Span, ...]
 
@@ -328,22 +288,11 @@ class Vote(NamedTuple):
 
     unit: str
     aspect: str
-    at: int
+    at: int | None
     facts: int | None
     kind: Kind
-    said: str
+    decision: str
     differs: bool
-
-
-class ItemScore(NamedTuple):
-    """A summary's score in a column of the list."""
-
-    column: int
-    value: float | None
-    n: int
-    missing: int
-    status: str
-    reason: str | None
 
 
 class FactList(NamedTuple):
@@ -354,7 +303,7 @@ class FactList(NamedTuple):
 
 
 class ItemView(NamedTuple):
-    """One summary beside its source, with the lists that verdicts on it count in."""
+    """One summary beside its source, with the lists that verdicts on it count in, and its scores by column number."""
 
     document: int
     system: str
@@ -363,7 +312,7 @@ class ItemView(NamedTuple):
     verdicts: tuple[Verdict, ...]
     votes: tuple[Vote, ...]
     facts: tuple[FactList, ...]
-    scores: tuple[ItemScore, ...]
+    scores: Mapping[int, Score]
     order: float | None
     wrong: bool
     failed: bool
@@ -371,61 +320,39 @@ class ItemView(NamedTuple):
     changed: int
 
 
-class DocumentView(NamedTuple):
-    """A source text."""
-
-    id: str
-    text: str
-    domain: str | None
-    references: tuple[str, ...]
-
-
-class ScoreColumn(NamedTuple):
-    """A score that a summary may have."""
-
-    title: str
-    source: str
-    signature: str
-
-
-class JudgeFilter(NamedTuple):
-    """An aspect that several sources judged: the reader chooses whose verdicts are shown."""
-
-    aspect: str
-    sources: tuple[int, ...]
-
-
 class ItemList(NamedTuple):
-    """Every summary, worst first, with what the views share. The views are made when they are asked for."""
+    """Every summary, worst first, with what the views share. The views are made when they are asked for.
 
-    documents: tuple[DocumentView, ...]
+    `filters` are the aspects that several sources judged, with these: the reader chooses whose verdicts are shown.
+    """
+
+    documents: tuple[Document, ...]
     sources: tuple[str, ...]
     signatures: tuple[str, ...]
-    columns: tuple[ScoreColumn, ...]
+    columns: tuple[Column, ...]
     views: Sequence[ItemView]
     systems: tuple[str, ...]
     domains: tuple[str, ...]
-    filters: tuple[JudgeFilter, ...]
+    filters: Mapping[str, tuple[int, ...]]
     aspects: tuple[str, ...]
     people: bool
     ordered_by: str | None
 
 
 class Page(NamedTuple):
-    """A whole report. One without `heads` shows studies only."""
+    """A whole report. One without `runs` shows studies only."""
 
     title: str
     summeter: str
-    heads: tuple[RunHead, ...]
+    runs: tuple[RunBlock, ...]
     tables: tuple[RankTable, ...]
     panels: tuple[Panel, ...]
-    heats: tuple[Heat, ...]
-    duels: tuple[HeadToHead, ...]
+    by_domain: tuple[Matrix, ...]
+    head_to_head: tuple[Matrix, ...]
     reliabilities: tuple[Reliability, ...]
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]
     items: ItemList
-    comparisons: tuple[Comparison, ...]
-    signed: tuple[Signed, ...]
-    provenance: tuple[Provenance, ...]
-    glossary: tuple[tuple[str, str, str], ...]
+    comparisons: tuple[RunComparison, ...]
+    sources: tuple[Source, ...]
+    glossary: tuple[Gloss, ...]

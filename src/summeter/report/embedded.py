@@ -9,12 +9,13 @@ import json
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, nan
 from typing import Any
 
 from summeter.records.text import Side
-from summeter.report.blocks import FactList, ItemList, ItemScore, ItemView, Verdict, Vote
+from summeter.report.blocks import FactList, ItemList, ItemView, Verdict, Vote
+from summeter.scoring import Score
 
 # What could end the script element or a line of it, what HTML forbids, and halves of characters that UTF-8 cannot hold.
 _UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -26,8 +27,8 @@ MOST_WORDS, LONGEST_WORD = 4096, 80
 def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
     """The id and the JSON of each piece. Offsets are turned into UTF-16 units, in which browsers count.
 
-    `summary-N` is what `_Writer.summary` says, `document-N` what `_Writer.document` says, and `shared`, the last, what
-    `_Writer.shared` says. Rows of one kind are written as columns, `{"source": [0, 1], "kind": ["good", "bad"]}`: each
+    `summary-N` holds `_Writer.summary`, `document-N` holds `_Writer.document`, and `shared`, the last, holds
+    `_Writer.shared`. Rows of one kind are written as columns, `{"source": [0, 1], "kind": ["good", "bad"]}`: each
     name stands once. Texts that come again (aspects, units, decisions, reasons, statuses) are numbers in `words`.
     """
     writer = _Writer(items)
@@ -48,7 +49,7 @@ def escape(text: str) -> str:
     >>> escape('"</script>"')
     '"\\u003c/script\\u003e"'
     """
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class Units:
@@ -89,22 +90,26 @@ class _Writer:
         """
         items = self.items
         domains = {name: index for index, name in enumerate(items.domains)}
+        named = [document.domain for document in items.documents]
         return {
             "sources": items.sources,
             "signatures": items.signatures,
-            "columns": [column._asdict() for column in items.columns],
+            "columns": [
+                {"title": column.title, "source": column.source, "signature": column.signature}
+                for column in items.columns
+            ],
             "systems": items.systems,
             "domains": items.domains,
-            "filters": [choice._asdict() for choice in items.filters],
+            "filters": [{"aspect": aspect, "sources": sources} for aspect, sources in items.filters.items()],
             "words": list(self.words),
-            "documents": {"domain": [None if one.domain is None else domains[one.domain] for one in items.documents]},
+            "documents": {"domain": [None if name is None else domains[name] for name in named]},
             "summaries": {"document": list(self.document_of), "system": list(self.system_of)},
             "flagged": {name: list(numbers) for name, numbers in self.flagged.items()},
             "values": [[None if isnan(value) else value for value in column] for column in self.values],
         }
 
     def summary(self, index: int, view: ItemView) -> dict[str, Any]:
-        """A summary with everything that was said of it.
+        """A summary with every verdict on it.
 
         `facts` are lists of key facts: numbers of the document's lists, or `{origin, texts}` for the summary's claims.
         """
@@ -114,10 +119,10 @@ class _Writer:
         for name, raised in flags.items():
             if raised:
                 self.flagged[name].append(index)
-        scores = [one._replace(value=None if one.value is None else round(one.value, DIGITS)) for one in view.scores]
-        values = {one.column: one.value for one in scores if one.value is not None}
-        for number, column in enumerate(self.values):
-            column.append(values.get(number, nan))
+        values = {column: _rounded(score.value) for column, score in view.scores.items()}
+        for number, column_values in enumerate(self.values):
+            value = values.get(number)
+            column_values.append(nan if value is None else value)
         own = Units(view.text)
         return {
             "text": view.text,
@@ -125,13 +130,19 @@ class _Writer:
             "verdicts": self._verdicts(view.verdicts, own, self.units[view.document]),
             "votes": self._votes(view.votes),
             "facts": [self._list(view.document, facts) for facts in view.facts],
-            "scores": self._scores(scores),
+            "scores": self._scores(view.scores, values),
         }
 
     def document(self, index: int) -> dict[str, Any]:
         """A source with its lists of key facts; asked for when its summaries are written."""
         document = self.items.documents[index]
-        return document._asdict() | {"facts": [facts._asdict() for facts in self.lists[index]]}
+        return {
+            "id": document.id,
+            "text": document.text,
+            "domain": document.domain,
+            "references": document.references,
+            "facts": [facts._asdict() for facts in self.lists[index]],
+        }
 
     def _list(self, document: int, facts: FactList) -> int | dict[str, Any]:
         if facts.origin == "summary":
@@ -150,40 +161,44 @@ class _Writer:
     def _verdicts(self, verdicts: Sequence[Verdict], own: Units, document: Units) -> dict[str, list[Any]]:
         """`index` counts within the unit, `facts` within the summary's lists; evidence is [start, end] by side."""
         return {
-            "source": [one.source for one in verdicts],
-            "aspect": [self._word(one.aspect) for one in verdicts],
-            "unit": [self._word(one.unit) for one in verdicts],
-            "index": [one.at for one in verdicts],
-            "facts": [one.facts for one in verdicts],
-            "kind": [self._word(one.kind) for one in verdicts],
-            "said": [self._word(one.said) for one in verdicts],
-            "reasons": [[self._word(reason) for reason in one.reasons] for one in verdicts],
-            "inDocument": [_places(one, "document", document) for one in verdicts],
-            "inSummary": [_places(one, "summary", own) for one in verdicts],
-            "foreign": [int(one.foreign) for one in verdicts],
+            "source": [verdict.source for verdict in verdicts],
+            "aspect": [self._word(verdict.aspect) for verdict in verdicts],
+            "unit": [self._word(verdict.unit) for verdict in verdicts],
+            "index": [verdict.at for verdict in verdicts],
+            "facts": [verdict.facts for verdict in verdicts],
+            "kind": [self._word(verdict.kind) for verdict in verdicts],
+            "decision": [self._word(verdict.decision) for verdict in verdicts],
+            "reasons": [[self._word(reason) for reason in verdict.reasons] for verdict in verdicts],
+            "inDocument": [_offsets(verdict, "document", document) for verdict in verdicts],
+            "inSummary": [_offsets(verdict, "summary", own) for verdict in verdicts],
+            "foreign": [int(verdict.foreign) for verdict in verdicts],
         }
 
     def _votes(self, votes: Sequence[Vote]) -> dict[str, list[Any]]:
         """Whether a vote differs from a judge depends on the judge that the reader chooses."""
         return {
-            "unit": [self._word(one.unit) for one in votes],
-            "aspect": [self._word(one.aspect) for one in votes],
-            "index": [one.at for one in votes],
-            "facts": [one.facts for one in votes],
-            "kind": [self._word(one.kind) for one in votes],
-            "said": [self._word(one.said) for one in votes],
+            "unit": [self._word(vote.unit) for vote in votes],
+            "aspect": [self._word(vote.aspect) for vote in votes],
+            "index": [vote.at for vote in votes],
+            "facts": [vote.facts for vote in votes],
+            "kind": [self._word(vote.kind) for vote in votes],
+            "decision": [self._word(vote.decision) for vote in votes],
         }
 
-    def _scores(self, scores: Sequence[ItemScore]) -> dict[str, list[Any]]:
+    def _scores(self, scores: Mapping[int, Score], values: Mapping[int, float | None]) -> dict[str, list[Any]]:
         return {
-            "column": [one.column for one in scores],
-            "value": [one.value for one in scores],
-            "n": [one.n for one in scores],
-            "missing": [one.missing for one in scores],
-            "status": [self._word(one.status) for one in scores],
-            "reason": [None if one.reason is None else self._word(one.reason) for one in scores],
+            "column": list(scores),
+            "value": [values[column] for column in scores],
+            "n": [score.n for score in scores.values()],
+            "missing": [score.missing for score in scores.values()],
+            "status": [self._word(score.status) for score in scores.values()],
+            "reason": [None if score.reason is None else self._word(score.reason) for score in scores.values()],
         }
 
 
-def _places(verdict: Verdict, side: Side, units: Units) -> list[list[int]]:
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+def _offsets(verdict: Verdict, side: Side, units: Units) -> list[list[int]]:
     return [[units.at(span.start), units.at(span.end)] for span in verdict.evidence if span.of == side]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from summeter.records import Judgment
-from summeter.report.blocks import FailureGroup, ItemLink
+from summeter.report.blocks import FailureGroup, ItemLink, Source
 from summeter.report.items import Where
-from summeter.report.views import Source
 from summeter.report.words import STATUS
 
 LISTED = 40
@@ -21,20 +20,20 @@ class Failing:
     """What could not be judged, while judgments are read. `where` gives the item's number on the page."""
 
     def __init__(self, sources: Sequence[Source], where: Where) -> None:
-        self._labels = {(source.run, source.judge, source.signature): source.label for source in sources}
+        self._labels = {source.key: source.label for source in sources}
         self._where = where
         self._groups: dict[Key, _Group] = {}
 
-    def add(self, run: int, one: Judgment) -> None:
+    def add(self, run: int, judgment: Judgment) -> None:
         """Take a judgment of a run."""
-        if one.status == "ok":
+        if judgment.status == "ok":
             return
-        label = self._labels.get((run, one.judge, one.signature), one.judge)
-        key = (one.status, label, one.reason or "", one.target.rival is not None)
+        label = self._labels.get((run, judgment.judge, judgment.signature), judgment.judge)
+        key = (judgment.status, label, judgment.reason or "", judgment.target.rival is not None)
         group = self._groups.setdefault(key, _Group())
         group.judgments += 1
-        group.aspects[one.aspect] = None
-        document, system, rival = one.target.item
+        group.aspects[judgment.aspect] = None
+        document, system, rival = judgment.target.item
         # Two summaries are one pair, in whichever order they were shown.
         names = [system] if rival is None else [system, rival]
         items = [self._where[run, document, name] for name in names if (run, document, name) in self._where]
@@ -43,8 +42,8 @@ class Failing:
 
     def groups(self) -> tuple[FailureGroup, ...]:
         """By status, source and reason: the gravest status first, then the largest group."""
-        made = [_block(key, group) for key, group in self._groups.items()]
-        return tuple(sorted(made, key=lambda group: (_ORDER.index(group.status), -group.judgments, group.reason)))
+        blocks = [_block(key, group) for key, group in self._groups.items()]
+        return tuple(sorted(blocks, key=lambda group: (_ORDER.index(group.status), -group.judgments, group.reason)))
 
 
 class _Group:

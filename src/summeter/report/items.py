@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
-from summeter.records import Document, Judgment, Status, Summary
-from summeter.report.blocks import (
-    DocumentView,
-    FactList,
-    ItemList,
-    ItemScore,
-    ItemView,
-    JudgeFilter,
-    ScoreColumn,
-    Verdict,
-)
-from summeter.report.people import Votes
+from summeter.records import Document, Judgment, Status, Summary, error_types
+from summeter.report.blocks import Column, FactList, ItemList, ItemView, Source, Verdict, Vote
 from summeter.report.ranks import ColumnKey, label_of
-from summeter.report.views import RunView, Source
-from summeter.report.words import gloss, kind, told, verdict
+from summeter.report.views import RunView
+from summeter.report.words import Kind, decision_words, gloss, kind, reasons, verdict
 from summeter.scoring import COMPOSITE, Score
 from summeter.scoring.systems import FIRST
 
@@ -52,7 +43,7 @@ class ItemViews(Sequence[ItemView]):
 
     def __getitem__(self, at: int | slice) -> ItemView | list[ItemView]:
         if isinstance(at, slice):
-            return [self._make(one) for one in self._places[at]]
+            return [self._make(number) for number in self._places[at]]
         return self._make(self._places[at])
 
 
@@ -71,10 +62,10 @@ class ItemListBuilder:
         for view in views:
             for name, facts in view.key_facts.items():
                 self.facts.setdefault(name, FactList(facts.origin, facts.texts))
-        self._numbers = {(one.run, one.judge, one.signature): at for at, one in enumerate(sources)}
+        self._source_numbers = {source.key: number for number, source in enumerate(sources)}
         entries = (judge for view in views for judge in view.judges)
         self._imported = {(judge.name, judge.signature) for judge in entries if judge.imported}
-        self._columns = {place: at for at, place in enumerate(self.columns)}
+        self._columns = {key: number for number, key in enumerate(self.columns)}
         self._scores = [view.scores.by_item() for view in views]
         gathered = _Gathered(views)
         self.documents = list(gathered.documents)
@@ -82,74 +73,85 @@ class ItemListBuilder:
         values = self._values(gathered)
         order = sorted(range(len(values)), key=lambda item: (values[item] is None, values[item] or 0.0, item))
         self.items = [gathered.items[item] for item in order]
-        place = {item: at for at, item in enumerate(order)}
+        position = {item: number for number, item in enumerate(order)}
         # How judgments and scores find their item.
-        self.where = {key: place[item] for key, item in gathered.where.items()}
+        self.where = {key: position[item] for key, item in gathered.where.items()}
 
     def _lead(self) -> int | None:
-        for at, place in enumerate(self.columns):
-            if place.aspect == COMPOSITE:
-                return at
+        for number, column in enumerate(self.columns):
+            if column.aspect == COMPOSITE:
+                return number
         return 0 if self.columns else None
 
     def _values(self, gathered: _Gathered) -> list[float | None]:
         """What each item is ordered by."""
-        found: list[float | None] = [None] * len(gathered.items)
+        values: list[float | None] = [None] * len(gathered.items)
         if (lead := self._lead()) is None:
-            return found
+            return values
         view = self.views[self.columns[lead].run]
         for score in view.scores:
             item = gathered.where.get((view.place, score.doc_id, score.system))
-            if item is not None and _place(view, score) == self.columns[lead]:
-                found[item] = score.value
-        return found
+            if item is not None and _column_key(view, score) == self.columns[lead]:
+                values[item] = score.value
+        return values
 
-    def build(self, filters: Sequence[JudgeFilter]) -> ItemList:
+    def build(self, filters: Mapping[str, tuple[int, ...]]) -> ItemList:
         """Every item, with what the views share."""
         lead = self._lead()
-        documents = tuple(DocumentView(one.id, one.text, one.domain, one.references) for one in self.documents)
+        domains = (document.domain for document in self.documents)
         return ItemList(
-            documents=documents, sources=tuple(source.label for source in self.sources),
-            signatures=tuple(source.signature for source in self.sources),
-            columns=tuple(self._column(place) for place in self.columns),
+            documents=tuple(self.documents),
+            sources=tuple(source.label for source in self.sources),
+            signatures=tuple(source.entry.signature for source in self.sources),
+            columns=tuple(self._column(key) for key in self.columns),
             views=ItemViews(self.view, len(self.items)),
             systems=self.systems,
-            domains=tuple(dict.fromkeys(one.domain for one in documents if one.domain is not None)),
-            filters=tuple(filters),
-            aspects=tuple(dict.fromkeys(place.aspect for place in self.columns)),
+            domains=tuple(dict.fromkeys(domain for domain in domains if domain is not None)),
+            filters=filters,
+            aspects=tuple(dict.fromkeys(key.aspect for key in self.columns)),
             people=any(self._voted(item) for item in range(len(self.items))),
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
-        )  # fmt: skip
+        )
 
-    def _column(self, place: ColumnKey) -> ScoreColumn:
-        label = label_of(place, self.views[place.run], self.sources)
-        return ScoreColumn(gloss(place.aspect).title, label, place.signature)
+    def _column(self, key: ColumnKey) -> Column:
+        return Column(gloss(key.aspect).title, label_of(key, self.views[key.run], self.sources), key.signature)
 
     def view(self, item: int) -> ItemView:
-        """A summary with everything that was said of it. InputError where the run's files have changed meanwhile."""
+        """A summary with every verdict on it. InputError where the run's files have changed meanwhile."""
         number, summary = self.items[item]
         document = self.documents[number]
         views = self._views_of(item)
-        read = [(view, one) for view in views for one in view.items.read(document.id, summary.system)]
+        judgments = [(view, judgment) for view in views for judgment in view.items.read(document.id, summary.system)]
         judged = [
-            (source, one) for view, one in read
-            if (source := self._numbers.get((view.place, one.judge, one.signature))) is not None
-        ]  # fmt: skip
-        said = self._said(item)
-        lists = self._lists([*(one for _, one in read), *said])
-        numbers = {name: at for at, name in enumerate(lists)}
-        decided = Votes(said).decided(judged, numbers)
-        scores = sorted(score for view in views for score in self._scores_of(view, document.id, summary.system))
-        own = [one for _, one in judged if one.aspect == "faithfulness" and one.status == "ok"]
+            (source, judgment)
+            for view, judgment in judgments
+            if (source := self._source_numbers.get((view.place, judgment.judge, judgment.signature))) is not None
+        ]
+        human = self._human(item)
+        lists = self._lists([*(judgment for _, judgment in judgments), *human])
+        list_numbers = {list_id: number for number, list_id in enumerate(lists)}
+        votes = Votes(human).majorities(judged, list_numbers)
+        scores = self._scores_of(views, document.id, summary.system)
+        lead = self._lead()
         return ItemView(
-            document=number, system=summary.system, text=summary.text,
+            document=number,
+            system=summary.system,
+            text=summary.text,
             sentences=tuple((span.start, span.end) for span in summary.sentences),
-            verdicts=tuple(self._verdict(source, one, summary, numbers) for source, one in judged),
-            votes=decided, facts=tuple(lists.values()), scores=tuple(scores),
-            order=next((score.value for score in scores if score.column == self._lead()), None),
-            wrong=any(kind(one) == "bad" for one in own), failed=any(one.status in FAILED for _, one in judged),
-            differs=any(vote.differs for vote in decided), changed=_flips(judged),
-        )  # fmt: skip
+            verdicts=tuple(self._verdict(source, judgment, summary, list_numbers) for source, judgment in judged),
+            votes=votes,
+            facts=tuple(lists.values()),
+            scores=scores,
+            order=scores[lead].value if lead is not None and lead in scores else None,
+            wrong=any(
+                kind(judgment) == "bad"
+                for _, judgment in judged
+                if judgment.aspect == "faithfulness" and judgment.status == "ok"
+            ),
+            failed=any(judgment.status in FAILED for _, judgment in judged),
+            differs=any(vote.differs for vote in votes),
+            changed=_flips(judged),
+        )
 
     def _views_of(self, item: int) -> list[RunView]:
         """The runs that judged an item."""
@@ -157,51 +159,64 @@ class ItemListBuilder:
         key = (self.documents[number].id, summary.system)
         return [view for view in self.views if self.where.get((view.place, *key)) == item]
 
-    def _scores_of(self, view: RunView, document_id: str, system: str) -> list[ItemScore]:
-        places = self._scores[view.place].get((document_id, system), ())
-        return [_score(score, self._columns[_place(view, score)]) for score in map(view.scores.__getitem__, places)]
+    def _scores_of(self, views: Sequence[RunView], document_id: str, system: str) -> dict[int, Score]:
+        """Scores by column number, in the order of the columns."""
+        scores: dict[int, Score] = {}
+        for view in views:
+            for row in self._scores[view.place].get((document_id, system), ()):
+                score = view.scores[row]
+                scores[self._columns[_column_key(view, score)]] = score
+        return dict(sorted(scores.items()))
 
-    def _said(self, item: int) -> list[Judgment]:
-        """What people said. They speak of a dataset: equal items of two runs have one set of votes."""
+    def _human(self, item: int) -> list[Judgment]:
+        """Judgments of people. They belong to a dataset: equal items of two runs have one set of votes."""
         number, summary = self.items[item]
         return self._views_of(item)[0].people.read(self.documents[number].id, summary.system)
 
     def _voted(self, item: int) -> bool:
         """Whether people decided on anything that a view shows."""
-        said = self._said(item)
-        return bool(said and Votes(said).decided((), dict.fromkeys(self._lists(said), 0)))
+        human = self._human(item)
+        return bool(human and Votes(human).majorities((), dict.fromkeys(self._lists(human), 0)))
 
-    def _lists(self, found: Sequence[Judgment]) -> dict[str, FactList]:
-        """The lists that these count in, so far as they are known. A summary's claims stand in the judgments on
+    def _lists(self, judgments: Sequence[Judgment]) -> dict[str, FactList]:
+        """The lists that targets count in, so far as they are known. The texts of claims are in the judgments on
         them."""
         claims: dict[str, list[str]] = {}
-        for one in found:
-            name, at = one.target.list_id, one.target.index
-            if one.claim is not None and name is not None and at is not None:
-                held = claims.setdefault(name, [])
-                held += [""] * (at + 1 - len(held))
-                held[at] = one.claim.text
+        for judgment in judgments:
+            list_id, index = judgment.target.list_id, judgment.target.index
+            if judgment.claim is not None and list_id is not None and index is not None:
+                texts = claims.setdefault(list_id, [])
+                texts += [""] * (index + 1 - len(texts))
+                texts[index] = judgment.claim.text
         lists: dict[str, FactList] = {}
-        for name in dict.fromkeys(one.target.list_id for one in found if one.target.list_id is not None):
-            if name in claims:
-                lists[name] = FactList("summary", tuple(claims[name]))
-            elif name in self.facts:
-                lists[name] = self.facts[name]
+        for list_id in (judgment.target.list_id for judgment in judgments):
+            if list_id is None:
+                continue
+            if list_id in claims:
+                lists[list_id] = FactList("summary", tuple(claims[list_id]))
+            elif list_id in self.facts:
+                lists[list_id] = self.facts[list_id]
         return lists
 
-    def _verdict(self, source: int, one: Judgment, summary: Summary, lists: Mapping[str, int]) -> Verdict:
-        target = one.target
+    def _verdict(self, source: int, judgment: Judgment, summary: Summary, lists: Mapping[str, int]) -> Verdict:
+        target = judgment.target
         facts = lists.get(target.list_id) if target.list_id is not None else None
         # A unit counted in a list that nobody kept (a legacy reply's own) cannot be laid over our text.
         foreign = target.list_id is not None and facts is None
         if target.unit == "sentence" and (target.index is None or target.index >= len(summary.sentences)):
             foreign = True
         return Verdict(
-            source=source, aspect=one.aspect, unit=target.unit, at=target.index, facts=facts, foreign=foreign,
-            kind=kind(one), said=verdict(one, summary.system),
-            reasons=told(one, prose=(one.judge, one.signature) in self._imported),
-            evidence=one.evidence,
-        )  # fmt: skip
+            source=source,
+            aspect=judgment.aspect,
+            unit=target.unit,
+            at=target.index,
+            facts=facts,
+            foreign=foreign,
+            kind=kind(judgment),
+            decision=verdict(judgment, summary.system),
+            reasons=reasons(judgment, prose=(judgment.judge, judgment.signature) in self._imported),
+            evidence=judgment.evidence,
+        )
 
 
 class _Gathered:
@@ -234,48 +249,115 @@ class JudgeFilters:
     """Which sources judged what a reader may choose among, while judgments are read."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._numbers = {(one.run, one.judge, one.signature): at for at, one in enumerate(sources)}
-        self._found: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
+        self._source_numbers = {source.key: number for number, source in enumerate(sources)}
+        self._by_aspect: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
 
-    def add(self, run: int, one: Judgment) -> None:
+    def add(self, run: int, judgment: Judgment) -> None:
         """Take a judgment of a run."""
-        source = self._numbers.get((run, one.judge, one.signature))
-        if source is not None and one.aspect in self._found:
-            self._found[one.aspect].add(source)
+        source = self._source_numbers.get((run, judgment.judge, judgment.signature))
+        if source is not None and judgment.aspect in self._by_aspect:
+            self._by_aspect[judgment.aspect].add(source)
 
-    def filters(self) -> tuple[JudgeFilter, ...]:
-        """Of each aspect that several judged, who did."""
-        return tuple(
-            JudgeFilter(aspect, tuple(sorted(found))) for aspect, found in self._found.items() if len(found) > 1
-        )
+    def filters(self) -> dict[str, tuple[int, ...]]:
+        """Of each aspect that several sources judged, which did."""
+        return {aspect: tuple(sorted(numbers)) for aspect, numbers in self._by_aspect.items() if len(numbers) > 1}
 
 
 def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
-    places = dict.fromkeys(_place(view, score) for view in views for score in view.scores)
+    keys = dict.fromkeys(_column_key(view, score) for view in views for score in view.scores)
 
-    def order(place: ColumnKey) -> tuple[int, int]:
-        return place.run, FIRST.index(place.aspect) if place.aspect in FIRST else len(FIRST)
+    def order(key: ColumnKey) -> tuple[int, int]:
+        return key.run, FIRST.index(key.aspect) if key.aspect in FIRST else len(FIRST)
 
-    return sorted(places, key=order)
+    return sorted(keys, key=order)
 
 
-def _place(view: RunView, score: Score) -> ColumnKey:
+def _column_key(view: RunView, score: Score) -> ColumnKey:
     return ColumnKey(view.place, score.judge, score.signature, score.aspect)
 
 
-def _score(score: Score, column: int) -> ItemScore:
-    return ItemScore(column, score.value, score.n, score.missing, score.status, score.reason)
-
-
-def unit_key(one: Judgment) -> UnitKey:
+def unit_key(judgment: Judgment) -> UnitKey:
     """What a verdict is about, whoever gave it."""
-    return one.aspect, one.target.unit, one.target.index, one.target.list_id
+    return judgment.aspect, judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
 def _flips(judged: Iterable[tuple[int, Judgment]]) -> int:
     """Units on which two sources decided differently."""
     labels: dict[UnitKey, set[int | str]] = {}
-    for _, one in judged:
-        if one.label is not None and one.target.unit != "summary":
-            labels.setdefault(unit_key(one), set()).add(one.label)
-    return sum(len(found) > 1 for found in labels.values())
+    for _, judgment in judged:
+        if judgment.label is not None and judgment.target.unit != "summary":
+            labels.setdefault(unit_key(judgment), set()).add(judgment.label)
+    return sum(len(distinct) > 1 for distinct in labels.values())
+
+
+# ---- people
+
+
+_VOTED = {("sentence", "faithfulness"), ("key_fact", "completeness"), ("sentence", "conciseness")}
+
+
+class Votes:
+    """Votes of people on the sentences and key facts of one summary."""
+
+    def __init__(self, votes: Iterable[Judgment]) -> None:
+        self._labels: dict[UnitKey, dict[str, int | str]] = {}
+        self._types: dict[UnitKey, Counter[str]] = {}
+        for vote in votes:
+            self._add(vote)
+
+    def _add(self, vote: Judgment) -> None:
+        """Take a vote. Where one person answered twice (a label and an alignment), the first answer counts."""
+        if vote.status != "ok" or vote.label is None or vote.target.index is None:
+            return
+        if (vote.target.unit, vote.aspect) not in _VOTED:
+            return
+        unit = unit_key(vote)
+        if vote.judge in self._labels.setdefault(unit, {}):
+            return
+        self._labels[unit][vote.judge] = vote.label
+        if vote.error_type and vote.label != 1:
+            self._types.setdefault(unit, Counter()).update(error_types(vote.error_type))
+
+    def majorities(self, judged: Iterable[tuple[int, Judgment]], lists: Mapping[str, int]) -> tuple[Vote, ...]:
+        """The majority on each unit, and whether some judge decided otherwise. A tie differs from nobody.
+
+        Votes on key facts count only where their list is known.
+        """
+        by_judges: dict[UnitKey, set[int | str]] = {}
+        for _, judgment in judged:
+            if judgment.label is not None and judgment.target.index is not None:
+                by_judges.setdefault(unit_key(judgment), set()).add(judgment.label)
+        return tuple(
+            self._majority(unit, labels, by_judges.get(unit, set()), lists)
+            for unit, labels in self._labels.items()
+            if unit[3] is None or unit[3] in lists
+        )
+
+    def _majority(
+        self, key: UnitKey, labels: Mapping[str, int | str], by_judges: set[int | str], lists: Mapping[str, int]
+    ) -> Vote:
+        aspect, unit, index, list_id = key
+        positive, total = sum(label == 1 for label in labels.values()), len(labels)
+        label = None if positive * 2 == total else int(positive * 2 > total)
+        types = self._types.get(key)
+        error_type = None if types is None else min(types, key=lambda name: (-types[name], name))
+        share = "" if total == 1 else f" ({positive if label else total - positive} of {total})"
+        look: Kind = "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
+        return Vote(
+            unit=unit,
+            aspect=aspect,
+            at=index,
+            facts=lists[list_id] if list_id is not None else None,
+            kind=look,
+            decision=_majority_words(aspect, label, error_type, share),
+            differs=label is not None and any(other in (0, 1) and other != label for other in by_judges),
+        )
+
+
+def _majority_words(aspect: str, label: int | None, error_type: str | None, share: str) -> str:
+    """A majority in words: of one person the error type alone; of several also the type that most of them gave."""
+    if label is None:
+        return f"tied{share}"
+    if label == 0 and aspect == "faithfulness":
+        return (error_type or "error") if not share else f"error{share}{', ' + error_type if error_type else ''}"
+    return f"{decision_words(aspect, label, None)}{share}"

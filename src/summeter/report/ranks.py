@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from summeter.records import JudgeKey, judge_names
-from summeter.report.blocks import Cell, Column, RankRow, RankTable
-from summeter.report.views import RunView, Source
+from summeter.report.blocks import Cell, Column, RankRow, RankTable, Source
+from summeter.report.views import RunView
 from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, with_interval
 from summeter.scoring import COMPOSED, COMPOSITE, Score, SystemScore
 from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
@@ -36,23 +36,26 @@ def family(judge: str) -> str:
     return judge.split(".", maxsplit=1)[0]
 
 
-def label_of(place: ColumnKey, view: RunView, sources: Sequence[Source]) -> str:
+def label_of(column: ColumnKey, view: RunView, sources: Sequence[Source]) -> str:
     """The source of a column in a few words; a composite goes by the family of its judges and what tells it apart."""
     for source in sources:
-        if (source.run, source.judge, source.signature) == (place.run, place.judge, place.signature):
+        if source.key == (column.run, column.judge, column.signature):
             return source.label
-    judges = [key[:2] for key in view.table.columns() if key[2] == place.aspect]
-    name = judge_names(JudgeKey(*judge) for judge in judges).get(JudgeKey(place.judge, place.signature), place.judge)
+    judges = [
+        JudgeKey(judge, signature) for judge, signature, aspect in view.table.columns() if aspect == column.aspect
+    ]
+    name = judge_names(judges).get(JudgeKey(column.judge, column.signature), column.judge)
     return f"{view.letter} · {name}" if view.letter else name
 
 
 def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[RankTable, ...]:
     """One table a family that judges faithfulness, completeness or conciseness. Other measures stand beside
     the only one; where there are several families or runs, in a table of their own."""
-    places = [ColumnKey(view.place, *key) for view in views for key in view.table.columns()]
-    main = [name for name in _families(places) if any(one.aspect in COMPOSED for one in places if _is(one, name))]
-    others = [one for one in places if family(one.judge) not in main]
-    groups = [(f"Judged by {name}", [one for one in places if _is(one, name)]) for name in main]
+    columns = [ColumnKey(view.place, *key) for view in views for key in view.table.columns()]
+    families = dict.fromkeys(family(column.judge) for column in columns if column.aspect in COMPOSED)
+    main = [name for name in dict.fromkeys(family(column.judge) for column in columns) if name in families]
+    others = [column for column in columns if family(column.judge) not in main]
+    groups = [(f"Judged by {name}", [column for column in columns if family(column.judge) == name]) for name in main]
     if len(groups) == 1 and len(views) == 1:
         groups = [(groups[0][0], [*groups[0][1], *others])]
     elif others:
@@ -60,49 +63,38 @@ def rank_tables(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[Ra
     return tuple(_table(title, _ordered(group), views, sources) for title, group in groups)
 
 
-def _families(places: Sequence[ColumnKey]) -> list[str]:
-    return list(dict.fromkeys(family(place.judge) for place in places))
-
-
-def _is(place: ColumnKey, name: str) -> bool:
-    return family(place.judge) == name
-
-
-def _ordered(places: Sequence[ColumnKey]) -> list[ColumnKey]:
+def _ordered(columns: Sequence[ColumnKey]) -> list[ColumnKey]:
     """By aspect, best known first, then by run: the same aspect of two runs stands side by side."""
-    seen = list(dict.fromkeys(place.aspect for place in places))
+    aspects = list(dict.fromkeys(column.aspect for column in columns))
 
-    def order(place: ColumnKey) -> tuple[int, int, int]:
-        known = FIRST.index(place.aspect) if place.aspect in FIRST else len(FIRST)
-        return known, seen.index(place.aspect), place.run
+    def order(column: ColumnKey) -> tuple[int, int, int]:
+        known = FIRST.index(column.aspect) if column.aspect in FIRST else len(FIRST)
+        return known, aspects.index(column.aspect), column.run
 
-    return sorted(places, key=order)
+    return sorted(columns, key=order)
 
 
-def _table(title: str, places: Sequence[ColumnKey], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
-    found = {place: _means(views[place.run], place) for place in places}
-    lead = next((place for place in places if place.aspect == COMPOSITE), places[0])
-    systems = list(dict.fromkeys(system for means in found.values() for system in means))
-    ranked = ranks([mean.value if (mean := found[lead].get(system)) else None for system in systems])
-    order = sorted(range(len(systems)), key=lambda at: (ranked[at] is None, ranked[at] or 0, systems[at]))
-    best = {place: None if place.aspect in NEUTRAL else _best(means) for place, means in found.items()}
+def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
+    means = {key: _means(views[key.run], key) for key in keys}
+    lead = next((key for key in keys if key.aspect == COMPOSITE), keys[0])
+    systems = list(dict.fromkeys(system for column in means.values() for system in column))
+    ranked = ranks([mean.value if (mean := means[lead].get(system)) else None for system in systems])
+    order = sorted(range(len(systems)), key=lambda index: (ranked[index] is None, ranked[index] or 0, systems[index]))
+    best = {key: None if key.aspect in NEUTRAL else _best(column) for key, column in means.items()}
+
+    def cell(system: str, key: ColumnKey) -> Cell | None:
+        mean = means[key].get(system)
+        return None if mean is None else as_cell(mean, best[key])
+
     rows = tuple(
-        RankRow(
-            system=systems[at], rank=ranked[at],
-            cells=tuple(
-                None if (mean := found[place].get(systems[at])) is None
-                else as_cell(mean, best[place])
-                for place in places
-            ),
-        )
-        for at in order
-    )  # fmt: skip
-    columns = tuple(_column(place, found[place], label_of(place, views[place.run], sources)) for place in places)
-    return RankTable(title, columns, rows, places.index(lead))
+        RankRow(systems[index], ranked[index], tuple(cell(systems[index], key) for key in keys)) for index in order
+    )
+    columns = tuple(_column(key, means[key], label_of(key, views[key.run], sources)) for key in keys)
+    return RankTable(title, columns, rows, keys.index(lead))
 
 
-def _means(view: RunView, place: ColumnKey) -> dict[str, SystemScore]:
-    return {row.system: row for row in view.table.rows if (row.judge, row.signature, row.aspect) == place.key}
+def _means(view: RunView, column: ColumnKey) -> dict[str, SystemScore]:
+    return {row.system: row for row in view.table.rows if (row.judge, row.signature, row.aspect) == column.key}
 
 
 def _best(means: Mapping[str, SystemScore]) -> float | None:
@@ -129,17 +121,17 @@ def as_cell(mean: SystemScore, best: float | None = None) -> Cell:
 
 def axis(means: Mapping[str, SystemScore]) -> tuple[float, float]:
     """Ends of the axis: 0 to 1 where everything lies there, else what the values span."""
-    drawn = [one for mean in means.values() for one in (mean.value, mean.low, mean.high) if one is not None]
-    if all(0 <= value <= 1 for value in drawn):
+    ends = [end for mean in means.values() for end in (mean.value, mean.low, mean.high) if end is not None]
+    if all(0 <= end <= 1 for end in ends):
         return 0.0, 1.0
-    low, high = min(drawn), max(drawn)
+    low, high = min(ends), max(ends)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def _column(place: ColumnKey, means: Mapping[str, SystemScore], source: str) -> Column:
-    about = gloss(place.aspect)
+def _column(key: ColumnKey, means: Mapping[str, SystemScore], source: str) -> Column:
+    about = gloss(key.aspect)
     low, high = axis(means)
-    return Column(about.title, source, place.signature, about.meaning, about.formula, low, high)
+    return Column(about.title, source, key.signature, about.meaning, about.formula, low, high)
 
 
 def verdict(view: RunView) -> str:
@@ -158,28 +150,27 @@ def verdict(view: RunView) -> str:
     if not ranked:
         return f"No summary has a score for {title} yet: see what could not be judged."
     top = ranked[0]
-    said = with_interval(top.value, top.low, top.high)
+    value = with_interval(top.value, top.low, top.high)
     if len(ranked) == 1:
-        return f"{top.system} has {title} {said} over {count(top.n, 'summary', 'summaries')}."
+        return f"{top.system} has {title} {value} over {count(top.n, 'summary', 'summaries')}."
     second = ranked[1]
-    got = _gap(view, lead, top.system, second.system)
-    return f"{top.system} leads on {title} with {said}; {_settled(got, second)}"
+    gap = _gap(view, lead, top.system, second.system)
+    return f"{top.system} leads on {title} with {value}; {_gap_words(gap, second)}"
 
 
-def _settled(got: Comparison, second: SystemScore) -> str:
-    name, on = second.system, f"on the {count(got.n, 'document')} both have"
-    if got.difference is None:
+def _gap_words(gap: Comparison, second: SystemScore) -> str:
+    name, on = second.system, f"on the {count(gap.n, 'document')} both have"
+    if gap.difference is None:
         return f"next is {name} with {number(second.value)}, but they share no document, so the order is not settled."
-    if got.low is None or got.high is None:
+    if gap.low is None or gap.high is None:
         follows = f"{name} follows with {number(second.value)}"
-        return f"{follows}. They share {count(got.n, 'document')}: too little to settle it."
-    if same(got.low, 0.0) and same(got.high, 0.0):
+        return f"{follows}. They share {count(gap.n, 'document')}: too little to settle it."
+    if same(gap.low, 0.0) and same(gap.high, 0.0):
         return f"{name} is level with it {on}."
-    gap = with_interval(abs(got.difference), got.low, got.high)
-    if got.difference > 0 and got.low > 0:
-        return f"{on}, it is ahead of {name} by {gap}, more than chance explains."
-    gap = with_interval(got.difference, got.low, got.high)
-    return f"its distance to {name}, {gap} {on}, may be chance: the order of the two is not settled."
+    distance = with_interval(gap.difference, gap.low, gap.high)
+    if gap.difference > 0 and gap.low > 0:
+        return f"{on}, it is ahead of {name} by {distance}, more than chance explains."
+    return f"its distance to {name}, {distance} {on}, may be chance: the order of the two is not settled."
 
 
 def _gap(view: RunView, column: Key, first: str, second: str) -> Comparison:

@@ -49,7 +49,7 @@ def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float)
     aspects = [
         aspect for run in runs for judge in run.manifest.judges if judge.name in names for aspect in judge.aspects
     ]
-    found: dict[tuple[str, str], list[Row]] = {}
+    by_judge: dict[tuple[str, str], list[Row]] = {}
     study = reliability(
         list(runs), aspect=list(dict.fromkeys(aspects)), judges=names, coefficients=(COEFFICIENT,), dependence=False,
         resamples=0,
@@ -57,22 +57,24 @@ def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float)
     for row in study:
         # One model, and one repeat: two models that differ say nothing of either.
         if row.study == "reliability" and " + " not in (row.model or "") and _alike(row.signature or ""):
-            found.setdefault((row.aspect or "", row.signature or ""), []).append(row)
-    return [_block(rows, names, tolerance) for rows in found.values()]
+            by_judge.setdefault((row.aspect or "", row.signature or ""), []).append(row)
+    return [_block(rows, names, tolerance) for rows in by_judge.values()]
 
 
 def _alike(signatures: str) -> bool:
-    repeats = [[part for part in one.split("|") if part.startswith("rep:")] for one in signatures.split(" + ")]
-    return all(one == repeats[0] for one in repeats)
+    repeats = [
+        [part for part in signature.split("|") if part.startswith("rep:")] for signature in signatures.split(" + ")
+    ]
+    return all(repeat == repeats[0] for repeat in repeats)
 
 
 def _block(rows: Sequence[Row], names: tuple[str, str], tolerance: float) -> Reliability:
     first = rows[0]
-    found = [_reliable(row, tolerance) for row in rows]
+    systems = [_reliable(row, tolerance) for row in rows]
     return Reliability(
         title=gloss(first.aspect or "").title, judge=" and ".join(names), model=first.model,
-        signature=first.signature or "", tolerance=tolerance, systems=tuple(found),
-        said=_said(gloss(first.aspect or "").title, names, found, tolerance),
+        signature=first.signature or "", tolerance=tolerance, systems=tuple(systems),
+        sentence=_sentence(gloss(first.aspect or "").title, names, systems, tolerance),
     )  # fmt: skip
 
 
@@ -89,21 +91,21 @@ def _reliable(row: Row, tolerance: float) -> Reliable:
     return Reliable(row.system or "", row.value, row.n, row.missing, low, words)
 
 
-def _said(title: str, names: tuple[str, str], found: Sequence[Reliable], tolerance: float) -> str:
-    low = [one.system for one in found if one.flagged and one.value is not None]
-    unknown = [one.system for one in found if one.value is None]
-    both, told = f"On {title}, {names[0]} and {names[1]}", number(tolerance)
+def _sentence(title: str, names: tuple[str, str], systems: Sequence[Reliable], tolerance: float) -> str:
+    low = [result.system for result in systems if result.flagged and result.value is not None]
+    unknown = [result.system for result in systems if result.value is None]
+    both, bound = f"On {title}, {names[0]} and {names[1]}", number(tolerance)
     if not low and not unknown:
-        return f"{both} go together on every system (rho of at least {told})."
+        return f"{both} go together on every system (rho of at least {bound})."
     parts = []
     if low:
         which = "that system" if len(low) == 1 else "those systems"
         parts.append(
-            f"{both} hardly go together (rho under {told}) on {len(low)} of {count(len(found), 'system')}: "
+            f"{both} hardly go together (rho under {bound}) on {len(low)} of {count(len(systems), 'system')}: "
             f"{', '.join(low)}. Check the judge's scores of {which} by hand."
         )
     if unknown:
-        whole = len(unknown) == len(found)
+        whole = len(unknown) == len(systems)
         where = "any system" if whole else ", ".join(unknown)
         parts.append(
             f"{'It' if low else f'Whether on {title} {names[0]} and {names[1]} go together'} cannot be told of {where}."

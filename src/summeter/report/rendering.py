@@ -21,6 +21,7 @@ from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
+from summeter.report.studies import digits
 from summeter.report.words import STATUS, count, interval, number, ordinal
 from summeter.runs.run import RunFolder
 from summeter.tables import p_value
@@ -62,13 +63,13 @@ def render(blocks: Page) -> Iterator[str]:
     pieces = _environment().get_template("report.html.j2").generate(
         page=blocks, style=style, script=script, policy=policy(style, script), embedded=embedded_json(blocks.items)
     )  # fmt: skip
-    held: list[str] = []
+    buffer: list[str] = []
     for piece in pieces:
-        held.append(piece)
-        if piece.endswith("\n") and len(held) >= AT_A_TIME:
-            yield _CONTROL.sub("\ufffd", "".join(held).removesuffix("\n"))
-            held.clear()
-    yield _CONTROL.sub("\ufffd", "".join(held))
+        buffer.append(piece)
+        if piece.endswith("\n") and len(buffer) >= AT_A_TIME:
+            yield _CONTROL.sub("\ufffd", "".join(buffer).removesuffix("\n"))
+            buffer.clear()
+    yield _CONTROL.sub("\ufffd", "".join(buffer))
 
 
 def policy(style: str, script: str) -> str:
@@ -95,16 +96,16 @@ def _environment() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
     tools: dict[str, Any] = {
         "number": number, "interval": interval, "count": count, "ordinal": ordinal, "across": across,
-        "percent": percent, "coverage_words": coverage_words, "show_p": p_value,
+        "percent": percent, "coverage_words": coverage_words, "show_p": p_value, "digits": digits,
     }  # fmt: skip
-    made.globals |= {**tools, "own": Markup, "STATUS": STATUS}
-    return made
+    environment.globals |= {**tools, "own": Markup, "STATUS": STATUS}
+    return environment
 
 
 def across(value: float, low: float, high: float) -> str:

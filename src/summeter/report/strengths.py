@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from summeter.records import Judgment, error_types
 from summeter.records.taxonomy import NO_ERROR
-from summeter.report.blocks import AspectRank, Cell, Heat, Panel, RankTable
+from summeter.report.blocks import AspectRank, Cell, Matrix, Panel, RankTable, Source
 from summeter.report.ranks import ColumnKey, Key, as_cell, label_of, ranks
-from summeter.report.views import RunView, Source
+from summeter.report.views import RunView
 from summeter.report.words import NEUTRAL, gloss
 from summeter.scoring import COMPOSITE, SystemScore
 
@@ -22,11 +22,11 @@ def panels(view: RunView, sources: Sequence[Source], table: RankTable, errors: E
     if lead is None:
         return ()
     aspects = _aspect_ranks(view, sources)
-    by_domain = _domain_means(view, lead)
-    counted = errors.telling()
+    domains = _domain_means(view, lead)
+    counts = errors.telling()
     present = {row.system for row in view.table.rows}
     return tuple(
-        _panel(row.system, aspects.get(row.system, ()), by_domain.get(row.system, {}), counted, gloss(lead[2]).title)
+        _panel(row.system, aspects.get(row.system, ()), domains.get(row.system, {}), counts, gloss(lead[2]).title)
         for row in table.rows
         if row.system in present
     )
@@ -84,14 +84,14 @@ class Errors:
         self._sources: dict[tuple[str, str], _Errors] = {}
         self._naming: _Errors | None = None
 
-    def add(self, one: Judgment) -> None:
+    def add(self, judgment: Judgment) -> None:
         """Take a judgment."""
-        if one.status != "ok" or one.aspect != "faithfulness" or one.target.unit != "sentence":
+        if judgment.status != "ok" or judgment.aspect != "faithfulness" or judgment.target.unit != "sentence":
             return
-        counted = self._sources.setdefault((one.judge, one.signature), _Errors(one.judge))
-        counted.add(one)
-        if self._naming is None and one.label == 0 and one.error_type:
-            self._naming = counted
+        counts = self._sources.setdefault((judgment.judge, judgment.signature), _Errors(judgment.judge))
+        counts.add(judgment)
+        if self._naming is None and judgment.label == 0 and judgment.error_type:
+            self._naming = counts
 
     def telling(self) -> _Errors:
         """Of the source that names types of errors; where none does, of the first that judges sentences."""
@@ -113,12 +113,12 @@ class _Errors:
         self.judged[system] += 1
         if judgment.label == 0:
             self.wrong[system] += 1
-            named = error_types(judgment.error_type) - {NO_ERROR}
+            types = error_types(judgment.error_type) - {NO_ERROR}
             if judgment.error_type:
-                self.types.setdefault(system, Counter()).update(named or {"unsupported"})
+                self.types.setdefault(system, Counter()).update(types or {"unsupported"})
 
 
-def heats(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[Heat, ...]:
+def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[Matrix, ...]:
     """Domain by system, one table a column, that of the ranking first. None where there are no two domains."""
     domains = list(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
     if len(domains) < 2:
@@ -131,24 +131,23 @@ def heats(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> t
             if (row.judge, row.signature, row.aspect) == key and row.domain is not None:
                 means.setdefault(row.system, {})[row.domain] = row
         title = f"{gloss(key[2]).title} ({label_of(ColumnKey(view.place, *key), view, sources)})"
-        tables.append(_heat(title, domains, [system for system in systems if system in means], means))
+        tables.append(_matrix(title, domains, [system for system in systems if system in means], means))
     return tuple(tables)
 
 
-def _heat(
+def _matrix(
     title: str, domains: Sequence[str], systems: Sequence[str], means: Mapping[str, Mapping[str, SystemScore]]
-) -> Heat:
-    # Few systems read best side by side; many would run off the page.
-    by_system = len(systems) > max(6, len(domains))
-    values = [mean.value for own in means.values() for mean in own.values() if mean.value is not None]
+) -> Matrix:
+    values = [mean.value for row in means.values() for mean in row.values() if mean.value is not None]
     ends = (0.0, 1.0) if all(0 <= value <= 1 for value in values) else (min(values), max(values))
-    rows = [_heat_cells(means[system], domains, ends) for system in systems]
-    if by_system:
-        return Heat(title, tuple(systems), tuple(domains), tuple(rows), by_system)
-    return Heat(title, tuple(domains), tuple(systems), tuple(zip(*rows, strict=True)), by_system)
+    rows = [_domain_cells(means[system], domains, ends) for system in systems]
+    # Few systems read best side by side; many would run off the page.
+    if len(systems) > max(6, len(domains)):
+        return Matrix(title, tuple(systems), tuple(domains), tuple(rows))
+    return Matrix(title, tuple(domains), tuple(systems), tuple(zip(*rows, strict=True)))
 
 
-def _heat_cells(
+def _domain_cells(
     means: Mapping[str, SystemScore], domains: Sequence[str], ends: tuple[float, float]
 ) -> tuple[Cell, ...]:
     """A system's means by domain, its lowest marked."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
-from summeter.report.names import DOTS, fitted
 from summeter.report.words import NEUTRAL, count, gloss, number, same, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
 from summeter.tables import Best, Table, clean, escape_markdown
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Key = tuple[str, str, str]
+# Stands for the middle of a name that is cut.
+DOTS = "..."
 _FIRST_WIDTH = 12
 _CELL = 16
 _WIDEST = 120
@@ -63,10 +64,10 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
         if at:
             console.print()
         console.print(_heading(group[0]), style="bold", markup=False, highlight=False, soft_wrap=True)
-        systems = fitted((clean(name) for one in group for name in (one.system, one.rival)), _PAIRED)
-        table = Table.of([""] * 4, [_pair_cells(one, systems) for one in map(PairScore.leading, group)])
-        for one, line in zip(group, table.text().splitlines()[1:], strict=True):
-            style = "bold" if one.settled else ""
+        systems = fitted((clean(name) for pair in group for name in (pair.system, pair.rival)), _PAIRED)
+        table = Table.of([""] * 4, [_pair_cells(pair, systems) for pair in map(PairScore.leading, group)])
+        for pair, line in zip(group, table.text().splitlines()[1:], strict=True):
+            style = "bold" if pair.settled else ""
             console.print(f"  {line}", style=style, markup=False, highlight=False, soft_wrap=True)
     if scores:
         console.print()
@@ -77,44 +78,46 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
 def trust(blocks: Sequence[Reliability], console: Console) -> None:
     """Print, for each aspect rated in two ways, on which systems the judge is not to be trusted blindly."""
     for block in blocks:
-        console.print(clean(f"reliability: {_trusted(block)}"), markup=False, highlight=False, soft_wrap=True)
+        console.print(clean(f"reliability: {_reliability(block)}"), markup=False, highlight=False, soft_wrap=True)
 
 
-def _trusted(block: Reliability) -> str:
-    values = ", ".join(f"{one.system} {number(one.value)}{' !' if one.flagged else ''}" for one in block.systems)
-    return f"{block.said} rho by system: {values}".replace("−", "-").replace("–", "-")
+def _reliability(block: Reliability) -> str:
+    values = ", ".join(
+        f"{result.system} {number(result.value)}{' !' if result.flagged else ''}" for result in block.systems
+    )
+    return f"{block.sentence} rho by system: {values}".replace("−", "-").replace("–", "-")
 
 
 def _groups(scores: Sequence[PairScore]) -> list[list[PairScore]]:
-    found: dict[Key, list[PairScore]] = {}
-    for one in scores:
-        found.setdefault((one.judge, one.signature, one.aspect), []).append(one)
-    return list(found.values())
+    groups: dict[Key, list[PairScore]] = {}
+    for pair in scores:
+        groups.setdefault((pair.judge, pair.signature, pair.aspect), []).append(pair)
+    return list(groups.values())
 
 
-def _heading(one: PairScore) -> str:
-    return clean(f"Head to head on {gloss(one.aspect).title} ({one.judge})")
+def _heading(pair: PairScore) -> str:
+    return clean(f"Head to head on {gloss(pair.aspect).title} ({pair.judge})")
 
 
-def _pair_cells(one: PairScore, names: Mapping[str, str] | None = None) -> list[str]:
+def _pair_cells(pair: PairScore, names: Mapping[str, str] | None = None) -> list[str]:
     """Who over whom (by `names` where these are given), how far, on how many documents, how often the order decided."""
-    first, second = (clean(name) for name in (one.system, one.rival))
+    first, second = (clean(name) for name in (pair.system, pair.rival))
     if names is not None:
         first, second = names[first], names[second]
-    counts = f"n={one.n}" + (f", {one.missing} missing" if one.missing else "")
-    flips = "" if one.flip_rate is None else f"flips {one.flip_rate:.0%}"
-    value = with_interval(one.value, one.low, one.high) if one.value is not None else "-"
+    counts = f"n={pair.n}" + (f", {pair.missing} missing" if pair.missing else "")
+    flips = "" if pair.flip_rate is None else f"flips {pair.flip_rate:.0%}"
+    value = with_interval(pair.value, pair.low, pair.high) if pair.value is not None else "-"
     return [f"{first} over {second}", value, counts, flips]
 
 
 def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
     notes = []
-    if any(one.flips for one in scores):
+    if any(pair.flips for pair in scores):
         notes.append("flips: verdicts that turned with the order of showing; each counts as a tie (0.5).")
-    elif scores and all(one.flip_rate is None for one in scores):
+    elif scores and all(pair.flip_rate is None for pair in scores):
         notes.append("flips: not known, since no pair was judged in both orders.")
     for kind in ("interval", "signature"):
-        notes += [f"{kind}: {text}" for text in dict.fromkeys(getattr(one, kind) for one in scores)]
+        notes += [f"{kind}: {text}" for text in dict.fromkeys(getattr(pair, kind) for pair in scores)]
     return [clean(note) for note in notes]
 
 
@@ -130,15 +133,17 @@ def markdown(
         return "Nothing has been scored yet.\n"
     parts = [_markdown_ranking(table)] if len(table) else []
     parts += [_markdown_pairs(pairs)] if pairs else []
-    parts += [f"- Reliability: {escape_markdown(_trusted(block))}\n" for block in reliabilities]
+    parts += [f"- Reliability: {escape_markdown(_reliability(block))}\n" for block in reliabilities]
     return "\n".join(parts)
 
 
 def _markdown_pairs(scores: Sequence[PairScore]) -> str:
     rows = []
-    for one in map(PairScore.leading, scores):
-        who, value, counts, flips = _pair_cells(one)
-        rows.append([gloss(one.aspect).title, one.judge, f"{who} {value}", counts, flips.removeprefix("flips ") or "-"])
+    for pair in map(PairScore.leading, scores):
+        who, value, counts, flips = _pair_cells(pair)
+        rows.append(
+            [gloss(pair.aspect).title, pair.judge, f"{who} {value}", counts, flips.removeprefix("flips ") or "-"]
+        )
     table = Table.of(["aspect", "judge", "preferred", "n", "flips"], rows)
     return _with_notes(table, _pair_notes(scores))
 
@@ -214,12 +219,12 @@ def _pages(heads: _Heads, columns: Sequence[Key], width: int) -> list[list[Key]]
 def _judges(table: SystemTable) -> dict[Key, str]:
     """By column the name of its judge, with what tells it from another of that name on the same aspect."""
     models = {(row.judge, row.signature, row.aspect): row.model for row in table.rows}
-    found: dict[Key, str] = {}
+    judges: dict[Key, str] = {}
     for aspect in dict.fromkeys(aspect for _, _, aspect in models):
-        here = {column: JudgeKey(*column[:2], model) for column, model in models.items() if column[2] == aspect}
-        names = judge_names(here.values())
-        found |= {column: clean(names[named]) for column, named in here.items()}
-    return found
+        keys = {column: JudgeKey(*column[:2], model) for column, model in models.items() if column[2] == aspect}
+        names = judge_names(keys.values())
+        judges |= {column: clean(names[key]) for column, key in keys.items()}
+    return judges
 
 
 def _title(column: Key) -> str:
@@ -244,8 +249,8 @@ def _lines(cell: SystemScore | None, best: float | None = None) -> tuple[str, ..
     if cell.value is None:
         return ("-", counts)
     lines = (plain_number(cell.value, 2), plain_interval(cell.low, cell.high, 2), counts)
-    kept = tuple(line for line in lines if line)
-    return Best(kept) if same(cell.value, best) else kept
+    shown = tuple(line for line in lines if line)
+    return Best(shown) if same(cell.value, best) else shown
 
 
 def _best(table: SystemTable, column: Key) -> float | None:
@@ -268,10 +273,10 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=False, header_style="bold", padding=(0, 1, 0, 0))
-    drawn.add_column("system", overflow="fold")
+    table_view = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=False, header_style="bold", padding=(0, 1, 0, 0))
+    table_view.add_column("system", overflow="fold")
     for column in columns:
-        drawn.add_column(_rich_head(heads.column(column)), overflow="fold")
+        table_view.add_column(_rich_head(heads.column(column)), overflow="fold")
     best = {column: _best(table, column) for column in columns}
     for system in table.ranking():
         cells = [Text(heads.systems[clean(system)], style="bold")]
@@ -280,8 +285,8 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
             text = Text(lines[0], style="bold underline" if isinstance(lines, Best) else "")
             text.append("".join(f"\n{line}" for line in lines[1:]), style="not bold not underline dim")
             cells.append(text)
-        drawn.add_row(*cells, end_section=False)
-    console.print(drawn)
+        table_view.add_row(*cells, end_section=False)
+    console.print(table_view)
 
 
 def _rich_head(lines: Sequence[str]) -> Text:
@@ -299,9 +304,41 @@ def _notes(table: SystemTable) -> list[str]:
     notes = []
     if missing:
         notes.append(f"{missing} of {count(total, 'score')} could not be had: left out of the means, never zero.")
-    notes += [f"interval: {one}" for one in dict.fromkeys(row.interval for row in table.rows)]
+    notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]
     for _, signature, aspect in table.columns():
         # A composite's signature is the sum of those of its parts, which stand here already.
         if aspect != COMPOSITE and (line := f"signature: {signature}") not in notes:
             notes.append(line)
     return [clean(note) for note in notes]
+
+
+# ---- names short enough for a table
+
+
+def fitted(names: Iterable[str], width: int) -> Mapping[str, str]:
+    """Each name at most `width` characters long, the middle left out; a number tells apart what would look the same.
+
+    Systems and settings mostly differ at one of their ends.
+
+    >>> fitted(["bart", "pegasus-large-cnn-dailymail-beam-4"], 20)["pegasus-large-cnn-dailymail-beam-4"]
+    'pegasus-l...l-beam-4'
+    """
+    distinct = list(dict.fromkeys(names))
+    alike, taken = Counter(_cut(name, width) for name in distinct), set(distinct)
+    fitted_names: dict[str, str] = {}
+    for name in distinct:
+        short, number = _cut(name, width), 0
+        while short != name and (short in taken or (number == 0 and alike[short] > 1)):
+            number += 1
+            tail = f" #{number}"
+            short = _cut(name, width - len(tail)) + tail
+        taken.add(short)
+        fitted_names[name] = short
+    return fitted_names
+
+
+def _cut(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    kept = max(2, width - len(DOTS))
+    return text[: (kept + 1) // 2] + DOTS + text[len(text) - kept // 2 :]

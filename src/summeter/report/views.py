@@ -10,21 +10,11 @@ from string import ascii_uppercase
 
 from summeter.data.dataset import Dataset
 from summeter.records import InputError, JudgeKey, KeyFacts, judge_names
+from summeter.report.blocks import Source
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import ItemReader, PeopleReader
 from summeter.runs.run import RunFolder
 from summeter.scoring import PairScore, ScoreTable, SystemTable
-
-
-@dataclass(frozen=True)
-class Source:
-    """One judge with one signature in one run: where verdicts come from."""
-
-    run: int
-    judge: str
-    signature: str
-    model: str | None
-    label: str
 
 
 @dataclass(frozen=True)
@@ -87,17 +77,19 @@ class RunView:
 
     @cached_property
     def people(self) -> PeopleReader:
-        """What people said of the same summaries, where the data hold it, read when it is asked for."""
+        """Judgments of people on the same summaries, where the data hold any, read when they are asked for."""
         return PeopleReader(self.folder)
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:
         """Every list of key facts a judgment may name, by id."""
-        lists = [KeyFacts.of(one.key_facts, "given") for one in self.data.documents.values() if one.key_facts]
+        lists = [
+            KeyFacts.of(document.key_facts, "given") for document in self.data.documents.values() if document.key_facts
+        ]
         for judge in self.manifest.judges:
             lists.extend(_prepared_lists(self.folder, judge))
         # The list given with the data wins over an equal one from elsewhere.
-        return {one.id: one for one in reversed(lists)}
+        return {facts.id: facts for facts in reversed(lists)}
 
     @cached_property
     def judges(self) -> list[JudgeEntry]:
@@ -118,14 +110,27 @@ def _letter(place: int) -> str:
 
 def sources(views: Sequence[RunView]) -> list[Source]:
     """Every source, in the order of the runs and their judges, with a label that tells it from the others."""
-    made = []
+    listed: list[Source] = []
     for view in views:
-        judges = [(judge, JudgeKey(judge.name, judge.signature, judge.model)) for judge in view.judges]
-        names = judge_names(named for _, named in judges)
-        for judge, named in judges:
-            label = f"{view.letter} · {names[named]}" if view.letter else names[named]
-            made.append(Source(view.place, judge.name, judge.signature, judge.model, label))
-    return made
+        keys = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
+        names = judge_names(keys)
+        for judge, key in zip(view.judges, keys, strict=True):
+            label = f"{view.letter} · {names[key]}" if view.letter else names[key]
+            listed.append(Source(view.place, view.letter, judge, label, _reduction(view, judge)))
+    return listed
+
+
+_REDUCTIONS = {
+    "share": "share of units labelled 1",
+    "mean": "mean of values",
+    "whole": "value of the whole summary",
+}
+
+
+def _reduction(view: RunView, judge: JudgeEntry) -> str:
+    if any((pair.judge, pair.signature) == (judge.name, judge.signature) for pair in view.pairs):
+        return "mean preference over documents"
+    return _REDUCTIONS[judge.reduce]
 
 
 def _prepared_lists(run: RunFolder, judge: JudgeEntry) -> list[KeyFacts]:
@@ -133,7 +138,7 @@ def _prepared_lists(run: RunFolder, judge: JudgeEntry) -> list[KeyFacts]:
     file = run.folder / "prepared" / f"{judge.file}.jsonl"
     if not file.exists():
         return []
-    found = []
+    lists = []
     for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
         if not line.endswith(b"\n"):
             break
@@ -142,8 +147,8 @@ def _prepared_lists(run: RunFolder, judge: JudgeEntry) -> list[KeyFacts]:
         except (ValueError, KeyError, TypeError) as error:
             raise InputError.at(file, number, None, "damaged: not a row of prepared data") from error
         if (facts := _facts(data)) is not None:
-            found.append(facts)
-    return found
+            lists.append(facts)
+    return lists
 
 
 def _facts(data: object) -> KeyFacts | None:

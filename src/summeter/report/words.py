@@ -59,9 +59,9 @@ def gloss(aspect: str) -> Gloss:
     """
     if aspect in _GLOSSES:
         return _GLOSSES[aspect]
-    if found := _ROUGE.fullmatch(aspect):
-        kind = found["kind"].upper().replace("LSUM", "Lsum")
-        side = f" {found['side']}" if found["side"] else ""
+    if match := _ROUGE.fullmatch(aspect):
+        kind = match["kind"].upper().replace("LSUM", "Lsum")
+        side = f" {match['side']}" if match["side"] else ""
         what = f"{kind}-grams" if kind.isdigit() else "longest common subsequences of words"
         meaning = f"Overlap of {what} with the reference summary. It sees words, not meaning."
         return Gloss(f"ROUGE-{kind}{side}", meaning, f"{what} shared with the reference (Lin, 2004)")
@@ -127,9 +127,9 @@ def with_interval(value: float | None, low: float | None, high: float | None) ->
     return f"{number(value)} {interval(low, high)}".rstrip()
 
 
-def count(many: int, one: str, more: str | None = None) -> str:
+def count(number: int, singular: str, plural: str | None = None) -> str:
     """`1 document`, `1,204 documents`."""
-    return f"{many:,} {one if many == 1 else more or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def ordinal(place: int) -> str:
@@ -159,15 +159,15 @@ def verdict(judgment: Judgment, system: str | None = None) -> str:
         return _pair_verdict(judgment, judgment.target.rival, system)
     if judgment.status != "ok":
         return f"not judged: {judgment.status}"
-    said = said_of(judgment.aspect, judgment.label, judgment.error_type)
+    decision = decision_words(judgment.aspect, judgment.label, judgment.error_type)
     value = judgment.value
-    if said is None:
+    if decision is None:
         return number(value)
     # A bare 0 or 1 beside the decision says nothing new.
-    return said if value is None or value in (0, 1) else f"{said} {number(value)}"
+    return decision if value is None or value in (0, 1) else f"{decision} {number(value)}"
 
 
-def told(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:
+def reasons(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:
     """The reasons one by one, and how much of the document the judge was not shown.
 
     Evaluators of our own join several reasons with "; ". What a model (the judgment names its calls) or a stranger
@@ -186,11 +186,11 @@ def _pair_verdict(judgment: Judgment, rival: str, system: str | None) -> str:
     if judgment.status != "ok" or judgment.value is None:
         return f"not judged against {other}: {judgment.status}"
     value = judgment.value if first else 1.0 - judgment.value
-    said = "level with" if value == 0.5 else "better than" if value > 0.5 else "worse than"
-    return f"{said} {other} (shown {'first' if first else 'second'})"
+    relation = "level with" if value == 0.5 else "better than" if value > 0.5 else "worse than"
+    return f"{relation} {other} (shown {'first' if first else 'second'})"
 
 
-def said_of(aspect: str, label: int | str | None, error_type: str | None) -> str | None:
+def decision_words(aspect: str, label: int | str | None, error_type: str | None) -> str | None:
     """A decision in words; None where nothing was decided."""
     if label is None or isinstance(label, str):
         return label

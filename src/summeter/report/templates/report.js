@@ -97,7 +97,7 @@ function rows(columns) {
   const names = Object.keys(columns);
   return columns[names[0]].map((_, at) => Object.fromEntries(names.map((name) => [name, columns[name][at]])));
 }
-const spoken = (row) => ({ ...row, aspect: word(row.aspect), unit: word(row.unit), kind: word(row.kind), said: word(row.said) });
+const worded = (row) => ({ ...row, aspect: word(row.aspect), unit: word(row.unit), kind: word(row.kind), decision: word(row.decision) });
 // What is laid out now, with all that was said of it.
 let laid = new Map();
 function read({ id, system, document: number }) {
@@ -107,9 +107,9 @@ function read({ id, system, document: number }) {
     facts: raw.facts.map((list) => (typeof list === "number" ? doc.facts[list] : list)),
     verdicts: rows(raw.verdicts).map((row) => {
       const reasons = row.reasons.map(word);
-      return { ...spoken(row), reasons, reason: reasons.join("; "), foreign: row.foreign === 1 };
+      return { ...worded(row), reasons, reason: reasons.join("; "), foreign: row.foreign === 1 };
     }),
-    votes: rows(raw.votes).map(spoken),
+    votes: rows(raw.votes).map(worded),
     scores: rows(raw.scores).map((row) => ({ ...row, status: word(row.status), reason: word(row.reason) })),
   };
 }
@@ -149,7 +149,7 @@ function differs(card, vote) {
 }
 function peopleChip(vote, differ) {
   return el("span", { class: `chip people${differ ? " differs" : ""}`, dir: "auto" },
-    `people: ${vote.said}${differ ? " (judge differs)" : ""}`);
+    `people: ${vote.decision}${differ ? " (judge differs)" : ""}`);
 }
 
 function sentenceNumbers(card, spans) {
@@ -169,8 +169,8 @@ function reasonList(reasons, look) {
 }
 
 function why(card, verdict) {
-  const said = verdict.aspect === "faithfulness" ? "" : `${verdict.aspect}: `;
-  const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${said}${verdict.said}` }),
+  const aspect = verdict.aspect === "faithfulness" ? "" : `${verdict.aspect}: `;
+  const box = el("div", {}, el("p", { dir: "auto" }, el("strong", { text: `${aspect}${verdict.decision}` }),
     el("span", { class: "muted", title: shared.signatures[verdict.source], text: ` by ${shared.sources[verdict.source]}` })));
   if (verdict.reasons.length) box.append(reasonList(verdict.reasons, ""));
   for (const [from, to] of verdict.inDocument) {
@@ -189,7 +189,7 @@ function sentence(card, at) {
     // A sentence that carries a key fact is the rule; only its absence is worth a label.
     if (one.aspect === "conciseness" && one.kind === "good") continue;
     const text = one.aspect === "conciseness" && one.kind === "pad" ? "padding: carries no key fact"
-      : one.aspect === "faithfulness" ? one.said : `${one.aspect}: ${one.said}`;
+      : one.aspect === "faithfulness" ? one.decision : `${one.aspect}: ${one.decision}`;
     chips.append(chip(one.kind, text, shared.signatures[one.source]));
   }
   for (const vote of card.votes) {
@@ -259,7 +259,7 @@ function fact(card, one, texts) {
   }
   const vote = voteOn(card, one);
   if (vote && differs(card, vote)) extra.append(peopleChip(vote, true));
-  return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.said, shared.signatures[one.source])),
+  return el("li", { class: "fact" }, el("span", {}, chip(one.kind, one.decision, shared.signatures[one.source])),
     el("div", {}, el("div", { dir: "auto", text: texts[one.index] ?? "" }), extra.childNodes.length ? extra : null,
       one.reasons.length ? reasonList(one.reasons, " muted") : null));
 }
@@ -270,7 +270,7 @@ function others(card) {
   if (!rest.length) return null;
   return el("details", { class: "others" }, el("summary", { text: `Other verdicts (${rest.length})` }),
     el("ul", {}, ...rest.map((one) => el("li", { dir: "auto" },
-      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index === null ? "" : ` ${one.index + 1}`})`}: ${one.said}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`))));
+      `${one.aspect}${one.unit === "summary" ? "" : ` (${one.unit.replace("_", " ")}${one.index === null ? "" : ` ${one.index + 1}`})`}: ${one.decision}${by(one)}${one.reason ? ` — ${one.reason}` : ""}`))));
 }
 function placed(card, one) {
   if (one.foreign) return false;
@@ -282,9 +282,9 @@ function placed(card, one) {
 function duels(card) {
   const found = card.verdicts.filter((one) => one.unit === "pair" && one.kind !== "none");
   if (!found.length) return null;
-  found.sort((a, b) => a.aspect.localeCompare(b.aspect) || a.source - b.source || a.said.localeCompare(b.said));
+  found.sort((a, b) => a.aspect.localeCompare(b.aspect) || a.source - b.source || a.decision.localeCompare(b.decision));
   return el("div", { class: "duels" }, el("h4", { text: "Head to head" }), el("ul", {}, ...found.map((one) => el("li", { dir: "auto" },
-    el("span", { class: "muted", text: `${one.aspect} ` }), chip("plain", one.said, shared.signatures[one.source]),
+    el("span", { class: "muted", text: `${one.aspect} ` }), chip("plain", one.decision, shared.signatures[one.source]),
     el("span", { class: "muted", text: by(one) }), one.reason ? ` — ${one.reason}` : null))));
 }
 
@@ -292,13 +292,13 @@ function alerts(card) {
   const seen = new Map();
   for (const one of card.verdicts) {
     if (one.kind !== "none") continue;
-    const key = `${one.source} ${one.said} ${one.reason}`;
+    const key = `${one.source} ${one.decision} ${one.reason}`;
     if (!seen.has(key)) seen.set(key, { one, aspects: new Set() });
     seen.get(key).aspects.add(one.aspect);
   }
   if (!seen.size) return null;
   return el("ul", { class: "alerts" }, ...[...seen.values()].map(({ one, aspects }) => el("li", { dir: "auto" },
-    el("strong", { text: `${[...aspects].join(", ")} ${one.said}` }), `${by(one)} — ${one.reason}`)));
+    el("strong", { text: `${[...aspects].join(", ")} ${one.decision}` }), `${by(one)} — ${one.reason}`)));
 }
 
 // One entry an aspect; where several sources gave it, each by its run's letter if that is enough to tell them apart.
