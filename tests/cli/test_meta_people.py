@@ -105,6 +105,17 @@ def test_prefer(run: str) -> None:
     assert "names no two systems" in str(wrong.exception)
 
 
+def test_prefer_by_people_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    found = asked("prefer", "--gold", str(data), *FAST)
+    assert studies(found) == {"win_rate", "best_rate", "bradley_terry"}
+    assert {row["judge"] for row in found} == {"people"}
+    wrong = call("prefer")
+    assert isinstance(wrong.exception, UsageError)
+    assert "--gold DATA" in str(wrong.exception)
+
+
 def test_head_to_head_prefer_and_bias(make: Callable[[str, list[dict[str, Any]]], str]) -> None:
     raw = [
         {"doc_id": f"d{i}", "system": "A", "rival": "B", "order": order, "evaluator": "h2h", "aspect": "coherence",

@@ -159,7 +159,7 @@ def errors(
     return given.each(lambda run, gold: study(run, gold, match=match, annotators=annotators, rename=names, **keywords))
 
 
-@study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
+@study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
 def prefer(
     given: Given,
     pairs: Annotated[
@@ -173,10 +173,13 @@ def prefer(
         float, typer.Option(min=0, help="Half-won games between every two systems, where one wins everything.")
     ] = 0.0,
 ) -> list[Study]:
-    """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry."""
+    """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry.
+
+    Without a RUN: win rates and strengths by people's own judgments in the data given with --gold.
+    """
     from summeter.meta import prefer as study
 
-    def prefer_of(run: RunLike, gold: Dataset) -> Study:
+    def prefer_of(run: RunLike | None, gold: Dataset) -> Study:
         texts = [text.strip() for text in (pairs or "").split(",") if text.strip()]
         return study(
             run,
@@ -189,7 +192,7 @@ def prefer(
             **given.keywords,
         )
 
-    return given.each(prefer_of)
+    return given.each(prefer_of) if given.runs else [prefer_of(None, given.data())]
 
 
 @study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
