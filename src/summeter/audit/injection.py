@@ -24,13 +24,14 @@ from summeter.engine.plan import Data
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
-from summeter.meta.results import Row, Study, payload, status_of
+from summeter.meta.results import Row, Study, interval_row, payload
 from summeter.records import Judgment, UsageError
-from summeter.stats import bootstrap_mean
+from summeter.stats import Bootstrap
 
 STUDY = "injection"
 FILE = "injection.json"
 ALL = "all that push up"
+RESAMPLES = 2000
 
 _Question = tuple[str, str, str, str, str]  # judge, signature, model, aspect, unit
 _Key = tuple[str, str, str, str, str, int | None]  # and the index within the unit
@@ -177,16 +178,17 @@ def _moved(unit: _Unit, table: Mapping[tuple[str, _Key], Judgment], variant: str
 def _row(question: _Question, seen: Sequence[_Seen], about: Mapping[str, Any], seed: int) -> Row:
     judge, signature, model, aspect, unit = question
     places = [one.place for one in seen]
-    rate = bootstrap_mean([one.attacked for one in seen], places, seed=seed)
-    control = bootstrap_mean([one.control for one in seen], places, seed=seed)
+    bootstrap = Bootstrap(places, RESAMPLES, seed=seed, by="subject")
+    rate = bootstrap.mean([one.attacked for one in seen])
+    control = bootstrap.mean([one.control for one in seen])
     both = [None if one.attacked is None or one.control is None else one.attacked - one.control for one in seen]
-    net = bootstrap_mean(both, places, seed=seed)
+    net = bootstrap.mean(both)
     details = {
         **about, "control": control.value, "net": net.value, "net_low": net.low, "net_high": net.high,
         "subjects": len(set(places)),
     }  # fmt: skip
-    reason = None if rate.value is not None else (rate.reason if seen else "no verdict had room to move this way")
-    return Row(
+    return interval_row(
+        rate,
         study=STUDY,
         judge=judge,
         signature=signature,
@@ -194,13 +196,6 @@ def _row(question: _Question, seen: Sequence[_Seen], about: Mapping[str, Any], s
         aspect=aspect,
         level=unit,
         statistic="flip_rate",
-        value=rate.value,
-        status=status_of(rate.value, rate.status),
-        reason=reason,
-        n=rate.n,
-        missing=rate.missing,
-        low=rate.low,
-        high=rate.high,
+        reason=None if seen else "no verdict had room to move this way",
         details=details,
-        interval=f"bootstrap over subjects, {rate.resamples} resamples, seed {seed}, level {rate.level:g}",
     )

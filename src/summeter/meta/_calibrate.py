@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Unpack
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from summeter._version import __version__
 from summeter.choices import Level, Use
@@ -51,7 +51,11 @@ RESAMPLES = 1000
 
 
 class Measure(Record):
-    """A coefficient or rate with its interval; `value` is None where `reason` says why."""
+    """A coefficient or rate with its interval; `value` is None where `reason` says why.
+
+    `interval` says what the interval is where draws were lost; else it is the calibration's, and the file has no such
+    field (nor have the files of earlier versions, whose checksums stand).
+    """
 
     value: float | None
     low: float | None = None
@@ -59,6 +63,14 @@ class Measure(Record):
     n: int
     missing: int = 0
     reason: str | None = None
+    interval: str | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_usual_interval(self, fields_of: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = fields_of(self)
+        if fields["interval"] is None:
+            del fields["interval"]
+        return fields
 
 
 class Calibration(Record):
@@ -272,7 +284,10 @@ def _measured(pairs: PairedScores, said: Floats, rules: Rules) -> _Measured:
 
 
 def _measure(got: Interval) -> Measure:
-    return Measure(value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason)
+    return Measure(
+        value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
+        interval=got.text if got.lost else None,
+    )  # fmt: skip
 
 
 class _Ceiling(NamedTuple):
@@ -352,7 +367,7 @@ def _row(common: Mapping[str, Any], name: str, got: Measure, made: Calibration, 
     return Row(
         **common, statistic=name, value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing,
         status=status_of(got.value, None if got.low is not None or name == "baseline_accuracy" else "no_interval"),
-        reason=got.reason, interval=made.interval if got.low is not None else None, details=details,
+        reason=got.reason, interval=got.interval or made.interval if got.low is not None else None, details=details,
     )  # fmt: skip
 
 

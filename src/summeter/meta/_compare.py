@@ -28,7 +28,7 @@ from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, group_means
-from summeter.meta.results import Row, Study, pair_name, resampling, status_of
+from summeter.meta.results import Row, Study, interval_row, pair_name, resampling, status_of
 from summeter.meta.selection import (
     Group,
     Selection,
@@ -59,7 +59,6 @@ from summeter.stats import (
 )
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.stats.correlation import raw
-from summeter.stats.resample import interval_text
 
 STUDY = "compare"
 ALL_TOLD = 6
@@ -98,15 +97,12 @@ class Significance:
         if self.rule not in set(ClusterRule):
             raise UsageError(f"clusters are cut by one of {', '.join(ClusterRule)}, not {self.rule!r}")
 
-    def interval(self, over: str = "document") -> str:
-        """What stands beside an interval."""
-        return interval_text("percentile", self.confidence, over, self.resamples, 0, self.seed)
-
 
 class Pair(NamedTuple):
     """One comparison: the first minus the second, before and after correction over `family` pairs.
 
-    `least_p` is the smallest p that the test can give with the `draws` it has ("20 permutations", "3 documents").
+    `least_p` is the smallest p that the test can give with the `draws` it has ("20 permutations", "3 documents");
+    `interval` says what `low`-`high` is.
     """
 
     first: str
@@ -122,6 +118,7 @@ class Pair(NamedTuple):
     reason: str | None = None
     least_p: float = 0.0
     draws: str = ""
+    interval: str | None = None
 
     @property
     def name(self) -> str:
@@ -281,7 +278,7 @@ class _Part(NamedTuple):
         pairs = [
             Pair(grid.systems[one.first], grid.systems[one.second], one.result.difference, boot.low, boot.high,
                  one.result.p, None, 0, one.result.n, one.result.missing, one.result.reason or boot.reason,
-                 *_least(one.result, "document"))
+                 *_least(one.result, "document"), boot.text)
             for one, boot in zip(tests, drawn, strict=True)
         ]  # fmt: skip
         method = f"{tests[0].result.method}, {tests[0].result.resamples} flips"
@@ -328,14 +325,10 @@ def _rows(series: Scores, part: _Part, testing: Significance) -> Iterator[Row]:
         "aspect": series.aspect, "level": Level.SUMMARY.value, **fields,
     }  # fmt: skip
     for system, mean in zip(part.grid.systems, part.means, strict=True):
-        yield Row(
-            **{**common, "system": system}, statistic="mean", value=mean.value, low=mean.low, high=mean.high, n=mean.n,
-            missing=mean.missing, status=status_of(mean.value, mean.status), reason=mean.reason, details=extra,
-            interval=testing.interval() if mean.low is not None else None,
-        )  # fmt: skip
+        yield interval_row(mean, **{**common, "system": system}, statistic="mean", details=extra)
     for pair, boot in zip(part.pairs, part.bootstraps, strict=True):
         yield pair_row(
-            common, pair, testing, statistic="mean_difference", interval=testing.interval(),
+            common, pair, testing, statistic="mean_difference",
             details={**extra, "p_bootstrap": boot.p, "method": part.method,
                      "verdict": sentence(pair, series.aspect, testing)},
         )  # fmt: skip
@@ -355,12 +348,11 @@ def pair_row(common: Mapping[str, Any], pair: Pair, testing: Significance, **mor
         "alpha": testing.alpha, "better": pair.better(testing.alpha), "least_p": pair.least_p,
         **more.pop("details", {}),
     }  # fmt: skip
-    interval = more.pop("interval", None)
     status = status_of(pair.difference, "no_interval" if pair.low is None else None)
     return Row(
         **common, value=pair.difference, p=pair.p, low=pair.low, high=pair.high, n=pair.n, missing=pair.missing,
         pair=pair.name, status=status, reason=pair.reason or (None if pair.difference is not None else "not tested"),
-        interval=interval if pair.low is not None else None, details=details, **more,
+        interval=pair.interval, details=details, **more,
     )  # fmt: skip
 
 
@@ -661,13 +653,14 @@ def _pooled(first: PairedScores, second: PairedScores, task: _Task) -> _Test:
     if kind is Coefficient.PEARSON:
         test = williams(one.y, one.x, two.x)
         details |= {"williams_t": test.t, "p_williams": test.p}
-    low, high = _interval(first, second, task) if got.difference is not None else (None, None)
+    drawn = _interval(first, second, task) if got.difference is not None else None
+    low, high, text = (drawn.low, drawn.high, drawn.text) if drawn else (None, None, None)
     least = 1 / (most + 1), f"{most} permutations"
-    pair = Pair("", "", got.difference, low, high, got.p, None, 0, got.n, 0, got.reason, *least)
+    pair = Pair("", "", got.difference, low, high, got.p, None, 0, got.n, 0, got.reason, *least, text)
     return _Test(pair, details)
 
 
-def _interval(first: PairedScores, second: PairedScores, task: _Task) -> tuple[float | None, float | None]:
+def _interval(first: PairedScores, second: PairedScores, task: _Task) -> Interval:
     """The difference over drawn documents; for means of systems or documents, the means are formed anew."""
     kind, testing = task.coefficient, task.testing
     if task.level is task.level.base:
@@ -681,11 +674,10 @@ def _interval(first: PairedScores, second: PairedScores, task: _Task) -> tuple[f
         one, two = raw(gold, a, kind), raw(gold, b, kind)
         return None if one is None or two is None else one - two
 
-    got = bootstrap(
+    return bootstrap(
         value, [first.y, first.x, second.x, group.astype(np.float64)], first.document.codes,
         min(testing.resamples, RESAMPLES), testing.confidence, testing.seed,
     )  # fmt: skip
-    return got.low, got.high
 
 
 def _means(values: Floats, group: Ints) -> Floats:
@@ -702,13 +694,16 @@ def _averaged(first: PairedScores, second: PairedScores, task: _Task) -> _Test:
     testing = task.testing
     got = paired_permutation(a, b, None, testing.permutations, testing.seed)
     drawn = paired_bootstrap(a, b, None, testing.resamples, testing.confidence, testing.seed)
+    drawn = drawn._replace(by=task.average.value)
     reason = got.reason if got.difference is None else drawn.reason
     details = {
         "groups": got.n, "groups_undefined": got.missing, "p_bootstrap": drawn.p, "permutations": got.resamples,
         "method": f"exchange of the correlations within a {task.average.value}",
     }  # fmt: skip
     least = _least(got, task.average.value)
-    pair = Pair("", "", got.difference, drawn.low, drawn.high, got.p, None, 0, len(first), 0, reason, *least)
+    pair = Pair(
+        "", "", got.difference, drawn.low, drawn.high, got.p, None, 0, len(first), 0, reason, *least, drawn.text
+    )
     return _Test(pair, details)
 
 
@@ -725,14 +720,11 @@ def _judge_rows(group: Group, judges: Sequence[_Named], tests: Sequence[_Test], 
     values = [row.value for row in rows]
     aspect = next(iter(same)) if len(same) == 1 else None
     about = {**common_fields, "aspect": aspect}
-    over = "document" if task.average is not Average.SYSTEM else "system"
-    cut = replace(task.testing, resamples=min(task.testing.resamples, RESAMPLES))
-    interval = (cut if task.average is Average.POOLED else task.testing).interval(over)
     for one in tests:
         words = sentence(one.pair, gold.aspect, task.testing, verb=_VERB)
         rows.append(pair_row(
             {**about, "signature": f"{one.details['first_signature']} vs {one.details['second_signature']}"}, one.pair,
-            task.testing, statistic=f"{task.coefficient}_difference", interval=interval,
+            task.testing, statistic=f"{task.coefficient}_difference",
             details={**extra, **one.details, "verdict": words},
         ))  # fmt: skip
     names, pairs = [one.name for one in judges], [one.pair for one in tests]

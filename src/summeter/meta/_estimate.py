@@ -28,12 +28,14 @@ from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, pair_name, status_of
 from summeter.meta.selection import Group, Selection, SelectionArgs, all_pairs, groups, meta_input, row
 from summeter.records import UsageError
-from summeter.stats import PpiMean, bootstrap_mean, correlate, labels_needed, ppi_mean
+from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
 
 STUDY = "estimate"
 SMALL = 30
 """Fewer labelled documents than this are called few."""
+RESAMPLES = 2000
+"""Of the bootstrap of the machine's mean, and of a rate of coverage."""
 SURE = 0.001
 """A p-value under which a sample is said not to look random (there is one look a system)."""
 
@@ -140,7 +142,7 @@ def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
         n=alone.n, missing=len(part) - alone.n, status=status_of(alone.human, alone.status),
         reason=None if alone.human is not None and alone.human_low is not None else alone.reason,
     )  # fmt: skip
-    machine = bootstrap_mean(part.x, part.document.codes, level=rules.confidence)
+    machine = Bootstrap(part.document.codes, RESAMPLES, rules.confidence).mean(part.x)
     yield _row(
         group, "machine_mean", machine.value, **about, low=machine.low, high=machine.high, n=machine.n,
         missing=machine.missing, status=status_of(machine.value, machine.status), reason=machine.reason,
@@ -300,7 +302,7 @@ class Coverage(NamedTuple):
 
     `rate` is that of the estimate, `human_rate` of the labels alone, both with their own `draws` behind them;
     `width` and `human_width` are mean widths, `bias` the mean error of the estimate, `machine_bias` that of the
-    machine's mean over everything, `low`-`high` the interval of `rate` by chance of the draws.
+    machine's mean over everything, `low`-`high` the interval of `rate` by chance of the draws, as `interval` says.
     """
 
     rate: float
@@ -314,6 +316,7 @@ class Coverage(NamedTuple):
     draws: int
     labels: int
     truth: float
+    interval: str | None = None
 
     @property
     def narrower(self) -> float:
@@ -353,11 +356,12 @@ def coverage(
     table = np.array(found)
     inside = ((table[:, 0] <= truth) & (truth <= table[:, 1])).astype(np.float64)
     alone = (table[:, 2] <= truth) & (truth <= table[:, 3])
-    rate = bootstrap_mean(inside, seed=drawn.seed)
+    rate = Bootstrap(len(inside), RESAMPLES, seed=drawn.seed, by="draw").mean(inside)
     return Coverage(
         float(inside.mean()), rate.low, rate.high, float(alone.mean()),
         float((table[:, 1] - table[:, 0]).mean()), float((table[:, 3] - table[:, 2]).mean()),
         float((table[:, 4] - truth).mean()), float(machine.mean() - truth), drawn.draws, labels, truth,
+        rate.text,
     )  # fmt: skip
 
 
@@ -434,6 +438,6 @@ def _coverage_rows(group: Group, got: Coverage, drawn: Drawing) -> Iterator[Row]
         STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high,
         status=status_of(got.rate, None if got.low is not None else "no_interval"),
         reason=None if got.low is not None else "fewer than 2 draws: no interval",
-        interval=f"95% percentile bootstrap over {got.draws} draws, seed {drawn.seed}" if got.low is not None else None,
+        interval=got.interval,
     )  # fmt: skip
     yield row(STUDY, group, "width_ratio", got.narrower, **common)

@@ -318,12 +318,19 @@ def resampling(resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -
 
 
 def interval_row(estimate: Interval, **fields: Any) -> Row:
-    """The row of a value with its interval; `fields` name it, and may say n, missing and the reason for no value."""
-    reason = estimate.reason if estimate.status is not StatStatus.OK else None
+    """The row of a value with its interval; `fields` name it, and may say n, missing and the reason for no value.
+
+    What the interval says of itself ("constant input", draws left out) stands as the reason beside a value.
+    """
+    reason = estimate.reason
     if estimate.value is None:
         reason = fields.get("reason") or reason
     given = {"n": estimate.n, "missing": estimate.missing, **fields, "reason": reason}
     return Row(
-        value=estimate.value, low=estimate.low, high=estimate.high, interval=estimate.text,
-        status=status_of(estimate.value, estimate.status), **given,
-    )  # fmt: skip
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        interval=estimate.text,
+        status=status_of(estimate.value, estimate.status),
+        **given,
+    )

@@ -102,7 +102,8 @@ class Interval(NamedTuple):
 class Comparison(NamedTuple):
     """The difference of two paired means (first minus second), with its interval or p-value.
 
-    ``low`` and ``high`` come from the bootstrap (None for a permutation test); ``p`` is two-sided.
+    ``low`` and ``high`` come from the bootstrap (None for a permutation test); ``p`` is two-sided. ``by`` names what a
+    cluster is.
     """
 
     difference: float | None
@@ -118,6 +119,15 @@ class Comparison(NamedTuple):
     status: Status
     reason: str | None
     clusters: int
+    by: str = "document"
+
+    @property
+    def text(self) -> str | None:
+        """What the interval is, in words; None where there is none."""
+        if self.low is None or self.level is None:
+            return None
+        # A mean has a value in every draw: none is lost.
+        return interval_text(Method.PERCENTILE, self.level, self.by, self.resamples, 0, self.seed)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ import numpy as np
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks.base import AssistedKind
-from summeter.meta.results import Row
+from summeter.meta.results import Row, interval_row
 from summeter.stats import Interval, bootstrap, bootstrap_mean
-from summeter.stats.resample import interval_text
 
 STUDY = "assistance"
 ASSISTED, UNASSISTED = "assisted", "unassisted"
@@ -78,7 +77,6 @@ def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) 
     Intervals draw documents whole. No row at all where no machine was ever wrong.
     """
     rows: list[Row] = []
-    text = interval_text("percentile", 0.95, "document", resamples, 0, seed)
     on_checks, on_work = [case for case in wrong if case.check], [case for case in wrong if not case.check]
     for tasks, part in (("checks", on_checks), ("work", on_work), ("all", wrong)):
         arms = {arm: [case for case in part if case.arm == arm] for arm in (ASSISTED, UNASSISTED)}
@@ -86,9 +84,9 @@ def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) 
             if own:
                 same = [float(case.same) for case in own]
                 rate = bootstrap_mean(same, [case.document for case in own], resamples, seed=seed)
-                rows.append(_row("endorsement", rate, {"tasks": tasks, "arm": arm}, text))
+                rows.append(_row("endorsement", rate, {"tasks": tasks, "arm": arm}))
         if all(arms.values()):
-            rows.append(_row("pull", _difference(part, resamples, seed), {"tasks": tasks}, text))
+            rows.append(_row("pull", _difference(part, resamples, seed), {"tasks": tasks}))
     return rows
 
 
@@ -103,17 +101,6 @@ def _difference(part: list[Case], resamples: int, seed: int) -> Interval:
     return bootstrap(gap, [same, assisted], clusters=[case.document for case in part], resamples=resamples, seed=seed)
 
 
-def _row(statistic: str, got: Interval, details: dict[str, Any], text: str) -> Row:
-    known = got.low is not None and got.high is not None
-    return Row(
-        study=STUDY,
-        statistic=statistic,
-        value=got.value,
-        n=got.n,
-        low=got.low if known else None,
-        high=got.high if known else None,
-        interval=text if known else None,
-        details=details,
-        status="ok" if known else ("undefined" if got.value is None else "no_interval"),
-        reason=None if known else "too few documents for an interval",
-    )
+def _row(statistic: str, estimate: Interval, details: dict[str, Any]) -> Row:
+    row = interval_row(estimate, study=STUDY, statistic=statistic, details=details)
+    return row.model_copy(update={"reason": None if row.status == "ok" else "too few documents for an interval"})

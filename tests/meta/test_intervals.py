@@ -1,0 +1,168 @@
+"""Every study gives one account of an interval: what is drawn, how often, how many draws are lost, the seed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from meta.duels import duels
+from meta.makers import people, ratings
+
+from summeter.audit.attacks import Attack
+from summeter.audit.injection import _row as injection_row
+from summeter.audit.injection import _Seen
+from summeter.meta import (
+    agree,
+    bias,
+    classify,
+    compare_by_people,
+    compare_evaluators,
+    compare_systems,
+    correlate,
+    estimate,
+    prefer,
+    reliability,
+    simulate,
+    stability,
+)
+from summeter.meta._calibrate import Measure, _measure
+from summeter.meta.results import Row, Study, interval_row
+from summeter.records import Judgment
+from summeter.stats import Bootstrap, classification_interval
+
+DRAWS = 200
+DOCUMENTS = [f"d{i}" for i in range(6)]
+ACCOUNT = re.compile(
+    r"95% percentile bootstrap by (document|system|draw|subject), (\d+)(?: of (\d+))? resamples, seed 0"
+)
+PREDICTED = re.compile(r"95% (prediction-powered|mean), Student's t by labelled document")
+
+
+def scores(shift: int = 0) -> dict[str, dict[str, float | None]]:
+    """Six documents, three systems; ones and twos, C constant but on two documents: many draws lose its correlation."""
+    return {
+        name: {"A": 1.0 + (i + shift) % 2, "B": 1.0 + (i * 7 + shift) % 3 % 2, "C": 2.0 - (i in (1, 4))}
+        for i, name in enumerate(DOCUMENTS)
+    }
+
+
+def judges() -> list[Judgment]:
+    return [*ratings(scores(), judge="one"), *ratings(scores(1), judge="two")]
+
+
+def gold() -> list[Judgment]:
+    cells = {
+        (name, system): {
+            "a": 1.0 + (i * i + ord(system)) % 3 % 2,
+            "b": 1.0 + (i * 5 + ord(system)) % 3 % 2,
+        }
+        for i, name in enumerate(DOCUMENTS)
+        for system in "ABC"
+    }
+    return people(cells)
+
+
+STUDIES: dict[str, Callable[[], Study]] = {
+    "correlate": lambda: correlate(judges(), gold(), by="system", resamples=DRAWS),
+    "correlate averaged": lambda: correlate(judges(), gold(), average="system", resamples=DRAWS),
+    "correlate systems": lambda: correlate(judges(), gold(), level="system", resamples=DRAWS),
+    "stability": lambda: stability(judges(), gold(), resamples=DRAWS),
+    "reliability": lambda: reliability(judges(), gold(), resamples=DRAWS),
+    "prefer": lambda: prefer(judges(), gold(), resamples=DRAWS),
+    "prefer people": lambda: prefer(None, gold(), resamples=DRAWS),
+    "agree": lambda: agree(gold(), resamples=DRAWS),
+    "bias": lambda: bias(duels(("A", "B"), [(1, 0), (0, 1), (1, 1), (0, 0), (1, 0)]), resamples=DRAWS),
+    "classify": lambda: classify(
+        judges(), gold(), level="summary", threshold=1.5, merge="a", gold_at_least=2, by="system", resamples=DRAWS
+    ),
+    "compare_systems": lambda: compare_systems(judges(), resamples=DRAWS, permutations=50),
+    "compare_by_people": lambda: compare_by_people(gold(), resamples=DRAWS, permutations=50),
+    "compare_evaluators": lambda: compare_evaluators(
+        judges(), gold(), resamples=DRAWS, permutations=50, by="system", coefficient="pearson"
+    ),
+    "compare_evaluators averaged": lambda: compare_evaluators(
+        judges(), gold(), resamples=DRAWS, permutations=50, average="system"
+    ),
+    "estimate": lambda: estimate(judges(), gold()),
+    "simulate": lambda: simulate(judges(), gold(), 3, draws=20),
+}
+ALWAYS_2000 = ("estimate", "simulate")
+"""Studies whose bootstrap has no keyword."""
+
+
+def lost_draws(row: Row) -> int:
+    """How many draws the text of an interval says were lost; checks the text."""
+    text = ACCOUNT.fullmatch(row.interval or "")
+    assert text, row.interval
+    return int(text[3] or text[2]) - int(text[2])
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_one_account(name: str) -> None:
+    rows = [row for row in STUDIES[name]() if row.low is not None or row.interval is not None]
+    assert rows
+    drawn = [row for row in rows if not PREDICTED.fullmatch(row.interval or "")]
+    for row in drawn:
+        assert row.low is not None
+        lost = lost_draws(row)
+        text = ACCOUNT.fullmatch(row.interval or "")
+        assert text
+        assert int(text[3] or text[2]) == (2000 if name in ALWAYS_2000 else DRAWS)
+        said = re.match(r"(\d+) of (\d+) resamples undefined, left out", row.reason or "")
+        if said:
+            assert (int(said[1]), int(said[2])) == (lost, int(text[3] or text[2]))
+
+
+def test_the_same_draws_have_the_same_account() -> None:
+    """A correlation within a system, by three studies: the same ends, the same lost draws."""
+    by_system = correlate(judges(), gold(), by="system", coefficients=("pearson",), resamples=DRAWS)
+    stable = stability(judges(), gold(), coefficients=("pearson",), resamples=DRAWS)
+    compared = compare_evaluators(judges(), gold(), by="system", resamples=DRAWS, permutations=20)
+    lost = 0
+    for judge in ("one", "two"):
+        for system in "ABC":
+            row = by_system.one(judge=judge, system=system, statistic="pearson")
+            others = [
+                stable.one(study="per_candidate", judge=judge, system=system, statistic="pearson"),
+                compared.one(judge=judge, system=system, statistic="pearson"),
+            ]
+            for other in others:
+                assert (other.interval, other.status) == (row.interval, row.status)
+                assert (other.low, other.high) == pytest.approx((row.low, row.high), abs=1e-9)
+            lost += lost_draws(row)
+    assert lost > 0  # the data make C constant in some draws, and all three say so
+
+
+def test_a_difference_of_judges_counts_its_lost_draws() -> None:
+    rows = compare_evaluators(judges(), gold(), by="system", resamples=DRAWS, permutations=20)
+    differences = [row for row in rows if row.statistic == "pearson_difference" and row.system == "C"]
+    assert [lost_draws(row) > 0 for row in differences] == [True]
+
+
+def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
+    """In the file only where draws were lost, so that the checksums of earlier files stand."""
+    labels, said = np.array([1.0, 1, 1, 0]), np.array([1.0, 0, 1, 0])
+    estimate_ = classification_interval(labels, said, "balanced_accuracy", ["a", "b", "c", "d"], DRAWS)
+    assert estimate_.lost
+    assert _measure(estimate_).model_dump()["interval"] == estimate_.text
+    whole = classification_interval(labels, said, "accuracy", ["a", "b", "c", "d"], DRAWS)
+    assert "interval" not in _measure(whole).model_dump()
+    assert Measure.model_validate(_measure(whole).model_dump()).interval is None
+
+
+def test_an_audit_draws_subjects() -> None:
+    seen = [_Seen(place, float(place % 2), 0.0) for place in range(6)]
+    question = ("j", "j|v:1", "m", "faithfulness", "sentence")
+    row = injection_row(question, seen, {"attack": Attack.__name__}, 0)
+    assert row.interval == "95% percentile bootstrap by subject, 2000 resamples, seed 0"
+    nothing = injection_row(question, [], {}, 0)
+    assert (nothing.value, nothing.interval) == (None, None)
+    assert nothing.reason == "no verdict had room to move this way"
+
+
+def test_the_reason_of_an_interval_stands_beside_its_value() -> None:
+    constant = Bootstrap(3, 50).mean([2.0, 2.0, 2.0])
+    row = interval_row(constant, study="s", statistic="mean")
+    assert (row.value, row.low, row.status, row.reason) == (2.0, 2.0, "ok", "constant input")
