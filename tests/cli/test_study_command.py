@@ -13,10 +13,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from summeter.cli.main import app
+import summeter as sm
+from summeter.cli.main import app, main
 from summeter.cli.meta import app as meta
-from summeter.cli.study_command import SELECTION, SHARED, as_options, study_command
+from summeter.cli.study_command import SELECTION, SHARED, study_command
 from summeter.meta.selection import Selection, SelectionArgs
+from summeter.records import UsageError
 
 STUDIES = {
     "correlate", "classify", "errors", "prefer", "stability", "reliability", "agree", "estimate", "calibrate",
@@ -49,11 +51,36 @@ def test_a_command_takes_the_shared_options_it_names_and_its_own_first() -> None
     assert parameters["seed"].default == 7
 
 
-def test_messages_about_keywords_become_messages_about_options() -> None:
-    options = {"judgment_set": "--set", "aspect": "--aspect", "tie": "--tie"}
-    assert as_options("choose with judgment_set=...", options) == "choose with --set"
-    assert as_options("name aspect='JUDGE:GOLD'", options) == "name --aspect JUDGE:GOLD"
-    assert as_options("no row has tie_x=1, split=dev", options) == "no row has tie_x=1, split=dev"
+def test_messages_about_keywords_are_about_options_on_the_command_line(
+    rated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = sm.load(rated)
+    run = sm.evaluate(data, ["abstractiveness"], out=rated.parent / "run")
+    with pytest.raises(UsageError, match=r"name a pair with aspect='JUDGE:GOLD'$"):
+        sm.meta.correlate(run, data)
+    with pytest.raises(SystemExit):
+        main(["meta", "correlate", str(run.folder)])
+    assert capsys.readouterr().err.endswith("name a pair with --aspect JUDGE:GOLD\n")
+
+
+def test_notes_name_keywords_and_options(tmp_path: Path) -> None:
+    human = {"ratings": {"faithfulness": {"ann": 4}}, "sentence_labels": [{"ann": 1}]}
+    row = {"document": "Ana sold it.", "summary": "Ana sold it.", "human": human}
+    run = sm.evaluate([{**row, "doc_id": f"d{place}"} for place in range(3)], ["support"], out=tmp_path / "run")
+    (note,) = sm.meta.correlate(run, run.data, resamples=0).notes
+    assert note.endswith(": source=...)")
+    done = CliRunner().invoke(app, ["meta", "correlate", str(run.folder), "--resamples", "0", "--json"])
+    (note,) = json.loads(done.stdout)["notes"]
+    assert note.endswith(": --source)")
+
+
+def test_a_misspelt_keyword_is_named_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"no keyword 'levl' \(did you mean level\?\)"):
+        sm.meta.correlate([], [], levl="system")  # type: ignore[call-arg]  # the slip
+    with pytest.raises(UsageError, match=r"no keyword 'min_vote' \(did you mean min_votes\?\)"):
+        sm.meta.agree([], min_vote=2)  # type: ignore[call-arg]  # the slip
+    with pytest.raises(UsageError, match=r"no keyword 'judgee' \(did you mean judge\?\)"):
+        sm.meta.gate([], {}, judgee="a")  # type: ignore[call-arg,arg-type]  # the slip
 
 
 def test_help_needs_no_numpy() -> None:

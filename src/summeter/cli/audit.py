@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
+from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_study_json
 from summeter.cli.run_options import run_options
 from summeter.cli.score import Evaluators, Models, Replay, evaluator_names
 
@@ -58,7 +58,7 @@ def injection(
         design=Design(sample, read_attacks(attacks)), replay=replay, progress=progress(quiet=as_json), **options,
     )  # fmt: skip
     if as_json:
-        print_json(found.to_dicts(), study=found.name, notes=list(found.notes))
+        print_study_json(found)
         return
     _show(found)
     file = out / "injection.json"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import AsJson, print_json, print_study_json
 
 
 class Layout(StrEnum):
@@ -43,7 +43,7 @@ def protocol(
 
     made = run_protocol(found, out or Path("runs") / config.stem, base=base, progress=progress(quiet=quiet or as_json))
     if as_json:
-        print_json(made.study.to_dicts(), study=made.study.name, notes=list(made.study.notes))
+        print_study_json(made.study)
     elif not quiet:
         typer.echo(laid_out(made.study, layout.value), nl=False)
         typer.echo(

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from summeter.engine.runs import Run
+    from summeter.meta.results import Study
     from summeter.records import Parameter
 
 Map = Annotated[
@@ -26,8 +27,14 @@ Out = Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The ru
 
 # Parameters whose option is not `--name`.
 _OPTIONS = {
-    "concurrency": "--max-connections", "data": "DATA", "evaluators": "-e", "models": "-m", "out": "-o", "run": "RUN",
-}  # fmt: skip
+    "concurrency": "--max-connections",
+    "data": "DATA",
+    "evaluators": "-e",
+    "judgment_set": "--set",
+    "models": "-m",
+    "out": "-o",
+    "run": "RUN",
+}
 
 
 def option(parameter: Parameter) -> str:
@@ -36,13 +43,15 @@ def option(parameter: Parameter) -> str:
     >>> from summeter.records import Parameter
     >>> option(Parameter("models", "judge=openai/gpt-4o")), option(Parameter("force", "True"))
     ('-m judge=openai/gpt-4o', '--force')
+    >>> option(Parameter("min_votes", "...")), option(Parameter("aspect", "'JUDGE:GOLD'"))
+    ('--min-votes', '--aspect JUDGE:GOLD')
     """
     name = _OPTIONS.get(parameter.name) or f"--{parameter.name.replace('_', '-')}"
-    value = {"True": None, "None": "none"}.get(parameter.value or "True", parameter.value)
-    return name if value is None else f"{name} {value}"
+    value = (parameter.value or "True").strip("'")
+    return name if value in {"True", "..."} else f"{name} {'none' if value == 'None' else value}"
 
 
-def told(text: object) -> str:
+def in_options(text: object) -> str:
     """A text for the terminal: parameters in it are named as options."""
     from summeter.records import Fault, Message
 
@@ -53,6 +62,11 @@ def told(text: object) -> str:
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
     """One JSON object with the rows of a study or list."""
     typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False))
+
+
+def print_study_json(study: Study, **more: Any) -> None:
+    """One JSON object with the rows and the notes of a study."""
+    print_json(study.to_dicts(), study=study.name, **more, notes=[in_options(note) for note in study.notes])
 
 
 def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
@@ -115,7 +129,7 @@ def mapping(pairs: list[str] | None) -> dict[str, str]:
 def warn(warnings: Sequence[object], shown: int = 5) -> None:
     """Warnings about the data on stderr, the first few in full."""
     for warning in warnings[:shown]:
-        typer.echo(f"warning: {told(warning)}", err=True)
+        typer.echo(f"warning: {in_options(warning)}", err=True)
     if len(warnings) > shown:
         rest = len(warnings) - shown
         typer.echo(f"warning: ... and {rest} more (`summeter data validate` lists them all)", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, told, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, mapping, print_json, warn
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -71,7 +71,7 @@ def validate(
         rows = [_fault_row("error", one) for one in faults] + [_fault_row("warning", one) for one in warnings]
         print_json(rows, valid=not faults)
     else:
-        lines = [*map(told, faults), *(f"{told(one)} (warning)" for one in warnings), *overview]
+        lines = [*map(in_options, faults), *(f"{in_options(one)} (warning)" for one in warnings), *overview]
         typer.echo("\n".join([*lines, _count(len(faults), len(warnings))]))
     if faults:
         raise typer.Exit(BAD_INPUT)
@@ -135,7 +135,7 @@ def _count(faults: int, warnings: int) -> str:
 
 
 def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
-    return {"severity": severity, **fault._asdict(), "message": told(fault.message)}
+    return {"severity": severity, **fault._asdict(), "message": in_options(fault.message)}
 
 
 def _warn(dataset: Dataset) -> None:

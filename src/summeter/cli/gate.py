@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import AsJson, print_study_json
 
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", exists=True, file_okay=False)]
 
@@ -38,7 +38,7 @@ def gate(
     )  # fmt: skip
     if as_json:
         passed = all(row.details["passed"] for row in found)
-        print_json(found.to_dicts(), study=found.name, passed=passed, notes=list(found.notes))
+        print_study_json(found, passed=passed)
     else:
         for text in (*sentences(found), *found.notes):
             typer.echo(text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, tell, told, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, mapping, print_json, tell, warn
 from summeter.cli.run_options import run_options
 
 if TYPE_CHECKING:
@@ -151,7 +151,9 @@ def _dry(data: Dataset, judges: list[Evaluator], folder: Path, options: dict[str
 
     rows = dry_run(data, judges, out=folder, **options)
     if as_json:
-        print_json(({**row._asdict(), "reason": row.reason and told(row.reason)} for row in rows), study="dry_run")
+        print_json(
+            ({**row._asdict(), "reason": row.reason and in_options(row.reason)} for row in rows), study="dry_run"
+        )
         return
     for line in dry_lines(rows):
         typer.echo(line)

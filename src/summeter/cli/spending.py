@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from summeter.cli.common import told
+from summeter.cli.common import in_options
 
 if TYPE_CHECKING:
     from summeter.engine.dry import Estimate
@@ -21,7 +21,7 @@ def money(cost: float | None, reason: str | None) -> str:
     ('$0.0123', '$12.50', 'cost unknown: no price for x/y')
     """
     if cost is None:
-        return f"cost unknown: {told(reason)}"
+        return f"cost unknown: {in_options(reason)}"
     return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 

@@ -4,13 +4,12 @@ A command names the shared options that it takes, and gets their values as one `
 
     @study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
     def stability(given: Given, separately: Separately = False) -> list[Study]:
-        return given.each(lambda run, gold: study(run, gold, select=given.selection, ...))
+        return given.each(lambda run, gold: study(run, gold, together=not separately, **given.keywords))
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,13 +19,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type
 import typer
 
 from summeter.choices import Items, Tie
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json
-from summeter.cli.common import option as spelled
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, mapping, print_study_json
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
     from summeter.meta.results import Study
-    from summeter.meta.selection import Selection, SelectionArgs
+    from summeter.meta.selection import SelectionArgs
     from summeter.runs.run import RunFolder
 
 
@@ -135,13 +133,6 @@ class Given:
         return {name: self.options[name] for name in SELECTION if name in self.options}  # type: ignore[return-value]  # names of a TypedDict
 
     @property
-    def selection(self) -> Selection:
-        """The same as one object."""
-        from summeter.meta.selection import Selection
-
-        return Selection.of(**self.keywords)
-
-    @property
     def bootstrap(self) -> dict[str, Any]:
         """Resamples and seed."""
         return {name: self.options[name] for name in ("resamples", "seed")}
@@ -204,7 +195,7 @@ def study_command(app: typer.Typer, shared: str, *, name: str | None = None) -> 
     """Make a function a command of `app` that takes these shared options, as one `Given`, besides its own.
 
     An option of the function's own goes before a shared one of the same name. `gold` brings the options for reading
-    data, and every command has --json. Messages about keywords of a study are turned into those about options.
+    data, and every command has --json.
     """
 
     def register(function: Command) -> Command:
@@ -229,21 +220,13 @@ def study_command(app: typer.Typer, shared: str, *, name: str | None = None) -> 
             **own,
             **parameters,
         }
-        options = {key: _option(parameter) for key, parameter in parameters.items()}
 
         def command(**values: Any) -> None:
-            from summeter.records import InputError, UsageError
-
             given = Given({key: values[key] for key in values if key in common})
-            try:
-                studies = list(function(given, **{key: values[key] for key in own}))
-            except InputError:
-                raise
-            except UsageError as error:
-                raise UsageError(as_options(error.told(spelled), options)) from error
+            studies = list(function(given, **{key: values[key] for key in own}))
             as_json = values["as_json"]
             if given.tables or as_json:
-                print_studies(studies, options, as_json=as_json)
+                print_studies(studies, as_json=as_json)
             for line in given.lines if not as_json else ():
                 typer.echo(line)
 
@@ -264,49 +247,22 @@ class _Annotated:
         self.__annotations__ = {key: hint for key, hint in function.__annotations__.items() if key != "return"}
 
 
-def _option(parameter: inspect.Parameter) -> str:
-    """`--min-votes` for the parameter `min_votes`."""
-    for info in getattr(parameter.annotation, "__metadata__", ()):
-        if isinstance(info, typer.models.OptionInfo):
-            texts = [info.default, *(info.param_decls or ())]
-            names = [text for text in texts if isinstance(text, str) and text.startswith("--")]
-            if names:
-                return names[0]
-    return f"--{parameter.name.strip('_').replace('_', '-')}"
-
-
-def as_options(text: str, options: Mapping[str, str]) -> str:
-    """A message about keywords (`tie=...`, `aspect='a:b'`) as one about options.
-
-    >>> as_options("name a pair with aspect='JUDGE:GOLD' (or source=...)", {"aspect": "--aspect", "source": "--source"})
-    'name a pair with --aspect JUDGE:GOLD (or --source)'
-    """
-    names = "|".join(sorted(map(re.escape, options), key=len, reverse=True))
-
-    def option(found: re.Match[str]) -> str:
-        value = (found["value"] or "").strip("'\"")
-        return options[found["name"]] + (f" {value}" if value and value != "..." else "")
-
-    return re.sub(rf"(?<![\w.=-])(?P<name>{names})=(?P<value>\.\.\.|'[^']*'|\"[^\"]*\")?", option, text)
-
-
-def print_studies(studies: Sequence[Study], options: Mapping[str, str] | None = None, *, as_json: bool) -> None:
+def print_studies(studies: Sequence[Study], *, as_json: bool) -> None:
     """Print studies: a table for each kind of row, with its name where there are several; or one JSON object."""
     from summeter.meta.results import Study, join
 
     whole = join(studies[0].name if studies else "study", studies)
-    notes = [as_options(note, options or {}) for note in whole.notes] if options else list(whole.notes)
     if as_json:
-        print_json(whole.to_dicts(), study=whole.name, notes=notes)
+        print_study_json(whole)
         return
     kinds = list(dict.fromkeys(row.study for row in whole))
     if kinds == [whole.name] or not kinds:
-        typer.echo(str(Study(whole.name, whole.rows, notes)))
+        typer.echo(str(Study(whole.name, whole.rows, map(in_options, whole.notes))))
         return
     for kind in kinds:
         typer.echo(f"{kind}\n{Study(kind, [row for row in whole if row.study == kind])}\n")
-    for note in notes:
-        typer.echo(note)
+    for note in whole.notes:
+        typer.echo(in_options(note))
 
 
 def two_names(text: str | None) -> tuple[str, str] | None:

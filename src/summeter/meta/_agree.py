@@ -28,7 +28,7 @@ from summeter.meta.grids import named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, Scores, align
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import Group, Selection, SelectionArgs, check_known, groups
+from summeter.meta.selection import Group, Selection, SelectionArgs, check_known, checks_keywords, groups
 from summeter.records import Judgment, UsageError
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
@@ -122,6 +122,7 @@ class _Asked(NamedTuple):
     resample: Resampling
 
 
+@checks_keywords
 def agree(
     gold: Gold,
     *,
@@ -754,6 +755,7 @@ def _pooled_f1(one: Marked, bootstrap: Bootstrap) -> Weighted:
     return mean
 
 
+@checks_keywords
 def override_rate(
     shown: RunLike,
     gold: Gold,

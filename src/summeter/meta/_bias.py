@@ -26,7 +26,7 @@ from summeter.meta._prefer import Verdicts, verdicts
 from summeter.meta.grids import PairedMatrix, merged_details, paired_matrices
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row, pair_name, resampling
-from summeter.meta.selection import Selection, SelectionArgs, check_known, meta_input
+from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, order_effect, pearson
@@ -40,6 +40,7 @@ LENGTHS: dict[str, Measure] = {"words": lambda text: len(text.split()), "charact
 """How the length of a summary is counted: words between blanks, or code points."""
 
 
+@checks_keywords
 def bias(
     run: RunLike,
     gold: Gold | None = None,

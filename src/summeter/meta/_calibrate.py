@@ -25,8 +25,8 @@ from summeter.meta.gold import Votes, decisions, votes
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import MetaInput, Selection, SelectionArgs, all_pairs, meta_input
-from summeter.records import InputError, Record, UsageError, digest
+from summeter.meta.selection import MetaInput, Selection, SelectionArgs, all_pairs, checks_keywords, meta_input
+from summeter.records import InputError, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.stats import (
     Interval,
@@ -137,6 +137,7 @@ class Rules:
         return (column, value) if equals else ("split", column)
 
 
+@checks_keywords
 def calibrate(
     run: RunFolder,
     gold: Gold,
@@ -169,7 +170,9 @@ def calibrate(
     if pairs.n < FEWEST and not allow_few:
         raise UsageError(
             f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
-            f"{FEWEST}; label more, or accept a coarse one (allow_few=...)"
+            f"{FEWEST}; label more, or accept a coarse one (",
+            Parameter("allow_few", "..."),
+            ")",
         )
     tuned, tested = _tuned(pairs, how)
     said = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
@@ -224,7 +227,7 @@ def _chosen(read: MetaInput, chosen: Selection, level: str | None, rules: Rules)
             continue
         if len(found) > 1:
             judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in found))
-            raise UsageError(f"several judges fit; choose one with judge=...: {judges}")
+            raise UsageError("several judges fit; choose one with ", Parameter("judge", "..."), f": {judges}")
         return found[0]
     raise lost or UsageError("nothing to calibrate on")
 
@@ -234,7 +237,9 @@ def _check_decisions(pairs: PairedScores) -> None:
     undecided = not len(said) and any("no decision" in why for why in pairs.missing_reasons)
     if undecided or not np.isin(said, (0.0, 1.0)).all():
         raise UsageError(
-            f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (dev=...)"
+            f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (",
+            Parameter("dev", "..."),
+            ")",
         )
 
 

@@ -27,7 +27,7 @@ from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.matrix import Scores
 from summeter.meta.results import Row, Study, interval_row, resampling, status_of
-from summeter.meta.selection import Selection, SelectionArgs
+from summeter.meta.selection import Selection, SelectionArgs, checks_keywords
 from summeter.records import UsageError, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
@@ -52,6 +52,7 @@ _UNITS = ("sentence", "claim", "span")
 _NAMED = ("system", "domain", "category")
 
 
+@checks_keywords
 def card(
     run: RunFolder | None = None,
     gold: Dataset | None = None,

@@ -22,8 +22,19 @@ from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores
 from summeter.meta.results import Row, Study, resampling, status_of
-from summeter.meta.selection import Group, Selection, SelectionArgs, all_pairs, choose, groups, meta_input, notes, row
-from summeter.records import UsageError
+from summeter.meta.selection import (
+    Group,
+    Selection,
+    SelectionArgs,
+    all_pairs,
+    checks_keywords,
+    choose,
+    groups,
+    meta_input,
+    notes,
+    row,
+)
+from summeter.records import Parameter, UsageError
 from summeter.stats import (
     Statistic,
     auroc,
@@ -57,7 +68,9 @@ class Rules:
         if self.threshold is not None and self.tune is not None:
             raise UsageError("give a threshold or a split to tune it on, not both")
         if self.thresholds_by is not None and self.tune is None:
-            raise UsageError("thresholds by a column are tuned: name the dev split as well (tune=...)")
+            raise UsageError(
+                "thresholds by a column are tuned: name the dev split as well (", Parameter("tune", "..."), ")"
+            )
         resampling(self.resamples, self.confidence, self.seed)  # checks them
 
     @property
@@ -77,6 +90,7 @@ class Decided(NamedTuple):
     details: Mapping[str, Any]
 
 
+@checks_keywords
 def classify(
     run: RunLike,
     gold: Gold,

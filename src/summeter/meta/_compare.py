@@ -35,6 +35,7 @@ from summeter.meta.selection import (
     SelectionArgs,
     all_pairs,
     check,
+    checks_keywords,
     choose,
     groups,
     meta_input,
@@ -140,6 +141,7 @@ class Pair(NamedTuple):
         return self.first if self.difference > 0 else self.second
 
 
+@checks_keywords
 def compare_systems(
     run: RunLike,
     *,
@@ -180,6 +182,7 @@ def compare_systems(
     return _compare([one for one in scores if len(one)], judges.context, by, testing)
 
 
+@checks_keywords
 def compare_by_people(
     gold: Gold,
     *,
@@ -506,6 +509,7 @@ class _Named(NamedTuple):
     pairs: PairedScores
 
 
+@checks_keywords
 def compare_evaluators(
     runs: RunLike | Sequence[RunLike],
     gold: Gold,

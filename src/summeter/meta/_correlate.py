@@ -26,6 +26,7 @@ from summeter.meta.selection import (
     all_pairs,
     check,
     check_known,
+    checks_keywords,
     choose,
     groups,
     meta_input,
@@ -74,6 +75,7 @@ class Measured(NamedTuple):
     by_group: Mapping[Hashable, Statistic]
 
 
+@checks_keywords
 def correlate(
     run: RunLike,
     gold: Gold,

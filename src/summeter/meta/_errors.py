@@ -18,7 +18,7 @@ from summeter.choices import AggregationRule, Annotators, Match
 from summeter.meta.gold import PEOPLE
 from summeter.meta.inputs import Gold, JudgeInput, RunLike
 from summeter.meta.results import Row, Study
-from summeter.meta.selection import MetaInput, Selection, SelectionArgs, meta_input
+from summeter.meta.selection import MetaInput, Selection, SelectionArgs, checks_keywords, meta_input
 from summeter.records import UsageError, canonical_error_type, error_types, joined_error_types
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL, error_type_stem
 from summeter.scoring.table import JudgmentTable, Question
@@ -33,6 +33,7 @@ SentenceKey = tuple[str, str, int]
 _CLEAN: Types = frozenset({NO_ERROR})
 
 
+@checks_keywords
 def errors(
     run: RunLike,
     gold: Gold,

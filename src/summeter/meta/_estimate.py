@@ -26,7 +26,7 @@ from summeter.choices import Level, Population
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, pair_name, status_of
-from summeter.meta.selection import Group, Selection, SelectionArgs, all_pairs, groups, meta_input, row
+from summeter.meta.selection import Group, Selection, SelectionArgs, all_pairs, checks_keywords, groups, meta_input, row
 from summeter.records import UsageError
 from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
@@ -61,6 +61,7 @@ class Rules:
         return f"{self.confidence:.0%} {what}, Student's t by labelled document"
 
 
+@checks_keywords
 def estimate(
     run: RunLike,
     gold: Gold,
@@ -383,6 +384,7 @@ def _draw(
     return tuple(np.nan if end is None else float(end) for end in ends)  # type: ignore[return-value]
 
 
+@checks_keywords
 def simulate(
     run: RunLike,
     gold: Gold,

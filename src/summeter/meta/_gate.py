@@ -11,6 +11,7 @@ from typing import Any
 
 from summeter.meta._calibrate import Calibration
 from summeter.meta.results import Row, Study, status_of
+from summeter.meta.selection import checks_keywords
 from summeter.records import GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
@@ -19,6 +20,7 @@ from summeter.stats import decide
 STUDY = "gate"
 
 
+@checks_keywords
 def gate(
     run: RunFolder, minimums: Mapping[str, float], *, calibrations: Iterable[Calibration] = (),
     judge: str | None = None, systems: Sequence[str] = (),

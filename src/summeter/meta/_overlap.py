@@ -26,7 +26,8 @@ from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.meta.context import Context
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.records import InputError, UsageError
+from summeter.meta.selection import checks_keywords
+from summeter.records import InputError, Parameter, UsageError
 from summeter.runs.run import MANIFEST, RunFolder
 from summeter.stats.base import Floats, Values, floats
 from summeter.stats.resample import Resampling
@@ -87,6 +88,7 @@ def rouge_1(claim: str, reference: str) -> float:
     return rouge_n(claim, reference, 1).f1
 
 
+@checks_keywords
 def easiness(claims: Sequence[str], references: Sequence[str], similarity: Similarity = rouge_1) -> Easiness:
     """Easiness of a list of claims against reference claims.
 
@@ -115,6 +117,7 @@ def easiness_of(table: Values, claims: int, references: int) -> Easiness:
     return Easiness(precision, recall, 2 * precision * recall / whole if whole > 0 else 0.0, claims, references)
 
 
+@checks_keywords
 def overlap(
     first: Lists,
     second: Lists,
@@ -244,7 +247,9 @@ def _of_run(run: RunFolder, judge: str | None) -> Lists:
     if not lists:
         raise UsageError(f"{run.folder} holds no prepared claims or key facts{f' of {judge}' if judge else ''}")
     if len(lists) > 1:
-        raise UsageError(f"{run.folder} holds several lists; choose one with judge=...: {', '.join(lists)}")
+        raise UsageError(
+            f"{run.folder} holds several lists; choose one with ", Parameter("judge", "..."), f": {', '.join(lists)}"
+        )
     return next(iter(lists.values()))
 
 

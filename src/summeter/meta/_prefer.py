@@ -27,7 +27,15 @@ from summeter.meta.grids import PairedMatrix, merged_details, named, paired_matr
 from summeter.meta.inputs import Gold, RunLike, gold_input
 from summeter.meta.matrix import ScoreMatrix, Scores
 from summeter.meta.results import Row, Study, interval_row, pair_name, resampling, status_of
-from summeter.meta.selection import MetaInput, Selection, SelectionArgs, check_known, meta_input, wanted
+from summeter.meta.selection import (
+    MetaInput,
+    Selection,
+    SelectionArgs,
+    check_known,
+    checks_keywords,
+    meta_input,
+    wanted,
+)
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
@@ -64,6 +72,7 @@ class _Options(NamedTuple):
     resample: Resampling
 
 
+@checks_keywords
 def prefer(
     run: RunLike | None,
     gold: Gold,

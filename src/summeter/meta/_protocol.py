@@ -31,7 +31,7 @@ from summeter.meta.protocol_cells import (
 )
 from summeter.meta.protocols import OneClass, Protocol, Table, Weight
 from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import Selection, all_pairs, meta_input
+from summeter.meta.selection import Selection, all_pairs, checks_keywords, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import auroc
@@ -45,6 +45,7 @@ ACCURACY, AREA = "balanced_accuracy", "auroc"
 MEAN, DIFFERENCE = "balanced_accuracy_mean", "balanced_accuracy_difference"
 
 
+@checks_keywords
 def protocol(
     runs: Sequence[RunLike], gold: Gold, how: Protocol, *, aspects: Sequence[str] = (), settings: Settings | None = None
 ) -> Study:  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import Selection
+from summeter.meta.selection import Selection, checks_keywords
 from summeter.records import InputError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats.resample import Resampling
@@ -111,6 +111,7 @@ def read_words(file: Path) -> dict[str, tuple[str, ...]]:
     return words
 
 
+@checks_keywords
 def reasons(
     run: RunFolder | Iterable[Judgment],
     *,

@@ -29,8 +29,8 @@ from summeter.meta.grids import merged_details, named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import Selection, SelectionArgs, check_known
-from summeter.records import UsageError
+from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords
+from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import correlate
@@ -55,6 +55,7 @@ class _Two(NamedTuple):
         return {**one, **both, "model": " + ".join(models) or None}
 
 
+@checks_keywords
 def reliability(
     run: RunLike | Sequence[RunFolder],
     gold: Gold | None = None,
@@ -94,7 +95,8 @@ def reliability(
     if dependence:
         rows += aspect_correlations(machine, people, chosen, coefficients[0], resample)
     if not rows:
-        raise UsageError("reliability needs two judges of one aspect (or judges=... to name them); "
+        raise UsageError("reliability needs two judges of one aspect (or ", Parameter("judges", "..."),
+                         " to name them); "
                          f"the run has: {', '.join(dict.fromkeys(one[0] for one in machine.questions()))}")  # fmt: skip
     return Study("reliability", rows, notes)
 

@@ -17,7 +17,7 @@ from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level
 from summeter.meta.grids import PairedMatrix, merged_details, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import Selection, SelectionArgs, check_known, meta_input
+from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
 from summeter.stats import Bootstrap, Statistic, Status, correlate
 from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import weighted_correlations
@@ -46,6 +46,7 @@ class SystemCorrelations(NamedTuple):
         return np.asarray(~np.any([np.isnan(self.values(one)) for one in names], axis=0))
 
 
+@checks_keywords
 def stability(
     run: RunLike,
     gold: Gold,

@@ -14,7 +14,7 @@ from summeter.meta.grids import merged_details, named
 from summeter.meta.inputs import JudgeInput, RunLike, judge_input
 from summeter.meta.matrix import Scores
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import Selection, SelectionArgs
+from summeter.meta.selection import Selection, SelectionArgs, checks_keywords
 from summeter.records import UsageError
 from summeter.stats.resample import Resampling
 
@@ -23,6 +23,7 @@ FOR_LABELS = ("identical", "alpha_nominal")
 FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
 
 
+@checks_keywords
 def self_consistency(
     runs: Sequence[RunLike],
     *,

@@ -15,7 +15,7 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Level, Tie
 from summeter.meta.matrix import Scores, composite_scores, scores_of
-from summeter.records import UsageError
+from summeter.records import Parameter, UsageError
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite
 from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
@@ -312,6 +312,8 @@ def decisions(made: Scores, at_least: float | None = None) -> Scores:
     elif not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
         raise UsageError(
             f"people's {made.aspect} ({made.signature}) is not a yes or no at the level {made.level}; "
-            "say from which value on it counts as yes (gold_at_least=...)"
+            "say from which value on it counts as yes (",
+            Parameter("gold_at_least", "..."),
+            ")",
         )
     return replace(made, value=value)

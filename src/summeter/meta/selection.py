@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+from functools import wraps
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
 from summeter.data.human import RAW
@@ -15,10 +16,12 @@ from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, align
 from summeter.meta.results import Row, RowStatus
-from summeter.records import UsageError
+from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 
 Choice = TypeVar("Choice", bound=StrEnum)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class SelectionArgs(TypedDict, total=False):
@@ -72,7 +75,9 @@ class Selection:
         'low'
         """
         if strange := sorted(set(args) - set(SelectionArgs.__annotations__)):
-            raise TypeError(f"unexpected keyword {strange[0]!r}; there are: {', '.join(SelectionArgs.__annotations__)}")
+            raise UsageError(
+                f"there is no keyword {strange[0]!r}; there are: {', '.join(SelectionArgs.__annotations__)}"
+            )
         aspect, items = args.get("aspect"), args.get("items", Items.COMMON)
         if items not in list(Items):
             raise UsageError(f"items is one of {', '.join(Items)}, not {items!r}")
@@ -91,6 +96,32 @@ class Selection:
         )
 
 
+def checks_keywords(study: Callable[P, R]) -> Callable[P, R]:
+    """Makes an unknown keyword of a study a UsageError that names the nearest one."""
+    parameters = inspect.signature(study).parameters.values()
+    shared = (
+        SelectionArgs.__annotations__
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+        else ()
+    )
+    known = [*(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY), *shared]
+    accepted = {*known, *(parameter.name for parameter in parameters)}
+
+    @wraps(study)
+    def checked(*args: P.args, **keywords: P.kwargs) -> R:
+        for name in keywords:
+            if name not in accepted:
+                _refuse(name, known)
+        return study(*args, **keywords)
+
+    return checked
+
+
+def _refuse(keyword: str, known: Iterable[str]) -> NoReturn:
+    names = list(known)
+    raise UsageError(f"there is no keyword {keyword!r}{nearest(keyword, names)}; there are: {', '.join(names)}")
+
+
 def choose(kind: type[Choice], value: str, name: str) -> Choice:
     """The member of an enumeration. Raises UsageError naming the keyword `name` and the nearest member."""
     check_known([value], [member.value for member in kind], name)
@@ -103,9 +134,7 @@ def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
         raise UsageError(f"no {name} given; there are: {', '.join(known)}")
     for value in values:
         if value not in known:
-            near = get_close_matches(str(value), known, 1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise UsageError(f"no {name} {value!r}{meant}; there are: {', '.join(known)}")
+            raise UsageError(f"no {name} {value!r}{nearest(value, known)}; there are: {', '.join(known)}")
 
 
 class Group(NamedTuple):
@@ -153,7 +182,8 @@ def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> l
         if not common:
             raise UsageError(
                 f"the judges' aspects ({_names(judge)}) and people's ({_names(gold)}) have none in common; "
-                "name a pair with aspect='JUDGE:GOLD'"
+                "name a pair with ",
+                Parameter("aspect", "'JUDGE:GOLD'"),
             )
         return common
     found = []
@@ -162,7 +192,9 @@ def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> l
         pair = left.strip(), right.strip() or left.strip()
         for name, there, who in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
             if name not in there:
-                raise UsageError(f"aspect={text!r}: {who} have no {name!r}; they have: {_names(there)}")
+                raise UsageError(
+                    Parameter("aspect", repr(text)), f": {who} have no {name!r}; they have: {_names(there)}"
+                )
         found.append(pair)
     return list(dict.fromkeys(found))
 
@@ -211,7 +243,7 @@ def groups(pairs: PairedScores, by: str | None) -> Iterator[Group]:
 
 def notes(read: MetaInput, selection: Selection, level: Level, found: Sequence[PairedScores]) -> list[str]:
     """What was chosen where there was a choice."""
-    told = []
+    chosen: list[str] = []
     for gold in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in found):
         aspect, signature = gold
         used = block_of(signature)
@@ -222,8 +254,14 @@ def notes(read: MetaInput, selection: Selection, level: Level, found: Sequence[P
             )
         ] if selection.source is None and not signature.startswith("composite(") else []  # fmt: skip
         if others:
-            told.append(f"people's {aspect}: from {used} (there are also {', '.join(others)}: source=...)")
-    return told
+            chosen.append(
+                Message(
+                    f"people's {aspect}: from {used} (there are also {', '.join(others)}: ",
+                    Parameter("source", "..."),
+                    ")",
+                )
+            )
+    return chosen
 
 
 def check(level: Level, average: Average) -> None:
