@@ -13,11 +13,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, PlainValidator, StrictStr, ValidationError, ValidationInfo, field_validator
+from pydantic_core import ErrorDetails
 
 from summeter.data.dataset import Dataset, load
-from summeter.data.faults import Faults, describe, meant
+from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.formats import Format, file_name, format_of, read_rows
+from summeter.data.rows import check_storable
 from summeter.records import InputError, Judgment, Target, UsageError, digest
 
 FAITHFULNESS = "faithfulness"
@@ -52,8 +56,8 @@ class Layout:
 
 
 LAYOUTS: dict[str, Layout] = {
-    one.name: one
-    for one in (
+    layout.name: layout
+    for layout in (
         Layout(
             "aggrefact", "aggre_fact_final.csv or aggre_fact_sota.csv (Tang et al., 2023)",
             {"document": ("doc",), "summary": ("summary",), "label": ("label",), "dataset": ("dataset",),
@@ -85,16 +89,15 @@ LAYOUTS: dict[str, Layout] = {
 
 def layout_named(name: str) -> Layout:
     """The layout of that name. Raises UsageError."""
-    found = LAYOUTS.get(name)
-    if found is None:
+    if name not in LAYOUTS:
         raise UsageError(f"unknown benchmark {name!r}{meant(name, LAYOUTS)}; benchmarks are: {', '.join(LAYOUTS)}")
-    return found
+    return LAYOUTS[name]
 
 
 SCORE = "_score"
 """How AggreFact's columns of other people's scores end."""
 RELEASED = "released|v:1"
-BESIDE = ("dataset", "origin", "model", "id", "source")
+METADATA = ("dataset", "origin", "model", "id", "source")
 """Columns that are kept beside a summary, with its cut."""
 
 
@@ -115,7 +118,7 @@ class Tally:
     def lines(self) -> list[str]:
         """The counts in words, those that are 0 left out."""
         cuts = ", ".join(f"{count} {cut}" for cut, count in sorted(self.cuts.items()))
-        told = [f"{self.rows} rows ({cuts})"]
+        lines = [f"{self.rows} rows ({cuts})"]
         counts = (
             (self.duplicates, "repeating another of their data set, label included; kept, as the papers count"),
             (self.contradictions, "repeating another of their data set with the other label; kept"),
@@ -123,12 +126,12 @@ class Tally:
             (self.unlabelled, "without a label; not measured"),
             (self.empty, "with an empty document or summary, which evaluators skip"),
         )
-        told += [f"rows {what}: {count}" for count, what in counts if count]
+        lines += [f"rows {what}: {count}" for count, what in counts if count]
         if self.ungrouped:
             names = ", ".join(f"{name} ({count})" for name, count in sorted(self.ungrouped.items()))
-            told.append(f"rows by summarizers of no group; not measured: {names}")
-        told += [f"scores of {name} missing: {count}" for name, count in self.scores.items()]
-        return told
+            lines.append(f"rows by summarizers of no group; not measured: {names}")
+        lines += [f"scores of {name} missing: {count}" for name, count in self.scores.items()]
+        return lines
 
 
 class Benchmark(NamedTuple):
@@ -157,7 +160,7 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
 
     Raises InputError with every fault by file, line and column, UsageError for an unknown layout or field.
 
-        found = read_benchmark("aggrefact", Files([(None, Path("aggre_fact_final.csv"))]))
+        benchmark = read_benchmark("aggrefact", Files([(None, Path("aggre_fact_final.csv"))]))
     """
     form = layout_named(layout)
     unknown = next((name for name in files.columns if name not in form.columns), None)
@@ -175,12 +178,82 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
     return gathered.finish()
 
 
-class _Row(NamedTuple):
-    document: str
-    summary: str
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value)
+
+
+def _score(value: Any) -> float | None:
+    if _is_empty(value) or (isinstance(value, str) and value.strip().lower() in ("nan", "none", "null")):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise problem(f"holds {_short(value)}, which is no score; give a number, or leave it empty") from None
+    if math.isinf(number):
+        raise problem("is infinite; leave it empty where there is no score")
+    return None if math.isnan(number) else number
+
+
+class _Row(BaseModel):
+    """One row by field. Validated with its `_File` as the context."""
+
+    dataset: str | None
+    origin: str | None
+    model: str | None
+    id: str | None
+    source: str | None
+    summary: StrictStr
+    document: StrictStr
+    cut: str
     label: int | None
-    extra: dict[str, str]
-    scores: dict[str, float | None]
+    scores: dict[str, Annotated[float | None, PlainValidator(_score)]]
+
+    @field_validator(*METADATA, mode="before")
+    @classmethod
+    def _text_or_none(cls, value: Any, info: ValidationInfo) -> str | None:
+        form = _file(info).form
+        if not _is_empty(value):
+            return str(value).strip()
+        if info.field_name in form.required:
+            raise problem(f"is empty, and every row of {form.name} has it")
+        return None
+
+    @field_validator("cut", mode="before")
+    @classmethod
+    def _split(cls, value: Any, info: ValidationInfo) -> str:
+        expected = _file(info).cut
+        if _is_empty(value):
+            if expected is None:
+                raise problem("is empty; say val or test")
+            return expected
+        cut = CUTS.get(str(value).strip().lower())
+        if cut is None:
+            raise problem(f"holds {_short(value)}; say val or test, or leave the row out")
+        if expected not in (None, cut):
+            raise problem(f"holds {_short(value)}, but the file was named as that of {expected}")
+        return cut
+
+    @field_validator("label", mode="before")
+    @classmethod
+    def _binary(cls, value: Any, info: ValidationInfo) -> int | None:
+        if _is_empty(value):
+            return None
+        if value in (0, 1):
+            return int(value)
+        if isinstance(value, str) and value.strip() in ("0", "1", "0.0", "1.0"):
+            return int(float(value))
+        raise problem(f"holds {_short(value)} where {_file(info).form.name} has 1 (consistent) or 0")
+
+    def metadata(self, benchmark: str) -> dict[str, str]:
+        """The columns that are kept beside the summary; a row without a data set is of the benchmark's own."""
+        named = {name: value for name in METADATA if (value := getattr(self, name)) is not None}
+        named.setdefault("dataset", benchmark)
+        return {**named, "cut": self.cut}
+
+
+def _file(info: ValidationInfo) -> _File:
+    file: _File = info.context  # type: ignore[assignment] # _File._row gives it
+    return file
 
 
 class _File:
@@ -189,7 +262,7 @@ class _File:
     def __init__(
         self, form: Layout, files: Files, path: Path, cut: str | None, texts: Mapping[tuple[str, ...], str]
     ) -> None:
-        self.form, self.path, self.texts, self.asked = form, path, texts, files.scores
+        self.form, self.path, self.texts, self.wanted_scores = form, path, texts, files.scores
         self.names = {**form.columns, **{name: (column,) for name, column in files.columns.items()}}
         self.faults = Faults(file_name(path))
         if cut is not None and cut not in CUTS:
@@ -201,7 +274,7 @@ class _File:
         first = True
         for line, cells in read_rows(self.path, self.faults, _format(self.path)):
             if first:
-                self._checked(cells)
+                self._check_columns(cells)
                 if self.faults.count:
                     break
             first = False
@@ -212,7 +285,7 @@ class _File:
             self.faults.add(None, None, "holds no rows")
         self.faults.stop()
 
-    def _checked(self, cells: Mapping[str, Any]) -> None:
+    def _check_columns(self, cells: Mapping[str, Any]) -> None:
         """By the first row: what the layout must have and has not is a fault."""
         needed = list(self.form.required)
         if self.form.texts and not self._has("document", cells):
@@ -221,108 +294,63 @@ class _File:
             if not self._has(name, cells):
                 self.faults.add(1, self.names[name][0], self._missing(name, cells))
         if self.cut is None and not self._has("cut", cells):
-            self.faults.add(1, self.names["cut"][0], "no column says whether a row is validation or test; say which "
-                            "file is which: `data: {val: FILE, test: FILE}`")  # fmt: skip
-        for name in self.asked or ():
+            hint = "say which file is which: `data: {val: FILE, test: FILE}`"
+            self.faults.add(1, self.names["cut"][0], f"no column says whether a row is validation or test; {hint}")
+        for name in self.wanted_scores or ():
             if name not in cells:
-                self.faults.add(1, name, f"there is no such column of scores{meant(name, cells)}; columns are: "
-                                         f"{', '.join(map(str, cells))}")  # fmt: skip
+                columns = ", ".join(map(str, cells))
+                self.faults.add(
+                    1, name, f"there is no such column of scores{meant(name, cells)}; columns are: {columns}"
+                )
 
     def _has(self, name: str, cells: Mapping[str, Any]) -> bool:
         return any(column in cells for column in self.names[name])
 
-    def _cell(self, name: str, cells: Mapping[str, Any]) -> tuple[str, Any]:
-        """The column that holds a field in this row, and what it holds; None where it is empty or absent.
-
-        In JSON the rows of one file may differ in their keys (SummaC's do).
-        """
+    def _column(self, name: str, cells: Mapping[str, Any]) -> str:
+        """The column that holds a field in this row: in JSON the rows of one file may differ in their keys."""
         columns = self.names.get(name, (name,))
-        column = next((one for one in columns if cells.get(one) not in (None, "")), None)
-        return (columns[0], None) if column is None else (column, cells[column])
+        present = [column for column in columns if column in cells]
+        filled = [column for column in present if not _is_empty(cells[column])]
+        return next(iter((*filled, *present, *columns)))
 
     def _missing(self, name: str, cells: Mapping[str, Any]) -> str:
-        apart = "; or give the documents in files of their own with `texts`" if self.form.texts else ""
+        texts = "; or give the documents in files of their own with `texts`" if self.form.texts else ""
         return (
             f"is missing, and {self.form.name} has it; if another column holds it, say `columns: {{{name}: COLUMN}}`"
-            f"{apart if name == 'document' else ''}; columns are: {', '.join(map(str, cells))}"
+            f"{texts if name == 'document' else ''}; columns are: {', '.join(map(str, cells))}"
         )
 
-    def _scores(self, cells: Mapping[str, Any]) -> Sequence[str]:
+    def _score_columns(self, cells: Mapping[str, Any]) -> Sequence[str]:
         """The columns of scores in a row: in JSON the first may lack one that others have."""
-        if self.asked is not None:
-            return self.asked
+        if self.wanted_scores is not None:
+            return self.wanted_scores
         return [name for name in cells if name.endswith(SCORE) and self.form.grouped]
 
     def _row(self, line: int, cells: Mapping[str, Any]) -> _Row | None:
+        """The row, or None with its faults noted."""
         before = self.faults.count
-        extra: dict[str, str] = {}
-        for name in BESIDE:
-            column, value = self._cell(name, cells)
-            if value is not None:
-                extra[name] = str(value).strip()
-            elif name in self.form.required:
-                self.faults.add(line, column, f"is empty, and every row of {self.form.name} has it")
-        extra.setdefault("dataset", self.form.name)
-        summary = self._text(line, "summary", cells)
-        document, cut = self._document(line, cells, extra), self._cut(line, cells)
-        label = self._label(line, *self._cell("label", cells))
-        numbers = {name: self._number(line, name, cells.get(name)) for name in self._scores(cells)}
-        if self.faults.count > before or document is None or summary is None or cut is None:
-            return None
-        return _Row(document, summary, label, {**extra, "cut": cut}, numbers)
-
-    def _text(self, line: int, name: str, cells: Mapping[str, Any]) -> str | None:
-        column = next((one for one in self.names[name] if one in cells), self.names[name][0])
-        value = cells.get(column)
-        if isinstance(value, str):
-            return value
-        self.faults.add(line, column, f"is {describe(value)}; give a text (it may be empty)")
-        return None
-
-    def _document(self, line: int, cells: Mapping[str, Any], extra: Mapping[str, str]) -> str | None:
-        if not self.texts or self._has("document", cells):
-            return self._text(line, "document", cells)
-        key = _key([extra.get("source", ""), extra.get("id", "")])
-        if key not in self.texts:
-            self.faults.add(line, self.names["id"][0], f"{' '.join(filter(None, key))!r} is in none of the files of "
-                                                       "`texts`; add it there, or leave the row out")  # fmt: skip
-        return self.texts.get(key)
-
-    def _cut(self, line: int, cells: Mapping[str, Any]) -> str | None:
-        column, value = self._cell("cut", cells)
-        if value is None:
-            if self.cut is None:
-                self.faults.add(line, column, "is empty; say val or test")
-            return self.cut
-        found = CUTS.get(str(value).strip().lower())
-        if found is None:
-            self.faults.add(line, column, f"holds {_short(value)}; say val or test, or leave the row out")
-        elif self.cut is not None and found != self.cut:
-            self.faults.add(line, column, f"holds {_short(value)}, but the file was named as that of {self.cut}")
-        return found
-
-    def _label(self, line: int, column: str, value: Any) -> int | None:
-        if value in (None, ""):
-            return None
-        if value in (0, 1):
-            return int(value)
-        if isinstance(value, str) and value.strip() in ("0", "1", "0.0", "1.0"):
-            return int(float(value))
-        self.faults.add(line, column, f"holds {_short(value)} where {self.form.name} has 1 (consistent) or 0")
-        return None
-
-    def _number(self, line: int, column: str, value: Any) -> float | None:
-        if value in (None, "") or (isinstance(value, str) and value.strip().lower() in ("nan", "none", "null")):
-            return None
+        check_storable(line, cells, self.faults)
+        columns = {name: self._column(name, cells) for name in _Row.model_fields if name != "scores"}
+        fields: dict[str, Any] = {name: cells.get(column) for name, column in columns.items()}
+        fields["scores"] = {name: cells.get(name) for name in self._score_columns(cells)}
+        if self.texts and not self._has("document", cells):
+            key = _key([fields["source"] or "", fields["id"] or ""])
+            fields["document"] = self.texts.get(key, "")
+            if key not in self.texts:
+                message = "is in none of the files of `texts`; add it there, or leave the row out"
+                self.faults.add(line, self.names["id"][0], f"{' '.join(filter(None, key))!r} {message}")
         try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            self.faults.add(line, column, f"holds {_short(value)}, which is no score; give a number, or leave it empty")
+            row = _Row.model_validate(fields, context=self)
+        except ValidationError as error:
+            for field, message in explained(error, _not_a_text):
+                self.faults.add(line, columns.get(field, field.removeprefix("scores.")), message)
             return None
-        if math.isinf(number):
-            self.faults.add(line, column, "is infinite; leave it empty where there is no score")
-            return None
-        return None if math.isnan(number) else number
+        return row if self.faults.count == before else None
+
+
+def _not_a_text(field: str, details: ErrorDetails) -> str:
+    del field
+    return f"is {describe(details['input'])}; give a text (it may be empty)"
 
 
 class _Gathered:
@@ -339,16 +367,17 @@ class _Gathered:
 
     def add(self, row: _Row) -> None:
         doc_id, claim = f"doc-{digest(row.document, 12)}", digest(row.summary, 8)
-        self._count(row, doc_id, claim)
-        system = self._system(doc_id, row.extra.get("model") or f"claim-{claim}")
+        extra = row.metadata(self.form.name)
+        self._count(row, doc_id, claim, extra["dataset"])
+        system = self._system(doc_id, row.model or f"claim-{claim}")
         flat: dict[str, Any] = {
             "doc_id": doc_id,
             "system": system,
             "document": row.document,
             "summary": row.summary,
-            **row.extra,
+            **extra,
         }
-        if group := GROUP_OF.get(row.extra.get("model", "")) if self.form.grouped else None:
+        if group := GROUP_OF.get(row.model or "") if self.form.grouped else None:
             flat["category"] = group
         if row.label is not None:
             flat["human"] = {"overall": {FAITHFULNESS: row.label}}
@@ -356,8 +385,8 @@ class _Gathered:
         for name, score in row.scores.items():
             self.scores.setdefault(name.removesuffix(SCORE), {})[doc_id, system] = score
 
-    def _count(self, row: _Row, doc_id: str, claim: str) -> None:
-        tally, cut, dataset = self.tally, row.extra["cut"], row.extra["dataset"]
+    def _count(self, row: _Row, doc_id: str, claim: str, dataset: str) -> None:
+        tally, cut = self.tally, row.cut
         tally.rows += 1
         tally.cuts[cut] = tally.cuts.get(cut, 0) + 1
         tally.unlabelled += row.label is None
@@ -370,26 +399,26 @@ class _Gathered:
             tally.shared += 1
         self._labels[here] = row.label
         known.add((dataset, cut))
-        model = row.extra.get("model", "")
+        model = row.model or ""
         if self.form.grouped and model not in GROUP_OF:
             tally.ungrouped[model] = tally.ungrouped.get(model, 0) + 1
 
     def _system(self, doc_id: str, name: str) -> str:
         """The name, with #2, #3 where the document has summaries by it already: data sets overlap."""
-        made, number = name, self._taken.get((doc_id, name), 0) + 1
-        # A summarizer may itself be called as a second summary by another is here.
-        while number > 1 and (doc_id, made := f"{name}#{number}") in self._taken:
+        system, number = name, self._taken.get((doc_id, name), 0) + 1
+        while number > 1 and (doc_id, system := f"{name}#{number}") in self._taken:  # a summarizer may be called so
             number += 1
         self._taken[doc_id, name] = number
-        self._taken.setdefault((doc_id, made), 1)
-        return made
+        self._taken.setdefault((doc_id, system), 1)
+        return system
 
     def finish(self) -> Benchmark:
         data = load(self.flat).with_card(name=self.form.name)
         self.tally.scores = {
-            name: len(self.flat) - sum(one is not None for one in found.values()) for name, found in self.scores.items()
+            name: len(self.flat) - sum(score is not None for score in scores.values())
+            for name, scores in self.scores.items()
         }
-        released = {name: list(_judgments(name, found)) for name, found in self.scores.items()}
+        released = {name: list(_judgments(name, scores)) for name, scores in self.scores.items()}
         return Benchmark(data, released, self.tally)
 
 
@@ -397,20 +426,21 @@ def _judgments(name: str, scores: Mapping[tuple[str, str], float | None]) -> Ite
     for (doc_id, system), score in scores.items():
         if score is not None:
             yield Judgment(
-                target=Target(document_id=doc_id, system=system), aspect=FAITHFULNESS, judge=name,
-                signature=f"{name}|{RELEASED}", value=score,
-            )  # fmt: skip
+                target=Target(document_id=doc_id, system=system),
+                aspect=FAITHFULNESS,
+                judge=name,
+                signature=f"{name}|{RELEASED}",
+                value=score,
+            )
 
 
 def _format(path: Path) -> Format:
     try:
         return format_of(path)
     except UsageError:
-        what = (
-            "is a folder; name the files in it" if path.is_dir()
-            else "ends as no format does; rename it to what it is: .csv, .tsv, .json, .jsonl or .parquet"
-        )  # fmt: skip
-        raise InputError.at(path, None, None, what) from None
+        unknown = "ends as no format does; rename it to what it is: .csv, .tsv, .json, .jsonl or .parquet"
+        message = "is a folder; name the files in it" if path.is_dir() else unknown
+        raise InputError.at(path, None, None, message) from None
 
 
 def _short(value: Any) -> str:
@@ -419,26 +449,26 @@ def _short(value: Any) -> str:
     return shown if len(shown) <= 80 else f"{shown[:80]}..."
 
 
-def _key(parts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(part.strip().lower() for part in parts)
+def _key(parts: Sequence[object]) -> tuple[str, ...]:
+    return tuple(str(part).strip().lower() for part in parts)
 
 
 def _documents(form: Layout, files: Sequence[Path]) -> dict[tuple[str, ...], str]:
     """Texts by the columns the layout finds them by."""
     if files and not form.texts:
         raise UsageError(f"texts: {form.name} has its documents in the rows; leave `texts` out")
-    found: dict[tuple[str, ...], str] = {}
+    documents: dict[tuple[str, ...], str] = {}
     for path in files:
         faults = Faults(file_name(path))
         for line, cells in read_rows(path, faults, _format(path)):
             text = cells.get("text")
-            lacking = [name for name in form.texts if cells.get(name) in (None, "")]
-            if lacking or not isinstance(text, str):
-                faults.add(line, lacking[0] if lacking else "text", f"is missing; each row of texts has "
-                                                                    f"{', '.join(form.texts)} and text")  # fmt: skip
+            empty = [name for name in form.texts if _is_empty(cells.get(name))]
+            if empty or not isinstance(text, str):
+                columns = f"{', '.join(form.texts)} and text"
+                faults.add(line, empty[0] if empty else "text", f"is missing; each row of texts has {columns}")
                 continue
             key = _key([str(cells[name]) for name in form.texts])
-            if found.setdefault(key, text) != text:
+            if documents.setdefault(key, text) != text:
                 faults.add(line, form.texts[-1], f"{' '.join(key)!r} is there twice with two texts; keep one")
         faults.stop()
-    return found
+    return documents
