@@ -64,10 +64,10 @@ class Dataset:
     @cached_property
     def hash(self) -> str:
         """SHA-256 over the documents and summaries in their order: what evaluators see, not what people said."""
-        found = hashlib.sha256()
+        sha256 = hashlib.sha256()
         for record in (*self.documents.values(), *self.summaries):
-            found.update(canonical(record.model_dump()).encode("utf-8") + b"\n")
-        return found.hexdigest()
+            sha256.update(canonical(record.model_dump()).encode("utf-8") + b"\n")
+        return sha256.hexdigest()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -77,7 +77,9 @@ class Dataset:
     @property
     def domains(self) -> tuple[str, ...]:
         """Domains in order of appearance (documents without one add nothing)."""
-        return tuple(dict.fromkeys(one.domain for one in self.documents.values() if one.domain is not None))
+        return tuple(
+            dict.fromkeys(document.domain for document in self.documents.values() if document.domain is not None)
+        )
 
     @property
     def judgment_sets(self) -> tuple[str, ...]:
@@ -114,7 +116,7 @@ class Dataset:
         """The dataset with a judgment set added, or replaced. Raises UsageError if one judges what is not here."""
         folders.check_set_name(name)
         kept = tuple(judgments)
-        known = {(one.document_id, one.system) for one in self.summaries}
+        known = {(summary.document_id, summary.system) for summary in self.summaries}
         for judgment in kept:
             if (judgment.target.document_id, judgment.target.system) not in known:
                 raise UsageError(f"a judgment of {name} is about {judgment.target.item}, which is not in the dataset")
@@ -228,8 +230,8 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
         message = f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
         raise InputError.at(folder, None, None, message)
     card, documents, summaries, makers = folders.read(folder, verify=verify)
-    texts = [(folders.DOCUMENTS, [one.text for one in documents.values()]),
-             (folders.SUMMARIES, [one.text for one in summaries])]  # fmt: skip
+    texts = [(folders.DOCUMENTS, [document.text for document in documents.values()]),
+             (folders.SUMMARIES, [summary.text for summary in summaries])]  # fmt: skip
     warnings = [
         Fault(str(folder / name), line, "text", EMPTY)
         for name, each in texts for line, text in enumerate(each, 1) if not text.strip()

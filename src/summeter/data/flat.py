@@ -130,20 +130,20 @@ def _places(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
 
     Sentences of released data may be cut within a word, which `locate` refuses; so letters count more than words.
     """
-    found: Iterable[tuple[int, int]] | None = None
+    located: Iterable[tuple[int, int]] | None = None
     problem: ValueError | None = None
     try:
-        found = locate(text, sentences)
-        if [text[start:end] for start, end in found] == sentences:
-            return found
+        located = locate(text, sentences)
+        if [text[start:end] for start, end in located] == sentences:
+            return located
     except ValueError as error:
         problem = error
     exact = _exact_places(text, sentences)
     if exact is not None:
         return exact
-    if found is None:
+    if located is None:
         raise ValueError(f"{problem}; sentences must stand in the summary, in order") from problem
-    return found
+    return located
 
 
 def _exact_places(text: str, sentences: Iterable[str]) -> list[tuple[int, int]] | None:

@@ -101,16 +101,18 @@ def write(
 ) -> Card:  # fmt: skip
     """Write the folder whole; returns the card with counts and file hashes filled in."""
     with building(folder) as fresh:
-        lists = [one for one in documents.values() if one.key_facts]
+        lists = [document for document in documents.values() if document.key_facts]
         counts = {
-            "documents": write_lines(fresh / DOCUMENTS, (_document_line(one) for one in documents.values())),
-            "summaries": write_lines(fresh / SUMMARIES, (one.model_dump_json(exclude_none=True) for one in summaries)),
-            "keyfacts": write_lines(fresh / KEY_FACTS, (_key_facts_line(one) for one in lists)),
+            "documents": write_lines(fresh / DOCUMENTS, (_document_line(document) for document in documents.values())),
+            "summaries": write_lines(
+                fresh / SUMMARIES, (summary.model_dump_json(exclude_none=True) for summary in summaries)
+            ),
+            "keyfacts": write_lines(fresh / KEY_FACTS, (_key_facts_line(document) for document in lists)),
         }
         for name, make in sets.items():
             check_set_name(name)
             path = fresh / JUDGMENTS / f"{name}.jsonl"
-            lines = (one.model_dump_json(exclude_none=True) for one in make())
+            lines = (judgment.model_dump_json(exclude_none=True) for judgment in make())
             counts[f"{JUDGMENTS}/{name}"] = write_lines(path, lines)
         files = {name: file_hash(fresh / name) for name in _files(fresh)}
         sealed = card.model_copy(update={"counts": counts, "files": files})
@@ -124,9 +126,9 @@ def read(folder: Path, *, verify: bool) -> Content:
     names = _files(folder)
     if verify:
         _verify(folder, card, names)
-    facts = {one.document_id: one.facts for _, one in _records(folder / KEY_FACTS, _GivenFacts)}
+    facts = {row.document_id: row.facts for _, row in _records(folder / KEY_FACTS, _GivenFacts)}
     documents = _documents(folder / DOCUMENTS, facts)
-    summaries = tuple(one for _, one in _records(folder / SUMMARIES, Summary, sealed=verify))
+    summaries = tuple(summary for _, summary in _records(folder / SUMMARIES, Summary, sealed=verify))
     items = _items(folder / SUMMARIES, documents, summaries)
     makers = {
         Path(name).stem: _maker(folder / name, items, sealed=verify)
@@ -190,19 +192,19 @@ def _numbered(path: Path) -> Iterator[Row]:
 
 
 def _documents(path: Path, facts: Mapping[str, tuple[str, ...]]) -> dict[str, Document]:
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for row in _numbered(path):
         doc_id = row.cells.get("id")
         if isinstance(doc_id, str) and doc_id in facts:
             row.cells["key_facts"] = facts[doc_id]
         document = _validated(path, row, Document)
-        if document.id in found:
+        if document.id in documents:
             raise InputError.at(path, row.line, "id", f"is a second document {document.id!r}; {_AGAIN}")
-        found[document.id] = document
+        documents[document.id] = document
     for doc_id in facts:
-        if doc_id not in found:
+        if doc_id not in documents:
             raise InputError.at(path.with_name(KEY_FACTS), None, "document_id", f"names {doc_id!r}, {_UNKNOWN}")
-    return found
+    return documents
 
 
 def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tuple[int, _R]]:

@@ -64,12 +64,12 @@ def format_of(path: str | Path, given: str | None = None) -> Format:
         return "jsonl"
     name = Path(path)
     suffix = name.with_suffix("").suffix if name.suffix.lower() == ".gz" else name.suffix
-    found = _SUFFIXES.get(suffix.lower())
-    if found is None:
+    format_name = _SUFFIXES.get(suffix.lower())
+    if format_name is None:
         raise UsageError(
             f"cannot tell the format of {path} from its name; say ", Parameter("format", "|".join(FORMATS))
         )
-    return found
+    return format_name
 
 
 def read_rows(path: str | Path, faults: Faults, kind: Format) -> Iterator[Row]:
@@ -113,12 +113,12 @@ def _said(error: json.JSONDecodeError) -> str:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    cells = dict(pairs)
+    if len(cells) != len(pairs):
         names = [key for key, _ in pairs]
-        twice = next(key for key in found if names.count(key) > 1)
+        twice = next(key for key in cells if names.count(key) > 1)
         raise NotJSON(f"has the key {twice!r} twice in one object; keep one")
-    return found
+    return cells
 
 
 def _constant(name: str) -> Any:
@@ -338,9 +338,9 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
 def _plain(value: Any) -> Any:
     """A Parquet value as JSON has it: dates and decimals as text, NaN (how tables say "none") as null."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, datetime.date | datetime.time):

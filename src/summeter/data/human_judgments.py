@@ -79,8 +79,8 @@ def _scores(block: HumanBlock, subject: Subject, name: str) -> Iterator[Judgment
     for aspect, votes in (getattr(block, name) or {}).items():
         for judge, value in votes.items():
             about: dict[str, Any] = {"target": target, "aspect": aspect, "judge": judge, "signature": SIGNATURES[name]}
-            given = {"status": "skipped", "reason": NO_VOTE} if value is None else {"value": value}
-            yield Judgment(**about, **given)
+            outcome = {"status": "skipped", "reason": NO_VOTE} if value is None else {"value": value}
+            yield Judgment(**about, **outcome)
 
 
 def _sentences(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:

@@ -13,10 +13,10 @@ from summeter.records import InputError
 def read_mapping(path: Path, least: str) -> dict[str, Any]:
     """The mapping in a YAML file. InputError as for `read_yaml`, and for what is no mapping (`least` then says what it
     needs); OSError where it cannot be opened."""
-    given = read_yaml(path)
-    if not isinstance(given, dict):
+    mapping = read_yaml(path)
+    if not isinstance(mapping, dict):
         raise InputError.at(path, None, None, f"is no mapping; {least}")
-    return given
+    return mapping
 
 
 def read_yaml(path: Path) -> Any:

@@ -119,8 +119,10 @@ class Columns:
                 continue
             name = field.removeprefix(_KEEP)
             if name in cells:
-                given, other = Parameter("map", f"{field}={column}"), Parameter("map", f"extra.old_{name}={name}")
-                why = Message("is named by ", given, f", but there is also a column {name!r}; keep that one as ", other)
+                option, other = Parameter("map", f"{field}={column}"), Parameter("map", f"extra.old_{name}={name}")
+                why = Message(
+                    "is named by ", option, f", but there is also a column {name!r}; keep that one as ", other
+                )
                 faults.add(row.line, name, why)
             cells[name] = row.cells[column]
         return cells
@@ -230,8 +232,8 @@ def _absent(field: str, cells: Mapping[str, Any]) -> Message:
     """What to do about a row without a document or a summary."""
     column = next((name for name in _ALIASES[field] if name in cells), None)
     if column is None:
-        given = Parameter("map", f"{field}=COLUMN")
-        return Message(f"is missing; give each row a {field}, or name the column that holds it with ", given)
+        option = Parameter("map", f"{field}=COLUMN")
+        return Message(f"is missing; give each row a {field}, or name the column that holds it with ", option)
     return Message(
         f"is missing; if the column {column!r} holds it, say ", Parameter("map", f"{field}={column}"),
         ", or name the layout with ", Parameter("preset"), " (the names of columns are never guessed)",
