@@ -106,21 +106,21 @@ class Folded:
 
     def _clusters(self, level: Fold) -> list[tuple[int, int]]:
         """Chunks that can be folded each by itself: ASCII runs, or one character with its marks."""
-        found: list[tuple[int, int]] = []
+        clusters: list[tuple[int, int]] = []
         pattern = _CHUNK[min(level, Fold.FORM)]
         for match in pattern.finditer(self.original):
             start, end = match.span()
-            if not found or not _joins(self.original[start]):
-                found.append((start, end))
+            if not clusters or not _joins(self.original[start]):
+                clusters.append((start, end))
                 continue
-            before, last = found[-1]
+            before, last = clusters[-1]
             if last - before > 1 and self.original[before:last].isascii():  # the mark sits on the last letter only
-                found[-1] = (before, last - 1)
+                clusters[-1] = (before, last - 1)
                 before = last - 1
-                found.append((before, end))
+                clusters.append((before, end))
             else:
-                found[-1] = (before, end)
-        return found
+                clusters[-1] = (before, end)
+        return clusters
 
 
 def _fold_chunk(chunk: str, level: Fold) -> str:

@@ -32,7 +32,7 @@ _LABEL = re.compile(r"[\w.#@-]{1,24}:\s")
 
 def line_ends(text: str) -> list[int]:
     """Offsets of the line breaks that end a sentence."""
-    found: list[int] = []
+    starts: list[int] = []
     start = 0
     after = -1
     for match in BREAK.finditer(text):
@@ -41,9 +41,9 @@ def line_ends(text: str) -> list[int]:
         after = past(SPACE, text, match.start())
         breaks = BREAK.findall(text, match.start(), after)
         if len(breaks) > 1 or not _runs_on(text, start, match.start(), after):
-            found.append(match.start())
+            starts.append(match.start())
         start = after
-    return found
+    return starts
 
 
 def item_ends(text: str, language: str) -> Iterator[int]:
@@ -86,5 +86,5 @@ def _runs_on(text: str, start: int, end: int, after: int) -> bool:
 
 def past(pattern: re.Pattern[str], text: str, at: int) -> int:
     """Where a pattern that may be empty ends when it begins at `at`."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
+    match = pattern.match(text, at)
+    return match.end() if match else at

@@ -94,14 +94,14 @@ class QuoteFinder:
         wanted = LcsSide.of([token.text for token in words(quote)])
         if len(wanted.words) < 3:
             return None
-        best, found = minimum, None
+        best, nearest = minimum, None
         for first, last in self._windows(wanted):
             window = self._words[first:last]
             common = lcs_indexes([token.text for token in window], wanted)
             for low, high, score in _stretches(common, len(wanted.words)):
-                if score > best or (score == best and found is None):
-                    best, found = score, Offsets(window[low].start, window[high].end)
-        return found
+                if score > best or (score == best and nearest is None):
+                    best, nearest = score, Offsets(window[low].start, window[high].end)
+        return nearest
 
     @cached_property
     def _words(self) -> list[Token]:
@@ -109,10 +109,10 @@ class QuoteFinder:
 
     @cached_property
     def _places(self) -> dict[str, NDArray[np.int64]]:
-        found: dict[str, list[int]] = {}
+        positions: dict[str, list[int]] = {}
         for at, token in enumerate(self._words):
-            found.setdefault(token.text, []).append(at)
-        return {word: np.array(places) for word, places in found.items()}
+            positions.setdefault(token.text, []).append(at)
+        return {word: np.array(places) for word, places in positions.items()}
 
     def _windows(self, wanted: LcsSide) -> Iterator[tuple[int, int]]:
         """Stretches of words that hold most of the wanted ones, rare words counting more, at most `_CANDIDATES`."""

@@ -82,13 +82,13 @@ def words(text: str) -> list[Token]:
     if text.isascii():
         return [Token(m.group().lower(), m.start(), m.end()) for m in _ASCII_WORD.finditer(text)]
     classes = "".join(map(_character_class, text))
-    found = []
+    tokens = []
     for match in _CLASSED_WORD.finditer(classes):
         start, end = match.span()
         folded = _normal(text[start:end])
         if folded:
-            found.append(Token(folded, start, end))
-    return found
+            tokens.append(Token(folded, start, end))
+    return tokens
 
 
 def ngrams(tokens: Sequence[Token | str], n: int) -> Counter[tuple[str, ...]]:

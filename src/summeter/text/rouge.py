@@ -41,10 +41,12 @@ def tokens(text: str, *, stem: bool = False, tokenizer: Tokenizer = "unicode") -
     >>> tokens("The cats' café!", tokenizer="reference")
     ['the', 'cats', 'caf']
     """
-    found = _REFERENCE_WORD.findall(text.lower()) if tokenizer == "reference" else [token.text for token in words(text)]
+    tokens = (
+        _REFERENCE_WORD.findall(text.lower()) if tokenizer == "reference" else [token.text for token in words(text)]
+    )
     if not stem:
-        return found
-    return [porter_stem(word) if len(word) > 3 and word.isascii() else word for word in found]
+        return tokens
+    return [porter_stem(word) if len(word) > 3 and word.isascii() else word for word in tokens]
 
 
 def rouge_n(
@@ -140,16 +142,16 @@ def _union_lcs(reference: list[str], predicted: Iterable[LcsSide]) -> list[str]:
     return [reference[i] for i in sorted(taken)]
 
 
-def _rouge(hits: int, predicted: int, given: int) -> Rouge:
+def _rouge(hits: int, predicted: int, reference_total: int) -> Rouge:
     if not hits:
         return ZERO
-    precision, recall = hits / predicted, hits / given
+    precision, recall = hits / predicted, hits / reference_total
     return Rouge(precision, recall, 2 * precision * recall / (precision + recall))
 
 
 def _best(references: str | Sequence[Any], score: Callable[[Any], Rouge]) -> Rouge:
     """The score with the highest F1, the first of equals; a bare text is one reference."""
-    given: Sequence[object] = (references,) if isinstance(references, str) else references
-    if not given:
+    texts: Sequence[object] = (references,) if isinstance(references, str) else references
+    if not texts:
         raise ValueError("ROUGE needs at least one reference")
-    return max(map(score, given), key=lambda rouge: rouge.f1)
+    return max(map(score, texts), key=lambda rouge: rouge.f1)

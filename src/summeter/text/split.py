@@ -233,7 +233,7 @@ class _Stops:
             return True
         if mark not in self._marks:
             pattern = _LONE_QUOTE if mark == "'" else re.compile('"')
-            self._marks[mark] = [found.start() for found in pattern.finditer(self.text)]
+            self._marks[mark] = [hit.start() for hit in pattern.finditer(self.text)]
         return bisect_left(self._marks[mark], closer.start(1)) % 2 == 1
 
     def _spaced(self, match: re.Match[str], after: int) -> bool:
@@ -251,8 +251,8 @@ class _Stops:
         return self._stop_after(word, match.start(), first) and (self.agreed is None or after in self.agreed)
 
     def _names_speaker(self, after: int) -> bool:
-        said = _NAME_SAID.match(self.text, after)
-        return said is not None and said.group().split()[0].lower() not in abbr.OPENERS
+        name_said = _NAME_SAID.match(self.text, after)
+        return name_said is not None and name_said.group().split()[0].lower() not in abbr.OPENERS
 
     def _marked_name(self, match: re.Match[str]) -> bool:
         return match["run"] == "!" and _last_word(self.text, match.start()).lower() in abbr.MARKED_NAMES
@@ -303,8 +303,8 @@ def _abbreviated(word: str) -> bool:
 
 def _last_word(text: str, end: int) -> str:
     """The word that ends at `end`, without opening marks; of very long ones, the last 24 characters."""
-    found = text[max(0, end - 24) : end].rsplit(None, 1)
-    return found[-1].lstrip(_OPENING_MARKS) if found else ""
+    last_word = text[max(0, end - 24) : end].rsplit(None, 1)
+    return last_word[-1].lstrip(_OPENING_MARKS) if last_word else ""
 
 
 def _token(text: str, start: int, end: int) -> str:
@@ -324,14 +324,14 @@ def _sentencex_ends(text: str, language: str) -> frozenset[int]:
     import sentencex
 
     plain = _HIDDEN.sub(" ", text)
-    found: set[int] = set()
+    ends: set[int] = set()
     at = 0
     for piece in sentencex.segment(language, plain):
         at += len(piece)
         while at < len(plain) and plain[at] == " ":  # the space after a stop may fall to the next piece
             at += 1
-        found.add(at)
-    return frozenset(found)
+        ends.add(at)
+    return frozenset(ends)
 
 
 _HIDDEN = re.compile(r"[^\S ]|[\"'“”„‘’‚«»‹›()\[\]{}「」『』【】《》〈〉`*_\ud800-\udfff]")

@@ -57,16 +57,16 @@ def word_windows(spans: Sequence[tuple[int, int]], lengths: Sequence[int], limit
         raise ValueError(f"{len(spans)} sentences but {len(lengths)} lengths")
     if limit < 1:
         raise ValueError(f"a window needs room for at least one word, got limit {limit}")
-    found: list[Window] = []
+    windows: list[Window] = []
     first = held = 0
     for i, length in enumerate(lengths):
         if i > first and held + length > limit:
-            found.append(Window(first, i, spans[first][0], spans[i - 1][1]))
+            windows.append(Window(first, i, spans[first][0], spans[i - 1][1]))
             first, held = i, 0
         held += length
     if spans:
-        found.append(Window(first, len(spans), spans[first][0], spans[-1][1]))
-    return found
+        windows.append(Window(first, len(spans), spans[first][0], spans[-1][1]))
+    return windows
 
 
 def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str], int]) -> list[tuple[int, int]]:
@@ -83,17 +83,17 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
     if limit < 2 * _DEAREST:
         raise ValueError(f"a tile needs room for at least {2 * _DEAREST} tokens, got limit {limit}")
     edges = [0, *(start for start in starts if 0 < start < len(text)), len(text)]
-    found: list[tuple[int, int]] = []
+    pieces: list[tuple[int, int]] = []
     for start, end in pairwise(edges):
-        found += _cut(text, (start, end), limit, measure)
-    return [tile for tile in found if tile[0] < tile[1]]
+        pieces += _cut(text, (start, end), limit, measure)
+    return [tile for tile in pieces if tile[0] < tile[1]]
 
 
 def _cut(
     text: str, stretch: tuple[int, int], limit: int, measure: Callable[[str], int]
 ) -> list[tuple[int, int]]:  # fmt: skip
     (start, end), step = stretch, limit // _DEAREST
-    found = []
+    pieces = []
     while measure(text[start:end]) > limit:
         # As many characters as are sure to fit, as many more as do, then back to a blank.
         reach = start + step
@@ -101,9 +101,9 @@ def _cut(
             reach += step
         blanks = [blank.end() for blank in _BLANKS.finditer(text, start, reach)]
         edge = blanks[-1] if blanks else reach
-        found.append((start, edge))
+        pieces.append((start, edge))
         start = edge
-    return [*found, (start, end)]
+    return [*pieces, (start, end)]
 
 
 def token_windows(costs: Sequence[int], limit: int, overlap: int = 0) -> list[tuple[int, int]]:
@@ -120,16 +120,16 @@ def token_windows(costs: Sequence[int], limit: int, overlap: int = 0) -> list[tu
         raise ValueError(f"a tile of {max(costs)} tokens is longer than a window of {limit}")
     if overlap > limit // 2:
         raise ValueError(f"an overlap of {overlap} tokens is more than half a window of {limit}")
-    found: list[tuple[int, int]] = []
+    windows: list[tuple[int, int]] = []
     first = last = held = 0
     while last < len(costs):
         while last < len(costs) and held + costs[last] <= limit:
             held += costs[last]
             last += 1
-        found.append((first, last))
+        windows.append((first, last))
         if last == len(costs):
             break
         while held > overlap or held + costs[last] > limit:
             held -= costs[first]
             first += 1
-    return found
+    return windows

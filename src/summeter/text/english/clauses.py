@@ -121,7 +121,7 @@ def _opens_clause(text: str, *, plain: bool) -> bool:
     """Whether the text begins with a subject and a verb; behind a comma or semicolon a short one may be any words."""
     tokens = words_of(text)
     verb = finite_verb(tokens)
-    if verb is None or verb == 0 or any(one.text in _RELATIVE | _NO_SUBJECT for one in tokens[:verb]):
+    if verb is None or verb == 0 or any(token.text in _RELATIVE | _NO_SUBJECT for token in tokens[:verb]):
         return False
     if tokens[0].text in _OPENS or text[tokens[0].start].isupper():
         return verb <= _SUBJECT
