@@ -148,7 +148,9 @@ def main() -> None:
     made = [made[place] for place, _, _ in looks]
     network, named = answers(looks)
     words = np.array([look.score for _, look, _ in looks])
-    copied, absent = (np.array([look.found.features[name] for _, look, _ in looks]) for name in ("copied", "numbers"))
+    copied, absent = (
+        np.array([look.measured.features[name] for _, look, _ in looks]) for name in ("copied", "numbers")
+    )
     labels = np.array([float(example.supported) for example in made])
     proxies = np.array([example.proxy for example in made])
     folds = np.array([fold_of(example.group) for example in made])

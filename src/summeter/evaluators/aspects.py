@@ -183,7 +183,7 @@ _RATED = (
     ),
 )
 
-RATED: dict[str, AspectDef] = {one.name: one for one in _RATED}
+RATED: dict[str, AspectDef] = {aspect.name: aspect for aspect in _RATED}
 """The aspects a rating judge knows without being told. A user's own come from a file: `read_aspects`."""
 
 

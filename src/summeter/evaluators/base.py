@@ -156,10 +156,10 @@ class Evaluator(BaseModel):
         # The parts were validated when the data was read; building 10,000 items should not do it again.
         rivals: Sequence[Summary | None] = summaries if self.pairwise else (None,)
         return [
-            Item.model_construct(document=document, summary=one, rival=rival)
-            for one in summaries
+            Item.model_construct(document=document, summary=summary, rival=rival)
+            for summary in summaries
             for rival in rivals
-            if one is not rival
+            if summary is not rival
         ]
 
     def merged(self, other: Evaluator) -> Evaluator:
@@ -235,9 +235,9 @@ def _setting_fault(detail: Mapping[str, Any], owner: type[Evaluator]) -> str:
     if detail["type"] == "extra_forbidden":
         known = list(owner.model_fields)
         return f"there is no setting {setting!r}{nearest(setting, known)}; its settings: {', '.join(known) or 'none'}"
-    said = str(detail["msg"]).removeprefix("Value error, ")
-    given = f", not {detail['input']!r}" if detail["type"] == "literal_error" else ""
-    return ": ".join(filter(None, [setting, f"{said}{given}"]))
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    value = f", not {detail['input']!r}" if detail["type"] == "literal_error" else ""
+    return ": ".join(filter(None, [setting, f"{message}{value}"]))
 
 
 def target(item: Item, unit: Unit = "summary", index: int | None = None, list_id: str | None = None) -> Target:

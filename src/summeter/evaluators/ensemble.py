@@ -29,7 +29,7 @@ UnitKey = tuple[Unit, int | None, str | None]
 
 SHARES: Scale = (0.0, 1.0)
 GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
-_SEEN_AS = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
+_AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 
 
 class Opinion(NamedTuple):
@@ -80,15 +80,15 @@ class Ensemble(DerivedEvaluator):
     @model_validator(mode="after")
     def _joins_something(self) -> Self:
         try:
-            found = self.members
+            members = self.members
         except UsageError as error:
             raise ValueError(str(error)) from error
-        if len(found) < 2:
+        if len(members) < 2:
             raise ValueError(f"an ensemble joins two evaluators at least; `of` names {self.of!r}")
         if not self.measured:
             raise ValueError(f"no two of {self.of} judge the same aspect{f' ({self.aspect})' if self.aspect else ''}")
-        if self.at_least > len(found):
-            raise ValueError(f"at_least is {self.at_least}, but there are {len(found)} members")
+        if self.at_least > len(members):
+            raise ValueError(f"at_least is {self.at_least}, but there are {len(members)} members")
         return self
 
     @property
@@ -125,19 +125,19 @@ class Ensemble(DerivedEvaluator):
         self, item: ItemKey, signature: str, aspect: str, by_member: Sequence[Sequence[Judgment]]
     ) -> Iterator[Judgment]:
         """One aspect: unit by unit where the members judge the same units, else by their scores of the summary."""
-        heard = [
+        rows_by_member = [
             (member, [row for row in rows if row.aspect == aspect])
             for member, rows in zip(self.members, by_member, strict=True)
             if aspect in member.evaluator.measured
         ]
-        calls = dict.fromkeys(call for _, rows in heard for row in rows for call in row.calls)
-        models = dict.fromkeys(row.model for _, rows in heard for row in rows if row.model is not None)
-        units: Sequence[UnitKey | None] = _units(heard) or [None]
+        calls = dict.fromkeys(call for _, rows in rows_by_member for row in rows for call in row.calls)
+        models = dict.fromkeys(row.model for _, rows in rows_by_member for row in rows if row.model is not None)
+        units: Sequence[UnitKey | None] = _units(rows_by_member) or [None]
         for key in units:
             if key is None:
-                opinions = [_of_summary(member, rows) for member, rows in heard]
+                opinions = [_of_summary(member, rows) for member, rows in rows_by_member]
             else:
-                opinions = [_of_unit(member, rows, key) for member, rows in heard]
+                opinions = [_of_unit(member, rows, key) for member, rows in rows_by_member]
             unit, index, list_id = key or ("summary", None, None)
             yield self.judgment(
                 item, signature, aspect, unit, index, list_id=list_id, calls=tuple(calls),
@@ -146,46 +146,57 @@ class Ensemble(DerivedEvaluator):
 
     def _verdict(self, opinions: Sequence[Opinion]) -> dict[str, Any]:
         """The fields of the judgment that joins the members' opinions of one unit."""
-        said = [one for one in opinions if one.status == "ok"]
-        mute = [one for one in opinions if one.status != "ok"]
-        missing = "".join(f"; no verdict of {one.member.name} ({one.status}: {one.reason})" for one in mute)
-        cut = [one.judgment.truncated_tokens for one in opinions if one.judgment and one.judgment.truncated_tokens]
+        verdicts = [opinion for opinion in opinions if opinion.status == "ok"]
+        without_verdict = [opinion for opinion in opinions if opinion.status != "ok"]
+        missing = "".join(
+            f"; no verdict of {opinion.member.name} ({opinion.status}: {opinion.reason})" for opinion in without_verdict
+        )
+        cut = [
+            opinion.judgment.truncated_tokens
+            for opinion in opinions
+            if opinion.judgment and opinion.judgment.truncated_tokens
+        ]
         about = {
             "truncated_tokens": max(cut, default=None),
-            "claim": next((one.judgment.claim for one in opinions if one.judgment and one.judgment.claim), None),
+            "claim": next(
+                (opinion.judgment.claim for opinion in opinions if opinion.judgment and opinion.judgment.claim), None
+            ),
         }
-        if len(said) < self.at_least:
-            worst = min((one.status for one in mute), key=GRAVITY.index)
-            return {**about, "status": worst, "reason": f"{len(said)} of {len(opinions)} members judged{missing}"}
-        labels = [one.judgment.label if one.judgment else None for one in said]
+        if len(verdicts) < self.at_least:
+            worst = min((opinion.status for opinion in without_verdict), key=GRAVITY.index)
+            return {**about, "status": worst, "reason": f"{len(verdicts)} of {len(opinions)} members judged{missing}"}
+        labels = [opinion.judgment.label if opinion.judgment else None for opinion in verdicts]
         voting = self.how == "majority" or (self.how == "auto" and all(label in (0, 1) for label in labels))
         skipped = {**about, "status": "skipped"}
         if voting and any(label is None for label in labels):
-            name = said[labels.index(None)].member.name
+            name = verdicts[labels.index(None)].member.name
             return {**skipped, "reason": f"a majority needs labels, and {name} gives none; use how=mean"}
-        if not voting and (wordy := next((one for one in said if one.value is None), None)):
-            return {**skipped, "reason": f"a mean needs numbers, and {wordy.member.name} gives none; use how=majority"}
-        joined = _majority(said) if voting else self._mean(said)
+        if not voting and (unrated := next((opinion for opinion in verdicts if opinion.value is None), None)):
+            return {
+                **skipped,
+                "reason": f"a mean needs numbers, and {unrated.member.name} gives none; use how=majority",
+            }
+        joined = _majority(verdicts) if voting else self._mean(verdicts)
         reason = f"{joined.pop('reason')}{missing}"
         if "label" in joined and joined["label"] is None:
             return {**skipped, "reason": reason}
         return {**about, **joined, "reason": reason}
 
-    def _mean(self, said: Sequence[Opinion]) -> dict[str, Any]:
+    def _mean(self, verdicts: Sequence[Opinion]) -> dict[str, Any]:
         low, high = self.scale
-        values = [low + one.value * (high - low) for one in said if one.value is not None]
-        apart = [abs(one - two) for one, two in combinations(values, 2)]
-        shown = ", ".join(f"{one.member.name} {value:g}" for one, value in zip(said, values, strict=True))
-        confidence = 1 - fmean(apart) / (high - low) if apart else None
-        return {"value": fmean(values), "confidence": confidence, "reason": f"mean of {len(said)}: {shown}"}
+        values = [low + verdict.value * (high - low) for verdict in verdicts if verdict.value is not None]
+        differences = [abs(first - second) for first, second in combinations(values, 2)]
+        shown = ", ".join(f"{verdict.member.name} {value:g}" for verdict, value in zip(verdicts, values, strict=True))
+        confidence = 1 - fmean(differences) / (high - low) if differences else None
+        return {"value": fmean(values), "confidence": confidence, "reason": f"mean of {len(verdicts)}: {shown}"}
 
 
-def _majority(said: Sequence[Opinion]) -> dict[str, Any]:
+def _majority(verdicts: Sequence[Opinion]) -> dict[str, Any]:
     """What most members say. `label` is None where two labels have equally many."""
-    rows = [one.judgment for one in said if one.judgment is not None]
+    rows = [verdict.judgment for verdict in verdicts if verdict.judgment is not None]
     votes = Counter(row.label for row in rows)
     (label, most), *others = votes.most_common()
-    shown = ", ".join(f"{one.member.name} {one.judgment.label}" for one in said if one.judgment)
+    shown = ", ".join(f"{verdict.member.name} {verdict.judgment.label}" for verdict in verdicts if verdict.judgment)
     if any(many == most for _, many in others):
         return {"label": None, "reason": f"a tie among {len(rows)}: {shown}"}
     agreeing = [row for row in rows if row.label == label]
@@ -205,30 +216,32 @@ def _scale(member: Member) -> Scale:
     return (float(low), float(high)) if dash else SHARES
 
 
-def _units(heard: Sequence[tuple[Member, list[Judgment]]]) -> list[UnitKey] | None:
+def _units(rows_by_member: Sequence[tuple[Member, list[Judgment]]]) -> list[UnitKey] | None:
     """The units that all members judged alike, in order; None where they did not. Who judged nothing has no say."""
-    found = [[_key(one) for one in rows] for _, rows in heard if any(one.status == "ok" for one in rows)]
-    if not found:
+    keys_by_member = [
+        [_key(row) for row in rows] for _, rows in rows_by_member if any(row.status == "ok" for row in rows)
+    ]
+    if not keys_by_member:
         return None
-    kinds = {(unit, list_id) for keys in found for unit, _, list_id in keys}
-    return list(dict.fromkeys(key for keys in found for key in keys)) if len(kinds) == 1 else None
+    kinds = {(unit, list_id) for keys in keys_by_member for unit, _, list_id in keys}
+    return list(dict.fromkeys(key for keys in keys_by_member for key in keys)) if len(kinds) == 1 else None
 
 
-def _key(one: Judgment) -> UnitKey:
-    return one.target.unit, one.target.index, one.target.list_id
+def _key(judgment: Judgment) -> UnitKey:
+    return judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
 def _of_unit(member: Member, rows: Sequence[Judgment], key: UnitKey) -> Opinion:
-    found = next((one for one in rows if _key(one) == key), rows[0] if rows else None)
-    if found is None:
+    judgment = next((row for row in rows if _key(row) == key), rows[0] if rows else None)
+    if judgment is None:
         return Opinion(member, None, None, "error", "no judgment")
-    if found.status != "ok" or _key(found) != key:
-        status: Status = "error" if found.status == "ok" else found.status
-        return Opinion(member, None, None, status, found.reason or "no judgment of this unit")
-    raw = found.value if found.value is not None else found.label
+    if judgment.status != "ok" or _key(judgment) != key:
+        status: Status = "error" if judgment.status == "ok" else judgment.status
+        return Opinion(member, None, None, status, judgment.reason or "no judgment of this unit")
+    raw = judgment.value if judgment.value is not None else judgment.label
     # A label in words has no value, and can only vote.
     value = _shared(float(raw), _scale(member)) if isinstance(raw, int | float) else None
-    return Opinion(member, found, value, "ok", "")
+    return Opinion(member, judgment, value, "ok", "")
 
 
 def _of_summary(member: Member, rows: Sequence[Judgment]) -> Opinion:
@@ -253,26 +266,26 @@ def _shared(value: float, scale: Scale) -> float:
 
 @lru_cache(maxsize=64)
 def _members(of: str, aspect: str | None) -> tuple[Member, ...]:
-    found: list[Member] = []
+    members: list[Member] = []
     for spec in filter(None, (part.strip() for part in _split(of))):
-        named = _SEEN_AS.fullmatch(spec)
+        named = _AT_ROLE.fullmatch(spec)
         text, role = (named["spec"], named["role"]) if named else (spec, None)
-        for one in _built(text, aspect).parts():
-            if isinstance(one, DerivedEvaluator) or one.pairwise:
-                raise UsageError(f"{one.name} cannot be part of an ensemble: it judges no summary by itself")
-            if not one.prepares_only:
-                found.append(Member(one, role))
-    twice = [name for name, times in Counter((m.name, m.evaluator.sign({})) for m in found).items() if times > 1]
+        for evaluator in _built(text, aspect).parts():
+            if isinstance(evaluator, DerivedEvaluator) or evaluator.pairwise:
+                raise UsageError(f"{evaluator.name} cannot be part of an ensemble: it judges no summary by itself")
+            if not evaluator.prepares_only:
+                members.append(Member(evaluator, role))
+    twice = [name for name, times in Counter((m.name, m.evaluator.sign({})) for m in members).items() if times > 1]
     if twice:
         raise UsageError(f"{twice[0][0]} is named twice; name it once, or ask another model (NAME@ROLE)")
-    return tuple(found)
+    return tuple(members)
 
 
 def _built(text: str, aspect: str | None) -> Evaluator:
-    made = build(text)
-    if aspect is None or "aspect" not in type(made).model_fields or "aspect" in made.model_fields_set:
-        return made
-    return type(made)(**{**made.model_dump(exclude_unset=True), "aspect": aspect})
+    evaluator = build(text)
+    if aspect is None or "aspect" not in type(evaluator).model_fields or "aspect" in evaluator.model_fields_set:
+        return evaluator
+    return type(evaluator)(**{**evaluator.model_dump(exclude_unset=True), "aspect": aspect})
 
 
 def _split(of: str) -> list[str]:

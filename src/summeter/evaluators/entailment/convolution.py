@@ -88,9 +88,9 @@ def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
     >>> histogram(np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]]), (0.0, 0.5, 1.0), "en").tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
-    asked = table[~np.isnan(table[:, ENTAIL])]
+    classified = table[~np.isnan(table[:, ENTAIL])]
     # A network's probabilities may pass 1 by the last bit.
-    counts = [np.histogram(np.clip(asked[:, COLUMNS[label]], 0, 1), bins=np.array(bins))[0] for label in labels]
+    counts = [np.histogram(np.clip(classified[:, COLUMNS[label]], 0, 1), bins=np.array(bins))[0] for label in labels]
     return np.concatenate(counts).astype(np.float64)
 
 

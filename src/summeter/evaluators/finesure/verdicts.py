@@ -123,9 +123,9 @@ def asked_first(wanted: Wanted) -> dict[str, Any]:
 
 def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
     """The quotes of an entry: one, or several in a list; a blank one is none."""
-    given = entry.get("quote")
+    value = entry.get("quote")
     quotes = []
-    for quote in given if isinstance(given, list) else [given]:
+    for quote in value if isinstance(value, list) else [value]:
         if quote is not None and not isinstance(quote, str):
             raise ReplyError(f"the quote is {show(quote)}, not a text")
         quotes.append(clean(quote or ""))

@@ -121,10 +121,10 @@ def _f1(match: Greedy) -> float:
 
 
 def _whole(builder: JudgmentBuilder, matches: Sequence[Greedy], base: Baseline | None, *, cut: bool) -> list[Judgment]:
-    scores = [(one.precision, one.recall, one.f1) for one in matches]
+    scores = [(match.precision, match.recall, match.f1) for match in matches]
     if base is not None:
-        scores = [base.rescaled(one) for one in scores]
-    best = [max(one[place] for one in scores) for place in range(3)]
+        scores = [base.rescaled(score) for score in scores]
+    best = [max(score[place] for score in scores) for place in range(3)]
     reason = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
     reason += "; what is longer than the encoder reads was cut" if cut else ""
     return [builder.ok(aspect, value=value, reason=reason) for aspect, value in zip(ASPECTS, best, strict=True)]

@@ -56,7 +56,7 @@ class DirectAssessment(RatingJudge):
         """The one score named; a whole number that stands alone will do."""
         if bare := _BARE.fullmatch(text):
             return Rating(_whole(bare))
-        values = {_whole(one) for one in reading.own(_NAMED.finditer(text), material)}
+        values = {_whole(match) for match in reading.own(_NAMED.finditer(text), material)}
         if len(values) > 1:
             raise ReplyError("the reply names more than one score", fault="ambiguous")
         if not values:

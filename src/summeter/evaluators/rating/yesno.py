@@ -93,10 +93,10 @@ class YesNo(LLMJudge[Rating]):
     def _from_text(self, body: str, material: Sequence[str] = ()) -> Rating:
         text = _CHOICE.sub("", reading.unquoted(body, material))
         named = reading.own(_NAMED.finditer(text), material)
-        answers = [one for one in (_AT_FIRST.match(text), _AT_LAST.search(text), *named) if one is not None]
+        answers = [answer for answer in (_AT_FIRST.match(text), _AT_LAST.search(text), *named) if answer is not None]
         if answers and (turned := _LAST_WORD.search(text)):
             answers.append(turned)  # "Yes, but no"
-        words = {one[1].lower() for one in answers}
+        words = {answer[1].lower() for answer in answers}
         if len(words) > 1:
             raise ReplyError("the reply answers both yes and no", fault="ambiguous")
         if not words:

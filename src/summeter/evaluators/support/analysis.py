@@ -177,7 +177,7 @@ def analyse(text: str) -> list[Word]:
     ['#25', 'man', 'weren', 't', 'pay', 'pound', '#1000']
     """
     tokens = words(text)
-    found: list[Word] = []
+    analysed: list[Word] = []
     waiting = numbers(text)[::-1]
     held: Number | None = None  # the number whose word stands last in found
     at = 0  # all before is read
@@ -187,13 +187,13 @@ def analyse(text: str) -> list[Word]:
         number = waiting[-1] if waiting else None
         if number is None or token.end <= number.start:
             if token.start >= at:
-                found.append(_word(text, tokens, i))
+                analysed.append(_word(text, tokens, i))
             continue
         if number is not held:
-            found += [*_sign_before(text, number), _number_word(number), *_sign_behind(text, number)]
-            at, held = found[-1].end, number
+            analysed += [*_sign_before(text, number), _number_word(number), *_sign_behind(text, number)]
+            at, held = analysed[-1].end, number
         if token.end > max(at, number.end):  # the kg of 105kg
             unit = "".join(piece.text for piece in words(text[at : token.end]))
             if unit:
-                found.append(_plain(stem(unit), at, token.end, content=len(unit) > 1))
-    return found
+                analysed.append(_plain(stem(unit), at, token.end, content=len(unit) > 1))
+    return analysed

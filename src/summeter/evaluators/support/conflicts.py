@@ -27,7 +27,7 @@ def conflicts_in(scene: Scene) -> list[Finding]:
     checks: tuple[Callable[[Scene], list[Finding]], ...] = (
         _negation, _opposite, _roles, _speaker, _pronoun, _quantifier, _modality, _cause,
     )  # fmt: skip
-    return [one for check in checks for one in check(scene)]
+    return [finding for check in checks for finding in check(scene)]
 
 
 def _denies(words: Sequence[Word]) -> bool:
@@ -37,11 +37,11 @@ def _denies(words: Sequence[Word]) -> bool:
 
 def _denied(scene: Scene, words: Sequence[Word], *, ours: bool) -> list[tuple[Word, Word, Word]]:
     """Each negation's beginning (with its auxiliary), itself and the content word it is about."""
-    found = []
+    denials = []
     for at, word in enumerate(words):
         if not word.negation:
             continue
-        about = next((one for one in scene.ahead(words, at, 4, ours=ours) if one.content), None)
+        about = next((following for following in scene.ahead(words, at, 4, ours=ours) if following.content), None)
         after = next(scene.ahead(words, at, 1, ours=ours), None)
         if about is None or about.number or (after and scene.lower(after, ours=ours) in _NO_DENIAL):
             continue
@@ -51,26 +51,26 @@ def _denied(scene: Scene, words: Sequence[Word], *, ours: bool) -> list[tuple[Wo
             if before.end + 1 < first.start or not (text in _AUXILIARY or text in lexicon.CONTRACTED or text == "n"):
                 break
             first = before
-        found.append((first, word, about))
-    return found
+        denials.append((first, word, about))
+    return denials
 
 
 def _negation(scene: Scene) -> list[Finding]:
     """What one side denies and the other says outright; what both deny cancels out."""
     ours, theirs = _denied(scene, scene.ours, ours=True), _denied(scene, scene.line, ours=False)
-    said, stood = {one[2].key for one in ours}, {one[2].key for one in theirs}
-    ours = [one for one in ours if one[2].key not in stood]
-    theirs = [one for one in theirs if one[2].key not in said]
-    if scene.asked:
+    denied, denied_there = {denial[2].key for denial in ours}, {denial[2].key for denial in theirs}
+    ours = [denial for denial in ours if denial[2].key not in denied_there]
+    theirs = [denial for denial in theirs if denial[2].key not in denied]
+    if scene.is_question:
         return [] if ours or _denies(scene.ours) else _answered_no(scene)
     if not ours and not any(word.key in DENYING_KEYS for word in scene.ours):
         for first, _, about in theirs:
             if about.key in scene.keys:
-                return [Finding("negation", f"negated in the {scene.named}: '{scene.stands(first, about)}'")]
+                return [Finding("negation", f"negated in the {scene.named}: '{scene.in_evidence(first, about)}'")]
     for first, _, about in ours:
         pool = scene.line if about.key in {word.key for word in scene.line} else scene.window
         if about.key in {word.key for word in pool} and not _denies(pool):
-            return [Finding("negation", f"negated here, not in the {scene.named}: '{scene.said(first, about)}'")]
+            return [Finding("negation", f"negated here, not in the {scene.named}: '{scene.in_claim(first, about)}'")]
     return []
 
 
@@ -81,17 +81,20 @@ def _answered_no(scene: Scene) -> list[Finding]:
     answer = scene.evidence.words_of(scene.core + 1, scene.core + 2)
     for at, word in enumerate(answer[:3]):
         if word.negation:
-            last = next((one for one in answer[at + 1 : at + 2] if not scene.parted(word, one, ours=False)), word)
-            return [Finding("negation", f"negated in the {scene.named}: '{scene.stands(word, last)}'")]
+            last = next(
+                (following for following in answer[at + 1 : at + 2] if not scene.parted(word, following, ours=False)),
+                word,
+            )
+            return [Finding("negation", f"negated in the {scene.named}: '{scene.in_evidence(word, last)}'")]
     return []
 
 
 def _opposite(scene: Scene) -> list[Finding]:
     """Opposites; those that are grammar words (after, before) only in front of the same word."""
-    denied = {one[2].start for one in _denied(scene, scene.ours, ours=True)}
-    denied_there = {one[2].start for one in _denied(scene, scene.line, ours=False)}
+    denied = {denial[2].start for denial in _denied(scene, scene.ours, ours=True)}
+    denied_there = {denial[2].start for denial in _denied(scene, scene.line, ours=False)}
     present = {word.key: word for word in scene.line}
-    found = []
+    findings = []
     for mine in scene.ours:
         if mine.key in present or mine.start in denied:
             continue
@@ -99,9 +102,9 @@ def _opposite(scene: Scene) -> list[Finding]:
         for other in (present[key] for key in against):
             if other.start in denied_there or not (mine.content or _same_next(scene, mine, other)):
                 continue
-            found.append(Finding("opposite", scene.instead(scene.said(mine), scene.stands(other)), (mine,)))
+            findings.append(Finding("opposite", scene.instead(scene.in_claim(mine), scene.in_evidence(other)), (mine,)))
             break
-    return found
+    return findings
 
 
 def _same_next(scene: Scene, mine: Word, other: Word) -> bool:
@@ -111,7 +114,7 @@ def _same_next(scene: Scene, mine: Word, other: Word) -> bool:
 
 def _next(words: Sequence[Word], word: Word) -> Word | None:
     at = words.index(word)
-    return next((one for one in words[at + 1 : at + 3] if one.content), None)
+    return next((following for following in words[at + 1 : at + 3] if following.content), None)
 
 
 def _roles(scene: Scene) -> list[Finding]:
@@ -128,7 +131,7 @@ def _roles(scene: Scene) -> list[Finding]:
             continue
         for place, other in enumerate(line):
             if other.key == verb.key and _crossed(scene, ours, (line, place)):
-                text = f"'{scene.said(ours[0], ours[1])}' is the other way round in the {scene.named}"
+                text = f"'{scene.in_claim(ours[0], ours[1])}' is the other way round in the {scene.named}"
                 return [Finding("roles", text)]
     return []
 
@@ -173,7 +176,7 @@ def _speaker(scene: Scene) -> list[Finding]:
     if not scene.ours or not scene.ours[0].capital:
         return []
     subject, text = scene.ours[0], scene.evidence.text
-    name = scene.said(subject)
+    name = scene.in_claim(subject)
     # Most texts are no dialogue: they are not searched for speakers again for every claim.
     if f"{name}:" not in text or subject.key in {word.key for word in scene.line}:
         return []
@@ -193,7 +196,7 @@ def _pronoun(scene: Scene) -> list[Finding]:
             continue
         theirs = next((word for word in scene.line if scene.lower(word, ours=False) in other), None)
         if theirs:
-            return [Finding("word", scene.instead(scene.said(mine), scene.stands(theirs)), (mine,))]
+            return [Finding("word", scene.instead(scene.in_claim(mine), scene.in_evidence(theirs)), (mine,))]
     return []
 
 
@@ -201,26 +204,28 @@ def _quantifier(scene: Scene) -> list[Finding]:
     """All where the source says some, in front of the same word."""
     for at, word in enumerate(scene.ours):
         rank = lexicon.QUANTIFIERS.get(scene.lower(word, ours=True))
-        counted = next((one for one in scene.ahead(scene.ours, at, 3, ours=True) if one.content), None)
+        counted = next(
+            (following for following in scene.ahead(scene.ours, at, 3, ours=True) if following.content), None
+        )
         if rank is None or counted is None or counted.number:
             continue
         others = [
             quantifier
-            for place, one in enumerate(scene.window)
-            if one.key == counted.key
+            for place, other in enumerate(scene.window)
+            if other.key == counted.key
             for quantifier in scene.behind(scene.window, place, 3, ours=False)
             if scene.lower(quantifier, ours=False) in lexicon.QUANTIFIERS
         ]
-        ranks = {lexicon.QUANTIFIERS[scene.lower(one, ours=False)] for one in others}
+        ranks = {lexicon.QUANTIFIERS[scene.lower(other, ours=False)] for other in others}
         if ranks and rank not in ranks:
-            text = scene.instead(scene.said(word, counted), _with_next(scene, others[0]))
+            text = scene.instead(scene.in_claim(word, counted), _with_next(scene, others[0]))
             return [Finding("quantifier", text, (word,))]
     return []
 
 
 def _with_next(scene: Scene, word: Word) -> str:
     following = _next(scene.evidence.words, word)
-    return scene.stands(word, following) if following else scene.stands(word)
+    return scene.in_evidence(word, following) if following else scene.in_evidence(word)
 
 
 Mood = tuple[str, Word | None]
@@ -248,7 +253,7 @@ def _modality(scene: Scene) -> list[Finding]:
         if not word.content or word.capital or word.number or word.key in _REPORTING:
             continue
         mine = _mood(scene, scene.ours, at, ours=True)
-        places = [place for place, one in enumerate(scene.line) if one.key == word.key]
+        places = [place for place, other in enumerate(scene.line) if other.key == word.key]
         moods = [(_mood(scene, scene.line, place, ours=False), place) for place in places]
         if mine is None or not moods or any(mood is None or mood[0] == mine[0] for mood, _ in moods):
             continue
@@ -256,8 +261,8 @@ def _modality(scene: Scene) -> list[Finding]:
             continue
         mood, place = moods[0]
         theirs = mood[1] if mood and mood[1] else scene.line[place]
-        said = scene.said(mine[1], word) if mine[1] else scene.said(word)
-        text = scene.instead(said, scene.stands(theirs, scene.line[place]))
+        claimed = scene.in_claim(mine[1], word) if mine[1] else scene.in_claim(word)
+        text = scene.instead(claimed, scene.in_evidence(theirs, scene.line[place]))
         return [Finding("modality", text, (word,))]
     return []
 
@@ -268,11 +273,11 @@ def _cause(scene: Scene) -> list[Finding]:
     if at is None or any(scene.lower(word, ours=False) in lexicon.LINKS for word in scene.window):
         return []
     word = scene.ours[at]
-    before = {one.key for one in scene.ours[:at] if one.content}
-    behind = {one.key for one in scene.ours[at + 1 :] if one.content}
+    before = {other.key for other in scene.ours[:at] if other.content}
+    behind = {other.key for other in scene.ours[at + 1 :] if other.content}
     if not before or not behind or _together(scene, before, behind):
         return []
-    return [Finding("cause", f"'{scene.said(word)}': the {scene.named} does not link the two", (word,))]
+    return [Finding("cause", f"'{scene.in_claim(word)}': the {scene.named} does not link the two", (word,))]
 
 
 def _together(scene: Scene, before: set[str], behind: set[str]) -> bool:

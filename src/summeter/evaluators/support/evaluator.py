@@ -122,19 +122,23 @@ def _carries(
 ) -> Judgment:  # fmt: skip
     """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
     alone = scorer.decide(facts.texts, scorer.prepare(text, [(0, len(text))]))
-    found: list[tuple[bool, float, int]] = []
+    candidates: list[tuple[bool, float, int]] = []
     for number, (here, there) in enumerate(zip(alone, whole, strict=True)):
-        told = [here, there] if _overlap(spans[place], there.evidence) else [here]
-        known = [(bool(one.supported), one.probability, -number) for one in told if one.probability is not None]
-        found.extend(known)
-    if not found:
+        verdicts = [here, there] if _overlap(spans[place], there.evidence) else [here]
+        known = [
+            (bool(verdict.supported), verdict.probability, -number)
+            for verdict in verdicts
+            if verdict.probability is not None
+        ]
+        candidates.extend(known)
+    if not candidates:
         return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
-    carries, probability, negative = max(found)
+    carries, probability, negative = max(candidates)
     best = -negative
-    said = f"carries key fact {best + 1}" if carries else f"carries no key fact; nearest: {best + 1}"
+    outcome = f"carries key fact {best + 1}" if carries else f"carries no key fact; nearest: {best + 1}"
     return builder.ok(
         "conciseness", "sentence", place, value=probability, label=int(carries),
-        reason=f"{said} ({_shortened(facts.texts[best], LONGEST - len(said) - 3)})",
+        reason=f"{outcome} ({_shortened(facts.texts[best], LONGEST - len(outcome) - 3)})",
     )  # fmt: skip
 
 
@@ -163,5 +167,5 @@ def _ends(spans: Iterable[Span]) -> list[tuple[int, int]]:
     return [(span.start, span.end) for span in spans]
 
 
-def _overlap(one: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
-    return any(one[0] < end and start < one[1] for start, end in others)
+def _overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in others)

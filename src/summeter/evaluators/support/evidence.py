@@ -44,18 +44,18 @@ class Evidence:
 
 def _covering(sentences: Sequence[tuple[int, int]], length: int) -> tuple[tuple[int, int], ...]:
     """The given spans, checked, with what they leave uncovered added, so that no word is out of every sentence."""
-    found: list[tuple[int, int]] = []
+    covering: list[tuple[int, int]] = []
     at = 0
     for start, end in sentences:
         if start < at or end < start or end > length:
             raise ValueError(f"sentence {start}-{end} overlaps the one before or leaves the text of {length}")
         if start > at:
-            found.append((at, start))
-        found.append((start, end))
+            covering.append((at, start))
+        covering.append((start, end))
         at = end
     if at < length:
-        found.append((at, length))
-    return tuple(found)
+        covering.append((at, length))
+    return tuple(covering)
 
 
 def prepare(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
@@ -64,23 +64,23 @@ def prepare(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
     Raises ValueError if spans overlap or leave the text.
     """
     spans = _covering(sentences, len(text))
-    found = analyse(text)
+    words = analyse(text)
     kept: list[tuple[int, int]] = []
     bounds: list[int] = []
     at = 0
     for span in spans:
         first = at
-        while at < len(found) and found[at].start < span[1]:
+        while at < len(words) and words[at].start < span[1]:
             at += 1
         if at > first:
             kept.append(span)
             bounds.append(first)
-    bounds.append(len(found))
+    bounds.append(len(words))
     places: dict[str, list[int]] = defaultdict(list)
-    for i, word in enumerate(found):
+    for i, word in enumerate(words):
         places[word.key].append(i)
     pairs: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for i, (left, right) in enumerate(pairwise(found)):
+    for i, (left, right) in enumerate(pairwise(words)):
         pairs[left.key, right.key].append(i)
     relatives: dict[str, list[str]] = defaultdict(list)
     for key in places:
@@ -89,10 +89,10 @@ def prepare(text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
     return Evidence(
         text=text,
         sentences=tuple(kept),
-        words=tuple(found),
+        words=tuple(words),
         bounds=tuple(bounds),
         places=dict(places),
         pairs=dict(pairs),
         relatives={prefix: tuple(keys) for prefix, keys in relatives.items()},
-        numbers=tuple(word.number for word in found if word.number is not None),
+        numbers=tuple(word.number for word in words if word.number is not None),
     )

@@ -154,10 +154,10 @@ def _ordering(content: Sequence[str], others: Sequence[str]) -> float:
     """Share of pairs of content words that stand the other way round; words that occur twice are left out."""
     ours, theirs = Counter(content), Counter(others)
     places = {key: i for i, key in enumerate(others) if theirs[key] == 1}
-    found = [places[key] for key in content if key in places and ours[key] == 1]
-    if len(found) < 2:
+    order = [places[key] for key in content if key in places and ours[key] == 1]
+    if len(order) < 2:
         return 0.0
-    pairs = [(a, b) for i, a in enumerate(found) for b in found[i + 1 :]]
+    pairs = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
     return sum(a > b for a, b in pairs) / len(pairs)
 
 
@@ -177,13 +177,13 @@ def _opposites(claim: Sequence[Word], there: Sequence[Word]) -> tuple[tuple[Word
     present = {word.key: word for word in there}
     ours = {word.key for word in claim}
     table = opposites()
-    found = []
+    pairs = []
     for word in claim:
         if word.key in table and word.key not in present:
             against = next((key for key in sorted(table[word.key]) if key in present and key not in ours), None)
             if against is not None:
-                found.append((word, present[against]))
-    return tuple(found)
+                pairs.append((word, present[against]))
+    return tuple(pairs)
 
 
 def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, float]) -> Measured:

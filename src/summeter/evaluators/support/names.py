@@ -15,8 +15,8 @@ DENYING_KEYS = frozenset(stem(word) for word in DENYING)
 
 def siblings_in(scene: Scene) -> list[Finding]:
     """June for May, the third for the second, weeks for months: the claim has one of a group, its sentence another."""
-    found = []
-    missing = {word.start for word in scene.found.missing}
+    findings = []
+    missing = {word.start for word in scene.measured.missing}
     line = {word.key for word in scene.line}
     for at, word in enumerate(scene.ours):
         if not word.content or word.key in line:
@@ -26,11 +26,11 @@ def siblings_in(scene: Scene) -> list[Finding]:
         if other is None:
             continue
         if word.start in missing:
-            text = f"'{scene.said(word)}' is not in the {scene.named}; nearest: '{scene.stands(other)}'"
+            text = f"'{scene.in_claim(word)}' is not in the {scene.named}; nearest: '{scene.in_evidence(other)}'"
         else:
-            text = scene.instead(scene.said(word), scene.stands(other))
-        found.append(Finding("word", text, (word,)))
-    return found
+            text = scene.instead(scene.in_claim(word), scene.in_evidence(other))
+        findings.append(Finding("word", text, (word,)))
+    return findings
 
 
 def _forms(text: str) -> tuple[str, ...]:
@@ -55,60 +55,60 @@ def _behind(words: Sequence[Word], word: Word, key: str | None) -> bool:
 
 def names_missing(scene: Scene, used: frozenset[int]) -> list[Finding]:
     """Names that stand nowhere, each with the name in its place."""
-    found = []
-    for phrase in _phrases(scene, (word for word in scene.found.missing if word.start not in used)):
+    findings = []
+    for phrase in _phrases(scene, (word for word in scene.measured.missing if word.start not in used)):
         if not _is_name(scene, phrase):
             continue
         other = _in_place(scene, phrase) or _like(scene, phrase)
         tail = f"; nearest: '{other}'" if other else ""
-        found.append(Finding("name", f"'{_said(scene, phrase)}' is not in the {scene.named}{tail}", phrase))
-    return found
+        findings.append(Finding("name", f"'{_said(scene, phrase)}' is not in the {scene.named}{tail}", phrase))
+    return findings
 
 
 def names_elsewhere(scene: Scene) -> list[Finding]:
     """Names that the source knows, where the sentence that speaks of the claim has another name in their place."""
     line = {word.key for word in scene.line}
-    found = []
+    findings = []
     strange = [word for word in names_of(scene.ours) if word.key not in line and word.key in scene.evidence.places]
     for phrase in _phrases(scene, strange):
         other = _in_place(scene, phrase)
         if other is not None:
-            found.append(Finding("name", scene.instead(_said(scene, phrase), other), phrase))
-    return found
+            findings.append(Finding("name", scene.instead(_said(scene, phrase), other), phrase))
+    return findings
 
 
 def others_in_place(scene: Scene) -> list[Finding]:
     """The tenant must, where the sentence that speaks of the claim has the landlord must."""
     line = {word.key for word in scene.line}
-    found = []
+    findings = []
     for at, word in enumerate(scene.ours):
         if not word.content or word.capital or word.number or word.key in line or word.key not in scene.evidence.places:
             continue
         place = slot(scene, at, at, scene.line)
         if place is not None and not place[-1].capital and not place[-1].number:
-            found.append(Finding("word", scene.instead(scene.said(word), scene.stands(*place)), (word,)))
-    return found
+            findings.append(Finding("word", scene.instead(scene.in_claim(word), scene.in_evidence(*place)), (word,)))
+    return findings
 
 
 def words_missing(scene: Scene, used: frozenset[int]) -> list[Finding]:
     """Other words that stand nowhere: those with something in their place, then the rest in one line."""
-    found, rest = [], []
-    left = [word for word in scene.found.missing if word.start not in used and not _is_accounted(scene, word)]
+    findings, rest = [], []
+    left = [word for word in scene.measured.missing if word.start not in used and not _is_accounted(scene, word)]
     for phrase in _phrases(scene, left):
         first, last = scene.ours.index(phrase[0]), scene.ours.index(phrase[-1])
         place = None if phrase[0].key in _SPEECH else slot(scene, first, last, scene.line)
         if place is not None:
-            text = f"'{_said(scene, phrase)}' is not in the {scene.named}; nearest: '{scene.stands(*place)}'"
-            found.append(Finding("word", text, phrase))
+            text = f"'{_said(scene, phrase)}' is not in the {scene.named}; nearest: '{scene.in_evidence(*place)}'"
+            findings.append(Finding("word", text, phrase))
         else:
             rest.append(phrase)
     if rest:
         texts = list(dict.fromkeys(f"'{_said(scene, phrase)}'" for phrase in rest))
         more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
         verb = "has" if len(texts) == 1 else "have"
-        said = f"{', '.join(texts[:_SHOWN])}{more} {verb} no support in the {scene.named}"
-        found.append(Finding("missing", said, tuple(word for phrase in rest for word in phrase)))
-    return found
+        reason = f"{', '.join(texts[:_SHOWN])}{more} {verb} no support in the {scene.named}"
+        findings.append(Finding("missing", reason, tuple(word for phrase in rest for word in phrase)))
+    return findings
 
 
 def _is_accounted(scene: Scene, word: Word) -> bool:
@@ -128,7 +128,7 @@ def _is_accounted(scene: Scene, word: Word) -> bool:
 
 
 def _said(scene: Scene, phrase: Phrase) -> str:
-    return scene.said(phrase[0], phrase[-1])
+    return scene.in_claim(phrase[0], phrase[-1])
 
 
 def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
@@ -159,7 +159,7 @@ def _in_place(scene: Scene, phrase: Phrase) -> str | None:
     first, last = scene.ours.index(phrase[0]), scene.ours.index(phrase[-1])
     both = slot(scene, first, last, scene.line)
     if both is not None and both[-1].capital:
-        return scene.stands(*both)
+        return scene.in_evidence(*both)
     left = scene.ours[first - 1].key if first else None
     right = scene.ours[last + 1].key if last + 1 < len(scene.ours) else None
     return _run(scene, lambda at: at > 0 and scene.line[at - 1].key == left, forward=True) or _run(
@@ -184,7 +184,7 @@ def _run(scene: Scene, fits: Callable[[int], bool], *, forward: bool) -> str | N
         while 0 <= end + step < len(scene.line) and free(end + step):
             end += step
         low, high = min(at, end), max(at, end)
-        return scene.stands(scene.line[low], scene.line[high])
+        return scene.in_evidence(scene.line[low], scene.line[high])
     return None
 
 
@@ -193,4 +193,4 @@ def _like(scene: Scene, phrase: Phrase) -> str | None:
     start = scene.lower(phrase[-1], ours=True)[:2]
     pool = [word for word in names_of(scene.line) if word.key not in scene.keys]
     other = next((word for word in pool if scene.lower(word, ours=False).startswith(start)), None)
-    return scene.stands(other) if other else None
+    return scene.in_evidence(other) if other else None

@@ -41,19 +41,19 @@ class Combination:
     card: Mapping[str, Any]
     digest: str
 
-    def score(self, words: float, said: Sequence[Entailment]) -> float:
+    def score(self, words: float, entailments: Sequence[Entailment]) -> float:
         """The joint score of a claim."""
-        return words + self.weight * log_odds(said)
+        return words + self.weight * log_odds(entailments)
 
 
-def log_odds(said: Sequence[Entailment]) -> float:
+def log_odds(entailments: Sequence[Entailment]) -> float:
     """Log-odds that the claim follows from the premise it follows from best, within BOUND.
 
     >>> round(log_odds([Entailment(0.5, 0.3, 0.2), Entailment(0.8, 0.1, 0.1)]), 3)
     1.386
     """
     least = 1 / (1 + math.exp(BOUND))
-    share = min(max(one.entail for one in said), 1 - least)
+    share = min(max(entailment.entail for entailment in entailments), 1 - least)
     return math.log(max(share, least) / (1 - max(share, least)))
 
 
@@ -89,24 +89,24 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI) -
     looks = [scorer.look(claim, evidence) for claim in claims]
     texts = [premises(evidence, look.keys) if isinstance(look, Look) else () for look in looks]
     pairs = [(text, claim) for claim, some in zip(claims, texts, strict=True) for text in some]
-    said = await nli.classify(pairs)
-    found: list[Support] = []
+    entailments = await nli.classify(pairs)
+    verdicts: list[Support] = []
     last = 0
     for look, some in zip(looks, texts, strict=True):
         if isinstance(look, Support):
-            found.append(look)
+            verdicts.append(look)
             continue
-        own = said[last : last + len(some)]
+        own = entailments[last : last + len(some)]
         last += len(some)
         verdict = scorer.decided(look, evidence, joint.score(look.score, own), joint.calibration[use])
-        found.append(verdict._replace(reasons=_told(verdict, own)))
-    return found
+        verdicts.append(verdict._replace(reasons=_told(verdict, own)))
+    return verdicts
 
 
-def _told(verdict: Support, said: Sequence[Entailment]) -> tuple[str, ...]:
+def _told(verdict: Support, entailments: Sequence[Entailment]) -> tuple[str, ...]:
     """The reasons, and the network's where it is sure: words first, for they can be checked at a glance."""
-    most = max(said, key=lambda one: one.contradict)
-    best = max(said, key=lambda one: one.entail)
+    most = max(entailments, key=lambda entailment: entailment.contradict)
+    best = max(entailments, key=lambda entailment: entailment.entail)
     if verdict.supported and best.entail >= SURE:
         return (*verdict.reasons, f"it follows from this, says the network ({_short(best.entail)})")
     if verdict.supported is False and most.contradict >= SURE:

@@ -150,8 +150,8 @@ def _from_digits(match: re.Match[str], text: str) -> list[Number]:
     start, end = match.start(), match.end("ordinal" if match["ordinal"] else "digits")
     written = match["digits"]
     if " , " in written and _MONTH_BEFORE.search(text, max(0, start - 15), start):  # May 5 , 200 men
-        found = re.finditer(r"\d+", written)
-        return [Number(float(one.group()), start + one.start(), start + one.end(), "plain") for one in found]
+        matches = re.finditer(r"\d+", written)
+        return [Number(float(match.group()), start + match.start(), start + match.end(), "plain") for match in matches]
     value = float(re.sub(r"[,\s]", "", written))
     if match["ordinal"] and value in (1, 2) and not _dated(text, start, end):
         return []  # first and second are words
@@ -172,13 +172,13 @@ def _from_words(match: re.Match[str], text: str) -> list[Number]:
         if match["and_half"]:
             value = (value + 0.5) * _SCALES.get((match["half_scale"] or "").lower(), 1.0)
         return [Number(value, base, end, _kind(text, base, end))]
-    found = []
+    parts = []
     for piece in pieces:
         word = piece.group().lower()
         if word != "and":
             start, end = base + piece.start(), base + piece.end()
-            found.append(Number(_spoken_value([word]) or 0.0, start, end, _kind(text, start, end)))
-    return found
+            parts.append(Number(_spoken_value([word]) or 0.0, start, end, _kind(text, start, end)))
+    return parts
 
 
 def _from_time(match: re.Match[str], text: str) -> list[Number]:

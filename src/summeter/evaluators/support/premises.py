@@ -28,21 +28,21 @@ def premises(evidence: Evidence, keys: Set[str]) -> tuple[str, ...]:
     >>> premises(prepare(text, [(0, 20), (21, 31), (32, 50)]), {"profit", "staff", "may"})
     ('Profits rose in May.', 'Profits rose in May. It rained. Staff fell in May.')
     """
-    found = [{word.key for word in evidence.words_of(i, i + 1)} & keys for i in range(len(evidence.sentences))]
-    best = max(range(len(found)), key=lambda i: (len(found[i]), -i))
+    shared = [{word.key for word in evidence.words_of(i, i + 1)} & keys for i in range(len(evidence.sentences))]
+    best = max(range(len(shared)), key=lambda i: (len(shared[i]), -i))
     few: list[int] = []
     missing = set(keys)
-    left = {i for i, held in enumerate(found) if held} or {best}
+    left = {i for i, held in enumerate(shared) if held} or {best}
 
     def add(i: int, most: int = MOST) -> None:
         if i not in few and len(few) < most and (not few or _size(evidence, [*few, i]) <= ROOM):
             few.append(i)
-            missing.difference_update(found[i])
+            missing.difference_update(shared[i])
 
     while left and len(few) < MOST:
         # Who comes next depends on what is missing: the order holds until a sentence is added.
         many = len(few)
-        for at in sorted(left, key=lambda i: (-len(found[i] & missing), -len(found[i]), i)):
+        for at in sorted(left, key=lambda i: (-len(shared[i] & missing), -len(shared[i]), i)):
             left.discard(at)
             add(at)
             if at and _points_back(evidence, at):
@@ -50,7 +50,7 @@ def premises(evidence: Evidence, keys: Set[str]) -> tuple[str, ...]:
             if len(few) > many:
                 break
     for i in (best + 1, best - 1, best + 2):
-        if 0 <= i < len(found):
+        if 0 <= i < len(shared):
             add(i, LEAST)
     return tuple(dict.fromkeys((_text(evidence, [best]), _text(evidence, sorted(few)))))
 

@@ -37,16 +37,16 @@ def _signed(text: str, number: Number) -> str:
 
 def numbers_in(scene: Scene) -> list[Finding]:
     """Findings about numbers, those that stand nowhere first."""
-    found = [_absent(scene, number) for number in scene.found.numbers if _in_other_form(scene, number) is None]
-    taken = {word.start for one in found for word in one.words}
+    findings = [_absent(scene, number) for number in scene.measured.numbers if _in_other_form(scene, number) is None]
+    taken = {word.start for finding in findings for word in finding.words}
     for at, word in enumerate(scene.ours):
         ordinal = word.number is not None and scene.claim[word.end - 1].isalpha() and scene.claim[word.start].isdigit()
         if ordinal or word.number is None or word.start in taken or word.key not in scene.evidence.places:
             continue
-        one = _other_money(scene, word) or _other_unit(scene, at) or _other_company(scene, at)
-        if one:
-            found.append(one)
-    return found
+        finding = _other_money(scene, word) or _other_unit(scene, at) or _other_company(scene, at)
+        if finding:
+            findings.append(finding)
+    return findings
 
 
 def _in_other_form(scene: Scene, number: Number) -> str | None:
@@ -55,7 +55,7 @@ def _in_other_form(scene: Scene, number: Number) -> str | None:
     if number.kind == "plain" and not _of_score(scene, number):
         for key in sorted(_other_words().get(number.value, ())):
             if key in evidence.places:
-                return scene.stands(evidence.words[evidence.places[key][0]])
+                return scene.in_evidence(evidence.words[evidence.places[key][0]])
     written = scene.claim[number.start : number.end]
     if "," in written:  # 15 , 000 in texts that were cut into tokens
         spaced = re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text)
@@ -71,8 +71,8 @@ def _in_other_form(scene: Scene, number: Number) -> str | None:
 
 def _letters(text: str, number: Number) -> float:
     """What a letter behind the number multiplies it by: the m of 340m euros."""
-    found = _ABBREVIATED.match(text, number.end)
-    return _SCALES[found.group().lower()] if found else 1.0
+    match = _ABBREVIATED.match(text, number.end)
+    return _SCALES[match.group().lower()] if match else 1.0
 
 
 def _of_score(scene: Scene, number: Number) -> bool:
@@ -85,31 +85,31 @@ def _of_score(scene: Scene, number: Number) -> bool:
 
 def other_forms(scene: Scene) -> list[Finding]:
     """Numbers that the source has in words the comparison does not know."""
-    found = []
-    for number in scene.found.numbers:
+    findings = []
+    for number in scene.measured.numbers:
         other = _in_other_form(scene, number)
         if other is not None:
-            said = shown(scene.claim, number.start, number.end)
-            found.append(Finding("form", f"'{said}' stands in the {scene.named} only as '{other}'"))
-    return found
+            claimed = shown(scene.claim, number.start, number.end)
+            findings.append(Finding("form", f"'{claimed}' stands in the {scene.named} only as '{other}'"))
+    return findings
 
 
 def _absent(scene: Scene, number: Number) -> Finding:
     at = next(i for i, word in enumerate(scene.ours) if word.start == number.start)
     word = scene.ours[at]
     after = scene.ours[at + 1] if at + 1 < len(scene.ours) else None
-    missing = {one.start for one in scene.found.missing}
+    missing = {other.start for other in scene.measured.missing}
     if after and after.start in missing and not scene.parted(word, after, ours=True) and number.kind == "plain":
-        return Finding("number", f"'{scene.said(word, after)}' is not in the {scene.named}", (word, after))
-    said = scene.said(word)
+        return Finding("number", f"'{scene.in_claim(word, after)}' is not in the {scene.named}", (word, after))
+    claimed = scene.in_claim(word)
     nearest = _nearest(scene, at)
     if nearest is None:
         tail = ", which has no numbers"
     elif nearest.value == number.value or nearest.kind != number.kind:
-        said, tail = _signed(scene.claim, number), f"; nearest: {_marked(_signed(scene.evidence.text, nearest))}"
+        claimed, tail = _signed(scene.claim, number), f"; nearest: {_marked(_signed(scene.evidence.text, nearest))}"
     else:
         tail = f"; nearest: {_marked(shown(scene.evidence.text, nearest.start, nearest.end))}"
-    return Finding("number", f"{_marked(said)} is not in the {scene.named}{tail}", (word,))
+    return Finding("number", f"{_marked(claimed)} is not in the {scene.named}{tail}", (word,))
 
 
 def _marked(text: str) -> str:
@@ -177,7 +177,7 @@ def _following(scene: Scene, word: Word) -> tuple[Word, ...]:
 def _other_unit(scene: Scene, at: int) -> Finding | None:
     """20 g where the source says 20 mg: the number stands there, the word behind it does not."""
     word, after = scene.ours[at], scene.ours[at + 1] if at + 1 < len(scene.ours) else None
-    if after is None or after.start not in {one.start for one in scene.found.missing}:
+    if after is None or after.start not in {other.start for other in scene.measured.missing}:
         return None
     if scene.parted(word, after, ours=True):
         return None
@@ -190,7 +190,7 @@ def _other_unit(scene: Scene, at: int) -> Finding | None:
             continue
         unit = _UNIT.match(scene.evidence.text, pool[place].end)
         theirs = shown(scene.evidence.text, pool[place].start, unit.end() if unit else behind.end)
-        return Finding("unit", scene.instead(scene.said(word, after), theirs), (word, after))
+        return Finding("unit", scene.instead(scene.in_claim(word, after), theirs), (word, after))
     return None
 
 
@@ -201,32 +201,32 @@ def _other_company(scene: Scene, at: int) -> Finding | None:
     theirs = {
         other.key for place in scene.evidence.places[word.key] for other in _governed(scene, pool, place, ours=False)
     }
-    if not ours or any(one.key in theirs for one in ours):
+    if not ours or any(other.key in theirs for other in ours):
         return None
     # What it stands behind binds it as well: on page 3.
-    before = {one.key for one in scene.behind(scene.ours, at, 1, ours=True) if one.content}
+    before = {other.key for other in scene.behind(scene.ours, at, 1, ours=True) if other.content}
     if before & {
-        one.key for place in scene.evidence.places[word.key] for one in scene.behind(pool, place, 1, ours=False)
+        other.key for place in scene.evidence.places[word.key] for other in scene.behind(pool, place, 1, ours=False)
     }:
         return None
     line = scene.line
     for place, other in enumerate(line):
         if other.number is None or other.key == word.key:
             continue
-        shared = {one.key: one for one in _governed(scene, line, place, ours=False)}
-        bound = next((one for one in ours if one.key in shared), None)
+        shared = {other.key: other for other in _governed(scene, line, place, ours=False)}
+        bound = next((other for other in ours if other.key in shared), None)
         if bound is not None:
-            text = scene.instead(scene.said(word, bound), scene.stands(other, shared[bound.key]))
+            text = scene.instead(scene.in_claim(word, bound), scene.in_evidence(other, shared[bound.key]))
             return Finding("unit", text, (word,))
     return None
 
 
 def _governed(scene: Scene, words: Sequence[Word], at: int, *, ours: bool) -> list[Word]:
     """The content words a number may count: a few behind it, up to the next number or the end of the clause."""
-    found = []
+    counted = []
     for word in scene.ahead(words, at, _REACH, ours=ours):
         if word.number:
             break
         if word.content and word.key not in ("cent", "percent"):
-            found.append(word)
-    return found
+            counted.append(word)
+    return counted

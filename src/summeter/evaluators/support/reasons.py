@@ -34,9 +34,9 @@ _ORDER = (
 )  # fmt: skip
 
 
-def findings(claim: str, found: Measured, evidence: Evidence, named: str) -> list[Finding]:
+def findings(claim: str, measured: Measured, evidence: Evidence, named: str) -> list[Finding]:
     """All that speaks against the claim, most telling first; no word of the claim is told of twice."""
-    scene = Scene(claim, found, evidence, named)
+    scene = Scene(claim, measured, evidence, named)
     hard = [*numbers_in(scene), *siblings_in(scene), *conflicts_in(scene), *names_elsewhere(scene)]
     hard += others_in_place(scene)
     used = _used(hard)
@@ -45,64 +45,64 @@ def findings(claim: str, found: Measured, evidence: Evidence, named: str) -> lis
     return _once([*hard, *soft, *_elsewhere(scene, used | _used(soft)), *other_forms(scene)])
 
 
-def _used(found: Sequence[Finding]) -> frozenset[int]:
-    return frozenset(word.start for one in found for word in one.words)
+def _used(conflicts: Sequence[Finding]) -> frozenset[int]:
+    return frozenset(word.start for finding in conflicts for word in finding.words)
 
 
-def _once(found: Sequence[Finding]) -> list[Finding]:
+def _once(conflicts: Sequence[Finding]) -> list[Finding]:
     kept: list[Finding] = []
     used: set[int] = set()
-    for one in sorted(found, key=lambda one: _ORDER.index(one.kind)):
-        starts = {word.start for word in one.words}
+    for finding in sorted(conflicts, key=lambda finding: _ORDER.index(finding.kind)):
+        starts = {word.start for word in finding.words}
         if not starts or not starts <= used:
-            kept.append(one)
+            kept.append(finding)
             used |= starts
     return kept
 
 
 def _elsewhere(scene: Scene, used: frozenset[int]) -> list[Finding]:
-    words = [word for word in scene.found.elsewhere if word.start not in used]
+    words = [word for word in scene.measured.elsewhere if word.start not in used]
     if not words:
         return []
-    texts = list(dict.fromkeys(f"'{scene.said(word)}'" for word in words))
+    texts = list(dict.fromkeys(f"'{scene.in_claim(word)}'" for word in words))
     verb = "stands" if len(texts) == 1 else "stand"
     more = f" and {len(texts) - MOST} more" if len(texts) > MOST else ""
     text = f"{', '.join(texts[:MOST])}{more} {verb} elsewhere in the {scene.named}, not beside the rest"
     return [Finding("elsewhere", text, tuple(words))]
 
 
-def _worth(one: Finding, claim: str) -> bool:
+def _worth(finding: Finding, claim: str) -> bool:
     """Whether a reader of a supported sentence should look: not for words that say little."""
-    if one.kind == "elsewhere":
-        return any(word.capital for word in one.words)
-    if one.kind != "missing":
-        return one.kind != "form"
+    if finding.kind == "elsewhere":
+        return any(word.capital for word in finding.words)
+    if finding.kind != "missing":
+        return finding.kind != "form"
     light = LIGHT | REPORTING
-    return not all(claim[word.start : word.end].lower() in light or word.key in light for word in one.words)
+    return not all(claim[word.start : word.end].lower() in light or word.key in light for word in finding.words)
 
 
 def reasons_for(
-    claim: str, found: Measured, evidence: Evidence, named: str, *, supported: bool = True
+    claim: str, measured: Measured, evidence: Evidence, named: str, *, supported: bool = True
 ) -> tuple[str, ...]:
     """Why the claim is decided as it is, most telling first; ``named`` is what the evidence is called.
 
     Where nothing is amiss with any word, and the claim is not ``supported`` all the same, the joining is to blame.
     """
-    against = findings(claim, found, evidence, named)
+    against = findings(claim, measured, evidence, named)
     if not supported:
-        told = [one.text for one in against] or [_unjoined(Scene(claim, found, evidence, named))]
-        return tuple(_short(text) for text in told[:MOST])
-    cautions = [CAUTION + one.text for one in against if _worth(one, claim)]
-    return tuple(_short(text) for text in (*cautions[: MOST - 1], _for(found, against)))
+        texts = [finding.text for finding in against] or [_unjoined(Scene(claim, measured, evidence, named))]
+        return tuple(_short(text) for text in texts[:MOST])
+    cautions = [CAUTION + finding.text for finding in against if _worth(finding, claim)]
+    return tuple(_short(text) for text in (*cautions[: MOST - 1], _for(measured, against)))
 
 
-def _for(found: Measured, against: Sequence[Finding]) -> str:
+def _for(measured: Measured, against: Sequence[Finding]) -> str:
     """What speaks for a supported claim."""
-    if any(one.kind in _ABSENT for one in against):
+    if any(finding.kind in _ABSENT for finding in against):
         return "the other content words found here"
-    if found.features["swapped"] > 0.25:
+    if measured.features["swapped"] > 0.25:
         return "all content words found here, in another order"
-    if found.features["density"] == 1:
+    if measured.features["density"] == 1:
         return "copied word for word from here"
     return "all content words found here"
 
@@ -110,17 +110,17 @@ def _for(found: Measured, against: Sequence[Finding]) -> str:
 def _unjoined(scene: Scene) -> str:
     """Two neighbours of the claim that no sentence of the window has close to each other."""
     content = [word for word in scene.ours if word.content and word.key not in ("cent", "percent")]
-    first, last = scene.found.best
+    first, last = scene.measured.best
     lines = [[word.key for word in scene.evidence.words_of(i, i + 1)] for i in range(first, last)]
-    for one, two in pairwise(content):
-        if one.key != two.key and not any(_close(one.key, two.key, line) for line in lines):
-            said = f"'{scene.said(one)}' and '{scene.said(two)}' stand in the {scene.named}"
-            return f"{said}, but not joined like this"
+    for left, right in pairwise(content):
+        if left.key != right.key and not any(_close(left.key, right.key, line) for line in lines):
+            quotes = f"'{scene.in_claim(left)}' and '{scene.in_claim(right)}' stand in the {scene.named}"
+            return f"{quotes}, but not joined like this"
     return f"its words stand in the {scene.named}, but not joined like this"
 
 
-def _close(one: str, two: str, line: Sequence[str]) -> bool:
-    ours, theirs = ([at for at, key in enumerate(line) if key == wanted] for wanted in (one, two))
+def _close(first: str, second: str, line: Sequence[str]) -> bool:
+    ours, theirs = ([at for at, key in enumerate(line) if key == wanted] for wanted in (first, second))
     return any(abs(here - there) <= _NEAR for here in ours for there in theirs)
 
 

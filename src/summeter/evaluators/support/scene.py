@@ -26,7 +26,7 @@ class Scene:
     """A claim, its words, and the evidence text with the window found for it; ``named`` is what the text is called."""
 
     claim: str
-    found: Measured
+    measured: Measured
     evidence: Evidence
     named: str
 
@@ -44,7 +44,7 @@ class Scene:
     def core(self) -> int:
         """The sentence of the best window with most of the claim's words, rare ones counting more."""
         content = {word.key: 1 + 1 / len(self.evidence.places.get(word.key, [0])) for word in self.ours if word.content}
-        first, last = self.found.best
+        first, last = self.measured.best
         lines = [{word.key for word in self.evidence.words_of(i, i + 1)} for i in range(first, last)]
         counts = [sum(weight for key, weight in content.items() if key in line) for line in lines]
         return first + counts.index(max(counts))
@@ -55,7 +55,7 @@ class Scene:
         return self.evidence.words_of(self.core, self.core + 1)
 
     @cached_property
-    def asked(self) -> bool:
+    def is_question(self) -> bool:
         """Whether the core sentence is a question."""
         start, end = self.evidence.sentences[self.core]
         return self.evidence.text[start:end].rstrip("\"'”’ \n").endswith(("?", "？", "؟"))
@@ -63,13 +63,13 @@ class Scene:
     @cached_property
     def window(self) -> tuple[Word, ...]:
         """The words of the best window."""
-        return self.evidence.words_of(*self.found.best)
+        return self.evidence.words_of(*self.measured.best)
 
-    def said(self, first: Word, last: Word | None = None) -> str:
+    def in_claim(self, first: Word, last: Word | None = None) -> str:
         """A stretch of the claim as written."""
         return shown(self.claim, first.start, (last or first).end)
 
-    def stands(self, first: Word, last: Word | None = None) -> str:
+    def in_evidence(self, first: Word, last: Word | None = None) -> str:
         """A stretch of the evidence as written."""
         return shown(self.evidence.text, first.start, (last or first).end)
 
@@ -103,9 +103,9 @@ class Scene:
 
 def shown(text: str, start: int, end: int) -> str:
     """A stretch on one line; a long one loses its middle."""
-    found = " ".join(text[start:end].split())
+    stretch = " ".join(text[start:end].split())
     half = _LONGEST // 2
-    return found if len(found) <= _LONGEST else f"{found[: half - 1].rstrip()} … {found[1 - half :].lstrip()}"
+    return stretch if len(stretch) <= _LONGEST else f"{stretch[: half - 1].rstrip()} … {stretch[1 - half :].lstrip()}"
 
 
 def slot(scene: Scene, first: int, last: int, pool: Sequence[Word]) -> tuple[Word, Word] | None:

@@ -34,12 +34,12 @@ class Look(NamedTuple):
     """What the words of a claim show: what was measured, the stems of its content words, the score they give."""
 
     claim: str
-    found: Measured
+    measured: Measured
     keys: frozenset[str]
     score: float
 
 
-def _spans(found: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
+def _spans(measured: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
     """Sentences of the best window that hold words of the claim and the one with most of what is elsewhere.
 
     Best first: the sentence that holds most of the claim's words, of equals the earlier.
@@ -48,9 +48,9 @@ def _spans(found: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[t
     def held(i: int) -> int:
         return len({word.key for word in evidence.words_of(i, i + 1) if word.content} & keys)
 
-    chosen = {i for i in range(*found.best) if held(i)}
+    chosen = {i for i in range(*measured.best) if held(i)}
     counts: dict[int, int] = {}
-    for key in {word.key for word in found.elsewhere}:
+    for key in {word.key for word in measured.elsewhere}:
         for i in {evidence.sentence_of(position) for position in evidence.places.get(key, ())}:
             counts[i] = counts.get(i, 0) + 1
     if counts:
@@ -133,17 +133,17 @@ class LexicalScorer:
             return Support(None, (), ("no content words to check",), None)
         if not evidence.words:
             return Support(None, (), (f"the {self.named} has no words",), None)
-        found = measure(words, evidence, self._weights.common)
+        measured = measure(words, evidence, self._weights.common)
         keys = frozenset(word.key for word in words if word.content)
-        return Look(claim, found, keys, self._weights.score(found.features))
+        return Look(claim, measured, keys, self._weights.score(measured.features))
 
     def decided(self, look: Look, evidence: Evidence, score: float, calibration: Calibration) -> Support:
         """The verdict on a claim with this score, by this calibration."""
         supported = _supported(look, score, calibration)
         return Support(
             calibration.probability(score),
-            _spans(look.found, evidence, look.keys),
-            reasons_for(look.claim, look.found, evidence, self.named, supported=supported),
+            _spans(look.measured, evidence, look.keys),
+            reasons_for(look.claim, look.measured, evidence, self.named, supported=supported),
             supported,
         )
 
@@ -155,7 +155,7 @@ def _claim_words(claim: str) -> Sequence[Word]:
 
 
 def _supported(look: Look, score: float, calibration: Calibration) -> bool:
-    return score >= calibration.least(look.found.features["copied"]) and not look.found.numbers
+    return score >= calibration.least(look.measured.features["copied"]) and not look.measured.numbers
 
 
 def default_scorer(named: Use = "source") -> LexicalScorer:

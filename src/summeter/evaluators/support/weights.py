@@ -76,8 +76,10 @@ class Weights:
 def calibrations(stored: Mapping[Use, Any]) -> dict[Use, Calibration]:
     """Calibrations as they are stored, by use."""
     return {
-        use: Calibration(tuple((z, p) for z, p in one["knots"]), tuple((c, z) for c, z in one["decision"]))
-        for use, one in stored.items()
+        use: Calibration(
+            tuple((z, p) for z, p in calibration["knots"]), tuple((c, z) for c, z in calibration["decision"])
+        )
+        for use, calibration in stored.items()
     }
 
 
