@@ -286,9 +286,7 @@ def _differences(
         for test, pair in ((test, pair) for test, pair in rows if test.target is target):
             common = _place(judges[0].pairs, target.at, table, weight=str(target.weight), method=method)
             details = common.pop("details") | test.ends.counts
-            yield pair_row(
-                {"study": STUDY, **common}, pair, by, statistic=DIFFERENCE, interval=plan.says(), details=details
-            )
+            yield pair_row({"study": STUDY, **common}, pair, by, statistic=DIFFERENCE, details=details)
 
 
 def _shared(first: Found, second: Found, data: Data, how: Protocol) -> tuple[Found, Found]:
@@ -326,7 +324,8 @@ def _tested(
         if weight:
             parts += weight * _contributions(first.counts[one], second.counts[one])
     ends = _Ends.of_mean(first.draws[:, members] - second.draws[:, members], weights, value, plan)
-    return _Test(target, shell._replace(low=ends.low, high=ends.high, reason=ends.reason), parts, ends)
+    text = None if ends.low is None else plan.says()
+    return _Test(target, shell._replace(low=ends.low, high=ends.high, reason=ends.reason, interval=text), parts, ends)
 
 
 def _contributions(first: Floats, second: Floats) -> Floats:
