@@ -670,7 +670,7 @@ def _interval(first: PairedScores, second: PairedScores, task: _Task) -> Interva
     if task.level is task.level.base:
         group = np.arange(len(first), dtype=np.int64)
     else:
-        group = (first.document if task.level is Level.DOCUMENT else first.system).codes
+        group = {Level.DOCUMENT: first.document, Level.SYSTEM: first.system}[task.level].codes
 
     def value(gold: Floats, a: Floats, b: Floats, of: Floats) -> float | None:
         if task.level is not task.level.base:
@@ -691,7 +691,7 @@ def _means(values: Floats, group: Ints) -> Floats:
 
 def _averaged(first: PairedScores, second: PairedScores, task: _Task) -> _Test:
     """Correlations within each document (or system), exchanged as a whole."""
-    over = first.document if task.average is Average.DOCUMENT else first.system
+    over = {Average.DOCUMENT: first.document, Average.SYSTEM: first.system}[task.average]
     labels = list(over.labels())
     one, two = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
     a, b = ([found[key].value for key in one] for found in (one, two))

@@ -224,7 +224,7 @@ def means_interval(pairs: PairedScores, name: str, resample: Resampling) -> Inte
 
 
 def _averaged(pairs: PairedScores, name: str, average: Average, options: Options) -> Measured:
-    over = pairs.document if average is Average.DOCUMENT else pairs.system
+    over = {Average.DOCUMENT: pairs.document, Average.SYSTEM: pairs.system}[average]
     with_p = average is Average.SYSTEM or options.only_significant is not None
     found = correlation_by_group(pairs.x, pairs.y, list(over.labels()), name, with_p=with_p)
     entering = {key: one for key, one in found.items() if one.value is not None and _enters(one, options)}

@@ -91,6 +91,10 @@ class _Rules(NamedTuple):
         """Whether a judge's types of a wrong sentence fit people's."""
         return {Match.ANY: bool(judge & gold), Match.ALL: gold <= judge, Match.EXACT: gold == judge}[self.match]
 
+    def names(self, judge: Types, gold: Types, kind: str) -> bool:
+        """Whether a judge that gave these types has named `kind`, one of people's: by itself, or the same set."""
+        return {Match.ANY: kind in judge, Match.ALL: kind in judge, Match.EXACT: gold == judge}[self.match]
+
     def signature(self, selection: Selection) -> str:
         """How people's types were merged and compared."""
         rule = selection.rule
@@ -180,7 +184,7 @@ def _rows(
     accuracies = []
     for kind in sorted({kind for gold, _ in judged for kind in gold}, key=_order):
         pairs = [(gold, judge) for gold, judge in judged if kind in gold]
-        hits = [judge == gold if rules.match is Match.EXACT else kind in judge for gold, judge in pairs]
+        hits = [rules.names(judge, gold, kind) for gold, judge in pairs]
         missing = sum(kind in one.gold for one in wrong if one.judge is None)
         counts = dict(Counter(_name(judge) for _, judge in pairs))
         accuracies.append(float(np.mean(hits)))

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
@@ -368,7 +368,13 @@ def coverage(
 
 def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) -> list[Ints]:
     size = len(units)
-    picks = rng.integers(0, size, size) if about is Population.POPULATION else rng.permutation(size)
+    match about:
+        case Population.POPULATION:
+            picks = rng.integers(0, size, size)
+        case Population.DATA:
+            picks = rng.permutation(size)
+        case _:
+            assert_never(about)
     return [units[pick] for pick in picks]
 
 

@@ -266,11 +266,12 @@ class PairedScores:
             return self
         if self.level is not Level.SUMMARY or level.base is not Level.SUMMARY:
             raise UsageError(f"means at the level {level} are made of summaries, not of the level {self.level}")
-        over = self.document if level is Level.DOCUMENT else self.system
+        over = {Level.DOCUMENT: self.document, Level.SYSTEM: self.system}[level]
         names = over.used()
         group = over.dense().codes
         common = self.kept
-        sides = [common if items is Items.COMMON else ~np.isnan(side) for side in (self.x, self.y)]
+        own = [~np.isnan(side) for side in (self.x, self.y)]
+        sides = {Items.COMMON: [common, common], Items.OWN: own}[items]
         x, y = (
             group_means(side[used], group[used], len(names), min_items)
             for side, used in zip((self.x, self.y), sides, strict=True)

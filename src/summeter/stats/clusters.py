@@ -1,6 +1,7 @@
 """Many comparisons at once: Holm's correction, and the clusters of systems that cannot be told apart."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import numpy as np
 
@@ -74,8 +75,13 @@ def clusters_of_equals(
     found: list[int | None] = [None] * len(column)
     current, start = 1, 0
     for place, system in enumerate(ranked):
-        above = worse[start:place, place] if kind is ClusterRule.GREEDY else worse[:place, place:].ravel()
-        splits = bool(above.any()) if kind is ClusterRule.GREEDY else place > 0 and bool(above.all())
+        match kind:
+            case ClusterRule.GREEDY:
+                splits = bool(worse[start:place, place].any())
+            case ClusterRule.SEPARATED:
+                splits = place > 0 and bool(worse[:place, place:].all())
+            case _:
+                assert_never(kind)
         if splits:
             current, start = current + 1, place
         found[int(system)] = current

@@ -7,7 +7,7 @@ FENICE's ``aggrefact.py`` took over). ``Candidates`` names the other ways.
 
 from collections.abc import Hashable
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
@@ -82,13 +82,20 @@ def tune_threshold(labels: Values, scores: Values, candidates: str = Candidates.
     if n == 0:
         return shell._replace(reason="no complete pairs")
     lacking = NO_POSITIVES if not gold.any() else NO_NEGATIVES if gold.all() else None
-    if how is Candidates.RELEASED:
-        # Not arange(500) / 5: it differs in the last bits, and so may the percentile that falls on a score.
-        tried = np.percentile(column, np.arange(0, 100, 0.2))
-        return _last_best(shell, tried, _rounded_accuracy(gold, column, tried), lacking and f"{lacking}: its recall")
-    if lacking is not None:
+    if lacking is not None and how is not Candidates.RELEASED:
         return shell._replace(reason=lacking)
-    tried = np.unique(column) if how is Candidates.SCORES else np.percentile(column, np.arange(0, 500) / 5)
+    match how:
+        case Candidates.RELEASED:
+            # Not arange(500) / 5: it differs in the last bits, and so may the percentile that falls on a score.
+            tried = np.percentile(column, np.arange(0, 100, 0.2))
+            rounded = _rounded_accuracy(gold, column, tried)
+            return _last_best(shell, tried, rounded, lacking and f"{lacking}: its recall")
+        case Candidates.SCORES:
+            tried = np.unique(column)
+        case Candidates.PERCENTILES:
+            tried = np.percentile(column, np.arange(0, 500) / 5)
+        case _:
+            assert_never(how)
     right, whole = _right_at(gold, column, tried)
     return _last_best(shell, tried, right, None, whole)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, assert_never
 
 from summeter.evaluators.entailment.premises import RESERVED
 from summeter.models.base import NLI
@@ -54,8 +54,12 @@ def cut(text: str, sentences: Sequence[Place], grain: Grain, least: int = 0) -> 
             )
             for at in range(len(long))
         ]
+    elif grain == "sentence":
+        passages = sentence_passages
+    elif grain == "mixed":
+        passages = [*sentence_passages, *paragraphs(text)]
     else:
-        passages = sentence_passages if grain == "sentence" else [*sentence_passages, *paragraphs(text)]
+        assert_never(grain)
     return [passage for passage in passages if len(passage.text) > least]
 
 
