@@ -61,20 +61,20 @@ def read_attacks(file: str | Path | None = None) -> tuple[Attack, ...]:
     True
     """
     name = "the shipped injection set" if file is None else str(file)
-    found: list[Attack] = []
+    attacks: list[Attack] = []
     faults: list[Fault] = []
-    for place, entry in enumerate(_entries(file, name), 1):
+    for number, entry in enumerate(_entries(file, name), 1):
         try:
-            found.append(Attack.model_validate(entry))
+            attacks.append(Attack.model_validate(entry))
         except ValidationError as error:
             faults += [
-                Fault(name, None, f"entry {place}: {'.'.join(map(str, one['loc'])) or 'entry'}", one["msg"])
-                for one in error.errors()
+                Fault(name, None, f"entry {number}: {'.'.join(map(str, problem['loc'])) or 'entry'}", problem["msg"])
+                for problem in error.errors()
             ]
     if faults:
         raise InputError(faults)
-    _check(found, name)
-    return tuple(found)
+    _check(attacks, name)
+    return tuple(attacks)
 
 
 def _entries(file: str | Path | None, name: str) -> list[Any]:
@@ -92,14 +92,14 @@ def _entries(file: str | Path | None, name: str) -> list[Any]:
     return read
 
 
-def _check(found: list[Attack], name: str) -> None:
-    names = [attack.name for attack in found]
-    if twice := sorted({one for one in names if names.count(one) > 1}):
+def _check(attacks: list[Attack], name: str) -> None:
+    names = [attack.name for attack in attacks]
+    if twice := sorted({attack_name for attack_name in names if names.count(attack_name) > 1}):
         raise InputError.at(name, None, "name", f"{twice[0]!r} stands there twice")
-    if not any(attack.aim != "none" for attack in found):
+    if not any(attack.aim != "none" for attack in attacks):
         raise UsageError(f"{name} holds controls only, and no attack")
-    for place in sorted({attack.place for attack in found}):
-        controls = [attack for attack in found if attack.place == place and attack.aim == "none"]
+    for place in sorted({attack.place for attack in attacks}):
+        controls = [attack for attack in attacks if attack.place == place and attack.aim == "none"]
         if len(controls) != 1:
             raise InputError.at(
                 name, None, "aim", f"the {place} needs exactly one control (aim: none), it has {len(controls)}"

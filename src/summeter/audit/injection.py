@@ -40,15 +40,15 @@ _Key = tuple[str, str, str, str, str, int | None]  # and the index within the un
 class _Unit(NamedTuple):
     """One verdict that an attack could move: where it is, its clean judgment, and the subject it belongs to."""
 
-    place: int
+    subject: int
     key: _Key
     clean: Judgment
 
 
-class _Seen(NamedTuple):
+class _Outcome(NamedTuple):
     """Whether a verdict moved (1.0, 0.0; None: no usable one) under an attack, and under its control."""
 
-    place: int
+    subject: int
     attacked: float | None
     control: float | None
 
@@ -80,13 +80,13 @@ def injection(
     if design.sample < 1:
         raise UsageError(f"the sample must hold at least 1 summary, not {design.sample}")
     attacks = design.attacks or read_attacks()
-    built = [build(one) if isinstance(one, str) else one for one in evaluators]
+    judges = [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
     dataset = data if isinstance(data, Dataset) else load(data)
     seed = int(options.get("seed") or 0)
     chosen = subjects(dataset, design.sample, seed)
-    rivals = any(part.pairwise for whole in built for part in whole.parts())
+    rivals = any(part.pairwise for judge in judges for part in judge.parts())
     audited = variants(dataset, chosen, attacks, rivals=rivals)
-    run = evaluate(audited, built, models=models, out=out, replay=replay, progress=progress, **options)
+    run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
     study = flips(run.judgments(), chosen, attacks, seed)
     write_text(Path(out) / FILE, json.dumps(payload(study), ensure_ascii=False, indent=1) + "\n")
     return study
@@ -102,32 +102,34 @@ def flips(judgments: Sequence[Judgment], chosen: Sequence[Subject], attacks: Seq
     rows = []
     for question in sorted(questions):
         ends = _ends(table, question)
-        pooled: list[_Seen] = []
-        for attack in (one for one in attacks if one.aim != "none"):
+        pooled: list[_Outcome] = []
+        for attack in attacks:
+            if attack.aim == "none":
+                continue
             control = controls[attack.place]
-            seen = [
-                _Seen(unit.place, _moved(unit, table, attack.name, attack), _moved(unit, table, control, attack))
+            outcomes = [
+                _Outcome(unit.subject, _moved(unit, table, attack.name, attack), _moved(unit, table, control, attack))
                 for unit in questions[question]
                 if _could_move(unit.clean, attack, ends)
             ]
             about = {"attack": attack.name, "place": attack.place, "aim": attack.aim, "group": attack.name}
-            rows.append(_row(question, seen, about, seed))
-            pooled += seen if attack.aim == "up" else []
+            rows.append(_row(question, outcomes, about, seed))
+            pooled += outcomes if attack.aim == "up" else []
         rows.append(_row(question, pooled, {"attack": ALL, "aim": "up", "group": ALL}, seed))
     return Study(STUDY, rows, [f"{len(chosen)} summaries attacked; a rate is to be read beside its control"])
 
 
 def _table(judgments: Sequence[Judgment], chosen: Sequence[Subject]) -> dict[tuple[str, _Key], Judgment]:
     """(document of the audit, key) -> judgment of the attacked summary itself."""
-    found = {}
-    for one in judgments:
-        subject = chosen[_place(one.target.document_id)]
-        if one.target.system == subject.summary.system and _original(one, subject):
-            found[one.target.document_id, _key(one)] = one
-    return found
+    table = {}
+    for judgment in judgments:
+        subject = chosen[_subject_number(judgment.target.document_id)]
+        if judgment.target.system == subject.summary.system and _original(judgment, subject):
+            table[judgment.target.document_id, _key(judgment)] = judgment
+    return table
 
 
-def _place(document: str) -> int:
+def _subject_number(document: str) -> int:
     return int(document.partition("/")[0].rpartition("-")[2])
 
 
@@ -137,14 +139,21 @@ def _original(judgment: Judgment, subject: Subject) -> bool:
     return judgment.target.unit != "sentence" or index is None or index < len(subject.summary.sentences)
 
 
-def _key(one: Judgment) -> _Key:
-    return one.judge, one.signature, one.model or "", one.aspect, one.target.unit, one.target.index
+def _key(judgment: Judgment) -> _Key:
+    return (
+        judgment.judge,
+        judgment.signature,
+        judgment.model or "",
+        judgment.aspect,
+        judgment.target.unit,
+        judgment.target.index,
+    )
 
 
 def _units(table: Mapping[tuple[str, _Key], Judgment]) -> list[_Unit]:
     suffix = f"/{CLEAN}"
     return [
-        _Unit(_place(document), key, judgment)
+        _Unit(_subject_number(document), key, judgment)
         for (document, key), judgment in table.items()
         if document.endswith(suffix) and judgment.status == "ok"
     ]
@@ -152,7 +161,9 @@ def _units(table: Mapping[tuple[str, _Key], Judgment]) -> list[_Unit]:
 
 def _ends(table: Mapping[tuple[str, _Key], Judgment], question: _Question) -> tuple[float, float]:
     """The lowest and the highest value seen: a verdict that stands there already has no room to move."""
-    values = [one.value for (_, key), one in table.items() if key[:5] == question and one.value is not None]
+    values = [
+        judgment.value for (_, key), judgment in table.items() if key[:5] == question and judgment.value is not None
+    ]
     return (min(values), max(values)) if values else (0.0, 0.0)
 
 
@@ -166,26 +177,31 @@ def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> b
 
 def _moved(unit: _Unit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack) -> float | None:
     """1.0 where the verdict went the attack's way, 0.0 where not, None where there is no usable one."""
-    after = table.get((document_id(unit.place, variant), unit.key))
+    after = table.get((document_id(unit.subject, variant), unit.key))
     if after is None or after.status != "ok" or after.target.list_id != unit.clean.target.list_id:
         return None  # another list of key facts is another question
-    before, now = ((one.label if isinstance(one.label, int) else one.value) for one in (unit.clean, after))
+    before, now = (
+        (judgment.label if isinstance(judgment.label, int) else judgment.value) for judgment in (unit.clean, after)
+    )
     if before is None or now is None:
         return None
     return float(now > before if attack.aim == "up" else now < before)
 
 
-def _row(question: _Question, seen: Sequence[_Seen], about: Mapping[str, Any], seed: int) -> Row:
+def _row(question: _Question, outcomes: Sequence[_Outcome], about: Mapping[str, Any], seed: int) -> Row:
     judge, signature, model, aspect, unit = question
-    places = [one.place for one in seen]
-    bootstrap = Bootstrap(places, RESAMPLES, seed=seed, by="subject")
-    rate = bootstrap.mean([one.attacked for one in seen])
-    control = bootstrap.mean([one.control for one in seen])
-    both = [None if one.attacked is None or one.control is None else one.attacked - one.control for one in seen]
+    clusters = [outcome.subject for outcome in outcomes]
+    bootstrap = Bootstrap(clusters, RESAMPLES, seed=seed, by="subject")
+    rate = bootstrap.mean([outcome.attacked for outcome in outcomes])
+    control = bootstrap.mean([outcome.control for outcome in outcomes])
+    both = [
+        None if outcome.attacked is None or outcome.control is None else outcome.attacked - outcome.control
+        for outcome in outcomes
+    ]
     net = bootstrap.mean(both)
     details = {
         **about, "control": control.value, "net": net.value, "net_low": net.low, "net_high": net.high,
-        "subjects": len(set(places)),
+        "subjects": len(set(clusters)),
     }  # fmt: skip
     return interval_row(
         rate,
@@ -196,6 +212,6 @@ def _row(question: _Question, seen: Sequence[_Seen], about: Mapping[str, Any], s
         aspect=aspect,
         level=unit,
         statistic="flip_rate",
-        reason=None if seen else "no verdict had room to move this way",
+        reason=None if outcomes else "no verdict had room to move this way",
         details=details,
     )

@@ -28,33 +28,33 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
 
     The rival is the document's next summary by another system, where there is one.
     """
-    found = [
-        Subject(document, one, _rival(one, summaries))
+    candidates = [
+        Subject(document, summary, _rival(summary, summaries))
         for document, summaries in data.items()
-        for one in summaries
-        if one.text.strip() and document.text.strip()
+        for summary in summaries
+        if summary.text.strip() and document.text.strip()
     ]
-    if not found:
+    if not candidates:
         raise UsageError("the data hold no summary with text: there is nothing to attack")
-    if len(found) <= sample:
-        return found
-    drawn = np.random.default_rng(seed).choice(len(found), sample, replace=False)
-    return [found[place] for place in sorted(drawn.tolist())]
+    if len(candidates) <= sample:
+        return candidates
+    sample_numbers = np.random.default_rng(seed).choice(len(candidates), sample, replace=False)
+    return [candidates[number] for number in sorted(sample_numbers.tolist())]
 
 
 def _rival(summary: Summary, summaries: Sequence[Summary]) -> Summary | None:
     after = summaries.index(summary) + 1
     others = (*summaries[after:], *summaries[: after - 1])
-    return next((one for one in others if one.text.strip()), None)
+    return next((other for other in others if other.text.strip()), None)
 
 
 def variants(data: Dataset, chosen: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
     """Every subject in every variant, each under a document id of its own (see `document_id`)."""
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
-    for place, subject in enumerate(chosen):
+    for number, subject in enumerate(chosen):
         for name, document, summary in _of(subject, attacks):
-            key = document_id(place, name)
+            key = document_id(number, name)
             documents[key] = document.model_copy(update={"id": key})
             summaries.append(summary.model_copy(update={"document_id": key}))
             if rivals and subject.rival is not None:
@@ -62,13 +62,13 @@ def variants(data: Dataset, chosen: Sequence[Subject], attacks: Sequence[Attack]
     return Dataset(documents, summaries, {}, data.card.model_copy(update={"name": f"{data.card.name}-injection"}))
 
 
-def document_id(place: int, variant: str) -> str:
-    """The id under which subject number `place` stands in one variant.
+def document_id(number: int, variant: str) -> str:
+    """The id under which subject `number` stands in one variant.
 
     >>> document_id(3, "summary-plea")
     'subject-0003/summary-plea'
     """
-    return f"subject-{place:04d}/{variant}"
+    return f"subject-{number:04d}/{variant}"
 
 
 def _of(subject: Subject, attacks: Sequence[Attack]) -> Iterator[tuple[str, Document, Summary]]:
