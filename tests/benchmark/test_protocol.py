@@ -265,7 +265,7 @@ def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.Monkey
             assert printed == text
         elif language == "yaml":
             (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
-            read_config(tmp_path / "c.yaml").how()
+            read_config(tmp_path / "c.yaml").rules()
         else:
             assert language == "sh"
     for field in Config.model_fields:

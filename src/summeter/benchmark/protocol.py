@@ -79,20 +79,20 @@ class Config(Record):
             raise ValueError("is none of protocol, cell, single and a number")
         return given
 
-    def how(self) -> Protocol:
+    def rules(self) -> Protocol:
         """The protocol with what the settings overrule. Raises UsageError."""
         named = protocol_named(self.protocol).with_thresholds(self.thresholds)
         return named.changed(self.candidates, self.one_class)
 
     def files(self, base: Path) -> Files:
         """The files, found from the folder `base`."""
-        given = self.data if isinstance(self.data, dict) else {"": self.data}
+        by_split = self.data if isinstance(self.data, dict) else {"": self.data}
         pairs = [
-            (cut or None, base / one)
-            for cut, files in given.items() for one in ([files] if isinstance(files, str) else files)
+            (split or None, base / file)
+            for split, files in by_split.items() for file in ([files] if isinstance(files, str) else files)
         ]  # fmt: skip
         scores = None if self.scores == "auto" else () if self.scores == "none" else tuple(self.scores)
-        return Files(pairs, [base / one for one in self.texts], self.columns, scores)
+        return Files(pairs, [base / file for file in self.texts], self.columns, scores)
 
 
 class Outcome(NamedTuple):
@@ -108,17 +108,17 @@ def read_config(file: str | Path) -> Config:
     """The settings in a YAML file. Raises InputError with every fault, by field."""
     path = Path(file)
     try:
-        given = read_mapping(path, "give at least protocol and data")
+        data = read_mapping(path, "give at least protocol and data")
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
     try:
-        found = Config.model_validate(given)
-        Options(**found.options)
+        config = Config.model_validate(data)
+        Options(**config.options)
     except ValidationError as error:
         inside = "options" if error.title == Options.__name__ else None
-        faults = (_fault(path, inside, one) for one in error.errors())
+        faults = (_fault(path, inside, fault) for fault in error.errors())
         raise InputError(list(dict.fromkeys(faults))) from error
-    return found
+    return config
 
 
 _SHAPES = {
@@ -145,7 +145,7 @@ def _fault(path: Path, inside: str | None, error: Mapping[str, Any]) -> Fault:
 
 def read_files(config: Config, base: str | Path) -> Benchmark:
     """The benchmark's files, checked and counted; nothing is judged. Raises InputError with every fault."""
-    config.how()
+    config.rules()
     return read_benchmark(config.protocol, config.files(Path(base)))
 
 
@@ -157,31 +157,36 @@ def run_protocol(
     Raises UsageError for what cannot be done as asked (nothing to measure, a run over other data), InputError for
     faulty files.
     """
-    how, folder = config.how(), Path(out)
-    found = read_files(config, base)
-    judges: list[Any] = [one for one in found.released.values() if one]
+    rules, folder = config.rules(), Path(out)
+    benchmark = read_files(config, base)
+    judges: list[Any] = [judge for judge in benchmark.released.values() if judge]
     run: RunFolder | None = None
-    others = [_same_data(Path(base) / one, found) for one in config.runs]
+    others = [_same_data(Path(base) / other, benchmark) for other in config.runs]
     if not (judges or config.evaluators or others):
         raise UsageError("nothing to measure: name evaluators, runs, or columns of scores")
     if config.evaluators:
         run = evaluate(
-            found.data, config.evaluators, models=config.models, out=folder / RUN, progress=progress, **config.options
+            benchmark.data,
+            config.evaluators,
+            models=config.models,
+            out=folder / RUN,
+            progress=progress,
+            **config.options,
         )
     settings = Settings(resamples=config.resamples, alpha=config.alpha, seed=config.seed)
-    every = [*judges, *others, *([run] if run else [])]
-    study = protocol(every, found.data, how, aspects=config.aspects, settings=settings)
-    study = Study(study.name, study.rows, (*study.notes, *found.tally.lines(), how.says()))
+    all_judges = [*judges, *others, *([run] if run else [])]
+    study = protocol(all_judges, benchmark.data, rules, aspects=config.aspects, settings=settings)
+    study = Study(study.name, study.rows, (*study.notes, *benchmark.tally.lines(), rules.says()))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / STUDY, canonical(payload(study)) + "\n")
     for form in FORMATS:
         write_text(folder / TABLES[form], laid_out(study, form))
-    return Outcome(folder, found, run, study)
+    return Outcome(folder, benchmark, run, study)
 
 
-def _same_data(folder: Path, found: Benchmark) -> RunFolder:
+def _same_data(folder: Path, benchmark: Benchmark) -> RunFolder:
     run = RunFolder(folder)
-    if run.manifest.data.hash != found.data.hash:
+    if run.manifest.data.hash != benchmark.data.hash:
         raise UsageError(
             f"{folder} is a run over other data ({run.manifest.data.source}, {run.manifest.data.summaries} summaries); "
             "give runs over the files named under data"

@@ -29,10 +29,10 @@ def read_documents(source: Dataset | str | Path | Iterable[Mapping[str, Any]]) -
         data = load(source) if str(source) != "-" and Path(source).is_dir() else _from_file(source)
     else:
         data = load([_bare(row, place) for place, row in enumerate(source)])
-    found = tuple(one for one in data.documents.values() if one.text.strip())
-    if not found:
+    documents = tuple(document for document in data.documents.values() if document.text.strip())
+    if not documents:
         raise UsageError("there is no document with text to summarize")
-    return found
+    return documents
 
 
 def _from_file(path: str | Path) -> Dataset:
@@ -44,8 +44,10 @@ def _from_file(path: str | Path) -> Dataset:
         return load([_bare(row.cells, place) for place, row in enumerate(rows)])
     except InputError as error:
         lines = {place: row.line for place, row in enumerate(rows, 1)}
-        told = [one._replace(file=name, line=lines.get(one.line or 0, one.line)) for one in error.faults]
-        raise InputError(told) from error
+        faults_by_line = [
+            fault._replace(file=name, line=lines.get(fault.line or 0, fault.line)) for fault in error.faults
+        ]
+        raise InputError(faults_by_line) from error
 
 
 def _bare(row: Mapping[str, Any], place: int) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def cut(text: str, words: int | None) -> tuple[str, int]:
 
     if words is None:
         return text, 0
-    places = [found.end() for found in re.finditer(r"\S+", text)]
-    if len(places) <= words:
+    ends = [word.end() for word in re.finditer(r"\S+", text)]
+    if len(ends) <= words:
         return text, 0
-    return text[: places[words - 1]], len(places) - words
+    return text[: ends[words - 1]], len(ends) - words

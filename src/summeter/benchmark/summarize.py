@@ -40,8 +40,8 @@ SUMMARIES, FAILURES, MANIFEST, CALLS = "summaries.jsonl", "failures.jsonl", "sum
 
 
 class Summarizing(NamedTuple):
-    """What is asked. `models` maps system names to model strings, the lead first; `free` names systems that are
-    told no length; `normalise` False leaves every system its own length. `kind` is what the documents are called
+    """What to write. `models` maps system names to model strings, the lead first; `free` names systems that are
+    given no length; `normalise` False leaves every system its own length. `kind` is what the documents are called
     in the prompt ("document", "news article"...); `words` cuts documents to their first so many words.
     """
 
@@ -60,7 +60,7 @@ class Summarizing(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What became of one document and one system: `text`, or None with status and reason."""
+    """The summary of a document by a system: `text`, or None with status and reason."""
 
     document: Document
     system: str
@@ -81,7 +81,7 @@ class Outcome(NamedTuple):
 
 
 def summarize(
-    documents: Dataset | str | Path | Iterable[Mapping[str, Any]], asked: Summarizing, out: str | Path, *,
+    documents: Dataset | str | Path | Iterable[Mapping[str, Any]], settings: Summarizing, out: str | Path, *,
     calls: CallSettings | None = None, limit: int | None = None, progress: Progress | None = None,
 ) -> Outcome:  # fmt: skip
     """Have every model summarize every document; write `out`.
@@ -93,77 +93,77 @@ def summarize(
 
     Raises UsageError for no models or an unknown name in `free`, and whatever a model string or the documents raise.
     """
-    _check(asked)
-    found = read_documents(documents)[:limit]
+    _check(settings)
+    sources = read_documents(documents)[:limit]
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CALLS).exists())):
         raise UsageError(f"{folder} is not empty and holds no summaries of ours; choose another ", Parameter("out"))
-    run_sync(bind(asked.models, None, calls).close())  # a missing key is told of before anything is written
+    run_sync(bind(settings.models, None, calls).close())  # a missing key raises before anything is written
     folder.mkdir(parents=True, exist_ok=True)
     with CallStore(folder / CALLS) as store:
-        bound = bind(asked.models, store, calls)
+        bound = bind(settings.models, store, calls)
         width = (calls or CallSettings()).max_connections
-        written = run_sync(_all(found, asked, bound, LocalExecutor(width), progress or Silent()))
+        written = run_sync(_all(sources, settings, bound, LocalExecutor(width), progress or Silent()))
         usage = {model: meter.usage.as_dict() for model, meter in bound.meters.items()}
-    return _save(folder, written, asked, usage)
+    return _save(folder, written, settings, usage)
 
 
-def _check(asked: Summarizing) -> None:
-    if not asked.models:
+def _check(settings: Summarizing) -> None:
+    if not settings.models:
         raise UsageError("no models given; bind one or more with ", Parameter("models", "SYSTEM=PROVIDER/MODEL"))
-    for name in asked.free:
-        if name not in asked.models:
-            raise UsageError(f"{name!r} is to be left free, but is no system; systems: {', '.join(asked.models)}")
-    if asked.words is not None and asked.words < 1:
-        raise UsageError(f"documents cannot be cut to {asked.words} words")
+    for name in settings.free:
+        if name not in settings.models:
+            raise UsageError(f"{name!r} is to be left free, but is no system; systems: {', '.join(settings.models)}")
+    if settings.words is not None and settings.words < 1:
+        raise UsageError(f"documents cannot be cut to {settings.words} words")
 
 
 async def _all(
-    documents: tuple[Document, ...], asked: Summarizing, bound: Bound, executor: LocalExecutor, show: Progress
+    documents: tuple[Document, ...], settings: Summarizing, bound: Bound, executor: LocalExecutor, show: Progress
 ) -> list[Written]:
-    template = Template.load(PACKAGE, "summarize", asked.prompts)
+    template = Template.load(PACKAGE, "summarize", settings.prompts)
     order = {document.id: place for place, document in enumerate(documents)}
     written: list[Written] = []
 
-    async def one(document: Document) -> list[Written]:
-        found = await _document(document, asked, bound.llms, template)
-        for each in found:
-            show.advance(ok=each.status == "ok")
-        return found
+    async def write_all(document: Document) -> list[Written]:
+        results = await _document(document, settings, bound.llms, template)
+        for summary in results:
+            show.advance(ok=summary.status == "ok")
+        return results
 
     try:
         with show:
-            show.start(len(documents) * len(asked.models))
-            async for found in executor.map(one, documents):
-                written += found
+            show.start(len(documents) * len(settings.models))
+            async for results in executor.map(write_all, documents):
+                written += results
     finally:
         await bound.close()
-    systems = list(asked.models)
-    return sorted(written, key=lambda one: (order[one.document.id], systems.index(one.system)))
+    systems = list(settings.models)
+    return sorted(written, key=lambda summary: (order[summary.document.id], systems.index(summary.system)))
 
 
 async def _document(
-    document: Document, asked: Summarizing, llms: Mapping[str, BoundLLM], template: Template
+    document: Document, settings: Summarizing, llms: Mapping[str, BoundLLM], template: Template
 ) -> list[Written]:
     """The lead first, where its length is needed; then the others, side by side."""
-    text, _ = cut(document.text, asked.words)
-    shown = document.model_copy(update={"text": text, "sentences": ()})
+    text, _ = cut(document.text, settings.words)
+    source = document.model_copy(update={"text": text, "sentences": ()})
 
     async def write(system: str, sentences: int | None) -> Written:
-        prompt = template.fill(document=text, document_code=fence_code(text), kind=asked.kind, sentences=sentences)
-        return await _write(shown, system, llms[system], prompt, sentences)
+        prompt = template.fill(document=text, document_code=fence_code(text), kind=settings.kind, sentences=sentences)
+        return await _write(source, system, llms[system], prompt, sentences)
 
-    first = await write(asked.lead, None)
-    length = len(split(first.text, asked.language)) if first.text else None
-    others = [name for name in asked.models if name != asked.lead]
-    waiting = [name for name in others if asked.normalise and name not in asked.free]
-    lost = [] if length else waiting
-    doing = [write(name, length if name in waiting else None) for name in others if name not in lost]
-    why = f"{asked.lead} gave no summary to take the length of"
+    first = await write(settings.lead, None)
+    length = len(split(first.text, settings.language)) if first.text else None
+    others = [name for name in settings.models if name != settings.lead]
+    waiting = [name for name in others if settings.normalise and name not in settings.free]
+    skipped = [] if length else waiting
+    requests = [write(name, length if name in waiting else None) for name in others if name not in skipped]
+    reason = f"{settings.lead} gave no summary to take the length of"
     return [
         first,
-        *await asyncio.gather(*doing),
-        *(Written(shown, name, llms[name].id, None, "skipped", why, None, ()) for name in lost),
+        *await asyncio.gather(*requests),
+        *(Written(source, name, llms[name].id, None, "skipped", reason, None, ()) for name in skipped),
     ]
 
 
@@ -196,39 +196,44 @@ def _summary(value: Any) -> str:
     return clean(text)
 
 
-def _save(folder: Path, written: list[Written], asked: Summarizing, usage: Mapping[str, Any]) -> Outcome:
-    rows = [_row(one, asked.language) for one in written if one.text is not None]
-    missing = tuple(one for one in written if one.text is None)
+def _save(folder: Path, written: list[Written], settings: Summarizing, usage: Mapping[str, Any]) -> Outcome:
+    rows = [_row(summary, settings.language) for summary in written if summary.text is not None]
+    missing = tuple(summary for summary in written if summary.text is None)
     write_lines(folder / SUMMARIES, (json.dumps(row, ensure_ascii=False) for row in rows))
-    write_lines(folder / FAILURES, (json.dumps(_lost(one), ensure_ascii=False) for one in missing))
+    write_lines(folder / FAILURES, (json.dumps(_lost(summary), ensure_ascii=False) for summary in missing))
     exact = Counter(row["system"] for row in rows if row["written_sentences"] == row["asked_sentences"])
-    about = {
-        "schema": "summeter-summarize/1", "models": dict(asked.models), "lead": asked.lead, "free": list(asked.free),
-        "normalise": asked.normalise, "kind": asked.kind, "words": asked.words,
-        "prompt": Template.load(PACKAGE, "summarize", asked.prompts).hash,
-        "counts": dict(Counter(one.status for one in written)),
-        "at_length": {name: [exact[name], sum(row["system"] == name for row in rows)] for name in asked.models},
+    manifest = {
+        "schema": "summeter-summarize/1",
+        "models": dict(settings.models),
+        "lead": settings.lead,
+        "free": list(settings.free),
+        "normalise": settings.normalise,
+        "kind": settings.kind,
+        "words": settings.words,
+        "prompt": Template.load(PACKAGE, "summarize", settings.prompts).hash,
+        "counts": dict(Counter(summary.status for summary in written)),
+        "at_length": {name: [exact[name], sum(row["system"] == name for row in rows)] for name in settings.models},
         "usage": usage,
-    }  # fmt: skip
-    write_text(folder / MANIFEST, json.dumps(about, ensure_ascii=False, indent=1) + "\n")
-    return Outcome(folder, load(folder / SUMMARIES, language=asked.language) if rows else None, missing)
+    }
+    write_text(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
+    return Outcome(folder, load(folder / SUMMARIES, language=settings.language) if rows else None, missing)
 
 
-def _row(one: Written, language: str) -> dict[str, Any]:
-    document, text = one.document, one.text or ""
-    known = {
+def _row(summary: Written, language: str) -> dict[str, Any]:
+    document, text = summary.document, summary.text or ""
+    optional = {
         "references": list(document.references), "key_facts": list(document.key_facts), "domain": document.domain,
         "split": document.split,
     }  # fmt: skip
     return {
-        "doc_id": document.id, "system": one.system, "document": document.text, "summary": text,
-        **{name: value for name, value in known.items() if value},
-        "model": one.model, "asked_sentences": one.asked, "written_sentences": len(split(text, language)),
+        "doc_id": document.id, "system": summary.system, "document": document.text, "summary": text,
+        **{name: value for name, value in optional.items() if value},
+        "model": summary.model, "asked_sentences": summary.asked, "written_sentences": len(split(text, language)),
     }  # fmt: skip
 
 
-def _lost(one: Written) -> dict[str, Any]:
+def _lost(summary: Written) -> dict[str, Any]:
     return {
-        "doc_id": one.document.id, "system": one.system, "model": one.model, "status": one.status,
-        "reason": one.reason, "calls": list(one.calls),
+        "doc_id": summary.document.id, "system": summary.system, "model": summary.model, "status": summary.status,
+        "reason": summary.reason, "calls": list(summary.calls),
     }  # fmt: skip
