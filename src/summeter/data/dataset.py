@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -37,9 +37,13 @@ class Dataset:
     """
 
     def __init__(
-        self, documents: Mapping[str, Document], summaries: Iterable[Summary],
-        judgments: Mapping[str, Callable[[], Iterator[Judgment]]], card: Card, warnings: Iterable[Fault] = (),
-    ) -> None:  # fmt: skip
+        self,
+        documents: Mapping[str, Document],
+        summaries: Iterable[Summary],
+        judgments: Mapping[str, Callable[[], Iterator[Judgment]]],
+        card: Card,
+        warnings: Iterable[Fault] = (),
+    ) -> None:
         self.documents: Mapping[str, Document] = MappingProxyType(dict(documents))
         self.summaries = tuple(summaries)
         self.warnings = tuple(warnings)
@@ -133,9 +137,14 @@ class Dataset:
 
 
 def load(
-    data: str | Path | Rows, *, map: Mapping[str, str] | None = None, preset: str | None = None,  # noqa: A002
-    format: str | None = None, language: str = "en", verify: bool = True,  # noqa: A002
-) -> Dataset:  # fmt: skip
+    data: str | Path | Rows,
+    *,
+    map: Mapping[str, str] | None = None,  # noqa: A002
+    preset: str | None = None,
+    format: str | None = None,  # noqa: A002
+    language: str = "en",
+    verify: bool = True,
+) -> Dataset:
     """Read a flat file (or `-`), a dataset folder, or rows as dicts.
 
     `map` renames columns (field: column), `preset` names a public layout, `format` overrules the suffix,
@@ -150,9 +159,14 @@ def load(
         if str(data) != "-" and Path(data).is_dir():
             if map or preset or format:
                 raise UsageError(
-                    f"{data} is a folder; ", Parameter("map"), ", ", Parameter("preset"), " and ", Parameter("format"),
+                    f"{data} is a folder; ",
+                    Parameter("map"),
+                    ", ",
+                    Parameter("preset"),
+                    " and ",
+                    Parameter("format"),
                     " are for flat files",
-                )  # fmt: skip
+                )
             return _load_folder(Path(data), verify=verify)
         kind = format_of(data, format)
         faults = Faults(file_name(data))
@@ -184,7 +198,7 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Card:
     """
     target = Path(folder)
     folders.check_target(target, force=force)
-    makers = {name: _bound(dataset, name) for name in dataset.judgment_sets}
+    makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
     return folders.write(target, dataset.documents, dataset.summaries, makers, dataset.card)
 
 
@@ -230,14 +244,14 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
         message = f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
         raise InputError.at(folder, None, None, message)
     card, documents, summaries, makers = folders.read(folder, verify=verify)
-    texts = [(folders.DOCUMENTS, [document.text for document in documents.values()]),
-             (folders.SUMMARIES, [summary.text for summary in summaries])]  # fmt: skip
+    texts = [
+        (folders.DOCUMENTS, [document.text for document in documents.values()]),
+        (folders.SUMMARIES, [summary.text for summary in summaries]),
+    ]
     warnings = [
         Fault(str(folder / name), line, "text", EMPTY)
-        for name, each in texts for line, text in enumerate(each, 1) if not text.strip()
-    ]  # fmt: skip
+        for name, each in texts
+        for line, text in enumerate(each, 1)
+        if not text.strip()
+    ]
     return Dataset(documents, summaries, makers, card, warnings)
-
-
-def _bound(dataset: Dataset, name: str) -> Callable[[], Iterator[Judgment]]:
-    return lambda: dataset.iter_judgments(name)

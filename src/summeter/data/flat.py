@@ -106,10 +106,14 @@ class Gatherer:
     def _summary(self, line: int, row: FlatRow, doc_id: str, system: str) -> Summary | None:
         try:
             return Summary(
-                document_id=doc_id, system=system, text=row.summary, sentences=spans(self._sentences(row), "summary"),
-                splitter=self._splitter if row.sentences is None else GIVEN, category=row.category,
+                document_id=doc_id,
+                system=system,
+                text=row.summary,
+                sentences=spans(self._sentences(row), "summary"),
+                splitter=self._splitter if row.sentences is None else GIVEN,
+                category=row.category,
                 extra=row.model_extra or {},
-            )  # fmt: skip
+            )
         except ValidationError as error:
             for details in error.errors():
                 self._faults.add(line, "sentences", f"do not fit the summary: {details['msg']}")

@@ -96,24 +96,24 @@ def check_target(folder: Path, *, force: bool) -> None:
 
 
 def write(
-    folder: Path, documents: Mapping[str, Document], summaries: Iterable[Summary],
-    sets: Mapping[str, JudgmentMaker], card: Card,
-) -> Card:  # fmt: skip
+    folder: Path,
+    documents: Mapping[str, Document],
+    summaries: Iterable[Summary],
+    sets: Mapping[str, JudgmentMaker],
+    card: Card,
+) -> Card:
     """Write the folder whole; returns the card with counts and file hashes filled in."""
     with building(folder) as fresh:
-        lists = [document for document in documents.values() if document.key_facts]
+        lists = [_given_facts(document) for document in documents.values() if document.key_facts]
         counts = {
-            "documents": write_lines(fresh / DOCUMENTS, (_document_line(document) for document in documents.values())),
-            "summaries": write_lines(
-                fresh / SUMMARIES, (summary.model_dump_json(exclude_none=True) for summary in summaries)
-            ),
-            "keyfacts": write_lines(fresh / KEY_FACTS, (_key_facts_line(document) for document in lists)),
+            "documents": write_lines(fresh / DOCUMENTS, _lines(documents.values(), without={"key_facts"})),
+            "summaries": write_lines(fresh / SUMMARIES, _lines(summaries)),
+            "keyfacts": write_lines(fresh / KEY_FACTS, _lines(lists)),
         }
         for name, make in sets.items():
             check_set_name(name)
             path = fresh / JUDGMENTS / f"{name}.jsonl"
-            lines = (judgment.model_dump_json(exclude_none=True) for judgment in make())
-            counts[f"{JUDGMENTS}/{name}"] = write_lines(path, lines)
+            counts[f"{JUDGMENTS}/{name}"] = write_lines(path, _lines(make()))
         files = {name: file_hash(fresh / name) for name in _files(fresh)}
         sealed = card.model_copy(update={"counts": counts, "files": files})
         write_text(fresh / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
@@ -132,8 +132,9 @@ def read(folder: Path, *, verify: bool) -> Content:
     items = _items(folder / SUMMARIES, documents, summaries)
     makers = {
         Path(name).stem: _maker(folder / name, items, sealed=verify)
-        for name in names if name.startswith(f"{JUDGMENTS}/")
-    }  # fmt: skip
+        for name in names
+        if name.startswith(f"{JUDGMENTS}/")
+    }
     return Content(card, documents, summaries, makers)
 
 
@@ -148,14 +149,13 @@ def _files(folder: Path) -> list[str]:
     return fixed + [f"{JUDGMENTS}/{path.name}" for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))]
 
 
-def _document_line(document: Document) -> str:
-    return document.model_dump_json(exclude_none=True, exclude={"key_facts"})
+def _lines(records: Iterable[Record], without: set[str] | None = None) -> Iterator[str]:
+    return (record.model_dump_json(exclude_none=True, exclude=without) for record in records)
 
 
-def _key_facts_line(document: Document) -> str:
+def _given_facts(document: Document) -> _GivenFacts:
     facts = KeyFacts.of(document.key_facts, "given")
-    row = _GivenFacts(document_id=document.id, id=facts.id, origin="given", facts=facts.texts)
-    return row.model_dump_json()
+    return _GivenFacts(document_id=document.id, id=facts.id, origin="given", facts=facts.texts)
 
 
 def _card(folder: Path) -> Card:

@@ -15,8 +15,9 @@ import json
 import math
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, cast, get_args
 
@@ -77,7 +78,13 @@ def read_rows(path: str | Path, faults: Faults, kind: Format) -> Iterator[Row]:
 
     Raises InstallError where Parquet is asked for and pyarrow is not installed.
     """
-    readers = {"jsonl": _jsonl, "json": _json, "csv": _csv, "tsv": _tsv, "parquet": _parquet}
+    readers: dict[Format, Callable[[BinaryIO, Faults], Iterator[Row]]] = {
+        "jsonl": _jsonl,
+        "json": _json,
+        "csv": partial(_table, delimiter=","),
+        "tsv": partial(_table, delimiter="\t"),
+        "parquet": _parquet,
+    }
     try:
         with _opened(path) as handle:
             yield from readers[kind](handle, faults)
@@ -276,14 +283,6 @@ def _skip(text: str, place: int) -> int:
     return place
 
 
-def _csv(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
-    yield from _table(handle, faults, delimiter=",")
-
-
-def _tsv(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
-    yield from _table(handle, faults, delimiter="\t")
-
-
 def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]:
     lines = ("\ufffd\n" if line is None else line for _, line in _lines(handle, faults))
     before = csv.field_size_limit(sys.maxsize)  # documents are longer than the 128 kB the module allows
@@ -295,8 +294,12 @@ def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]
         start = reader.line_num + 1
         for cells in reader:
             if cells and len(cells) != len(header):
-                faults.add(start, None, f"has {len(cells)} cells where the header has {len(header)}; quote cells that "
-                                        "hold the separator or a line end")  # fmt: skip
+                faults.add(
+                    start,
+                    None,
+                    f"has {len(cells)} cells where the header has {len(header)}; quote cells that "
+                    "hold the separator or a line end",
+                )
             elif cells:
                 yield Row(start, dict(zip(header, cells, strict=True)))
             start = reader.line_num + 1

@@ -134,10 +134,14 @@ def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
 def _spans(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
     for index, span in enumerate(block.spans or ()):
         yield _judgment(
-            _target(subject, "span", index), "spans", "faithfulness", span.judge, label=span.supported,
+            _target(subject, "span", index),
+            "spans",
+            "faithfulness",
+            span.judge,
+            label=span.supported,
             error_type=span.label if isinstance(span.label, str) else None,
             evidence=(Span(of="summary", start=span.start, end=span.end),),
-        )  # fmt: skip
+        )
 
 
 def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) -> Iterator[Judgment]:
@@ -148,9 +152,13 @@ def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) ->
         for index, sentence in enumerate(subject.summary.sentences):
             touching = [span.label for span in errors if span.start < sentence.end and sentence.start < span.end]
             yield _judgment(
-                _target(subject, "sentence", index), SPAN_SENTENCES, "faithfulness", judge, label=int(not touching),
+                _target(subject, "sentence", index),
+                SPAN_SENTENCES,
+                "faithfulness",
+                judge,
+                label=int(not touching),
                 error_type=joined_error_types(label for label in touching if isinstance(label, str)),
-            )  # fmt: skip
+            )
 
 
 def span_readers(blocks: Iterable[tuple[Summary, HumanBlock]]) -> dict[tuple[str, str], list[str]]:

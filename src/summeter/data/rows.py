@@ -235,6 +235,9 @@ def _absent(field: str, cells: Mapping[str, Any]) -> Message:
         option = Parameter("map", f"{field}=COLUMN")
         return Message(f"is missing; give each row a {field}, or name the column that holds it with ", option)
     return Message(
-        f"is missing; if the column {column!r} holds it, say ", Parameter("map", f"{field}={column}"),
-        ", or name the layout with ", Parameter("preset"), " (the names of columns are never guessed)",
-    )  # fmt: skip
+        f"is missing; if the column {column!r} holds it, say ",
+        Parameter("map", f"{field}={column}"),
+        ", or name the layout with ",
+        Parameter("preset"),
+        " (the names of columns are never guessed)",
+    )
