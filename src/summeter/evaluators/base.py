@@ -244,9 +244,13 @@ def target(item: Item, unit: Unit = "summary", index: int | None = None, list_id
     """The target of a judgment about `item`."""
     rival = item.rival.system if item.rival else None
     return Target(
-        document_id=item.document.id, system=item.summary.system, rival=rival,
-        unit=unit, index=index, list_id=list_id,
-    )  # fmt: skip
+        document_id=item.document.id,
+        system=item.summary.system,
+        rival=rival,
+        unit=unit,
+        index=index,
+        list_id=list_id,
+    )
 
 
 @dataclass(frozen=True)

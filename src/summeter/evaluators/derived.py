@@ -113,13 +113,18 @@ class DerivedEvaluator(Evaluator):
         raise NotImplementedError(f"{self.name} is computed from the judgments of its members; see `derive`")
 
     def judgment(
-        self, item: ItemKey, signature: str, aspect: str, unit: Unit = "summary", index: int | None = None,
-        *, list_id: str | None = None, **fields: Any,
-    ) -> Judgment:  # fmt: skip
+        self,
+        item: ItemKey,
+        signature: str,
+        aspect: str,
+        unit: Unit = "summary",
+        index: int | None = None,
+        *,
+        list_id: str | None = None,
+        **fields: Any,
+    ) -> Judgment:
         """A judgment about an item; `fields` are those of Judgment (`value`, `label`, `reason`, `model`, `calls`...).
         One that could not be had takes `status` and `reason`, and no value."""
         document_id, system, rival = item
-        target = Target(
-            document_id=document_id, system=system, rival=rival, unit=unit, index=index, list_id=list_id
-        )  # fmt: skip
+        target = Target(document_id=document_id, system=system, rival=rival, unit=unit, index=index, list_id=list_id)
         return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **fields)

@@ -140,9 +140,16 @@ class Ensemble(DerivedEvaluator):
                 opinions = [_of_unit(member, rows, key) for member, rows in rows_by_member]
             unit, index, list_id = key or ("summary", None, None)
             yield self.judgment(
-                item, signature, aspect, unit, index, list_id=list_id, calls=tuple(calls),
-                model=",".join(models) or None, **self._verdict(opinions),
-            )  # fmt: skip
+                item,
+                signature,
+                aspect,
+                unit,
+                index,
+                list_id=list_id,
+                calls=tuple(calls),
+                model=",".join(models) or None,
+                **self._verdict(opinions),
+            )
 
     def _verdict(self, opinions: Sequence[Opinion]) -> dict[str, Any]:
         """The fields of the judgment that joins the members' opinions of one unit."""
@@ -202,12 +209,13 @@ def _majority(verdicts: Sequence[Opinion]) -> dict[str, Any]:
     agreeing = [row for row in rows if row.label == label]
     types = Counter(row.error_type for row in agreeing if row.error_type)
     return {
-        "label": label, "value": votes[1] / len(rows) if set(votes) <= {0, 1} else None,
+        "label": label,
+        "value": votes[1] / len(rows) if set(votes) <= {0, 1} else None,
         "confidence": most / len(rows) if len(rows) > 1 else None,
         "error_type": next((name for name, _ in types.most_common(1)), None),
         "evidence": next((row.evidence for row in agreeing if row.evidence), ()),
         "reason": f"{most} of {len(rows)} say {label}: {shown}",
-    }  # fmt: skip
+    }
 
 
 def _scale(member: Member) -> Scale:

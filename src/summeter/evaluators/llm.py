@@ -125,7 +125,9 @@ class LLMJudge(Evaluator, Generic[R]):
         """One reply from those on all windows. Default: there is one."""
         del item, views
         (answer,) = answers
-        return _unusable(answer) if answer.data is None else answer.data
+        if answer.data is None:
+            return NoVerdict(answer.status, answer.reason or "no usable reply")
+        return answer.data
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[R]:
         """Put the question: once, and once more where the reply can be mended."""
@@ -248,7 +250,3 @@ def material(item: Item) -> tuple[str, ...]:
 
 def _parts(summary: Summary) -> tuple[str, ...]:
     return summary.sentence_texts or (summary.text,)
-
-
-def _unusable(answer: Answer[Any]) -> NoVerdict:
-    return NoVerdict(answer.status, answer.reason or "no usable reply")

@@ -166,7 +166,7 @@ def read_reply(
 
 def values(
     text: str, wanted: Callable[[Any], bool], material: Sequence[str] = (), *, wordless: bool = False
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """Every complete top-level JSON value of a reply that is `wanted`, in order; at least one. `material` and
     `wordless` are as for `read_reply`.
 
@@ -509,9 +509,7 @@ def _parse(stretch: _Stretch) -> Any:
 
 
 def _load(text: str) -> Any:
-    return json.loads(
-        text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
-    )  # fmt: skip
+    return json.loads(text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

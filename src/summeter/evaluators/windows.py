@@ -61,9 +61,7 @@ class Shown(NamedTuple):
         return len(self.views) == 1 and self.truncated_tokens is None
 
 
-def shown(
-    document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Sequence[str] | None = None
-) -> Shown:  # fmt: skip
+def shown(document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Sequence[str] | None = None) -> Shown:
     """What of the document a judge is shown.
 
     `frame` is the prompt with an empty document, `reply` the tokens the answer may take (the run's own limit on new
@@ -127,14 +125,19 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     why += f"the reply take about {frame_size + answer:,}"
     if room < LEAST:
         raise ContextError(
-            f"{why}: no room is left for it. Choose a model that reads more (", Parameter("context", "TOKENS"),
-            " says how much it reads), or a smaller ", Parameter("max_reply"),
-        )  # fmt: skip
+            f"{why}: no room is left for it. Choose a model that reads more (",
+            Parameter("context", "TOKENS"),
+            " says how much it reads), or a smaller ",
+            Parameter("max_reply"),
+        )
     if llm.settings.on_overflow == "error":
         raise ContextError(
-            f"{why}. Choose ", Parameter("on_overflow", "window"), " or ", Parameter("on_overflow", "truncate"),
+            f"{why}. Choose ",
+            Parameter("on_overflow", "window"),
+            " or ",
+            Parameter("on_overflow", "truncate"),
             ", or a model that reads more",
-        )  # fmt: skip
+        )
     return room
 
 
@@ -147,9 +150,7 @@ def _beginning(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], 
     return Shown((View(text[:end], 0),), tokens(text[end:]))
 
 
-def _passages(
-    text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int, near: Sequence[str]
-) -> Shown:  # fmt: skip
+def _passages(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int, near: Sequence[str]) -> Shown:
     """The opening, the tiles nearest to each sentence of `near` in turn, and tiles at even distances; in text order."""
     gap = tokens(GAP)
     chosen: set[int] = set()

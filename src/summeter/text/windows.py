@@ -89,9 +89,7 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
     return [tile for tile in pieces if tile[0] < tile[1]]
 
 
-def _cut(
-    text: str, stretch: tuple[int, int], limit: int, measure: Callable[[str], int]
-) -> list[tuple[int, int]]:  # fmt: skip
+def _cut(text: str, stretch: tuple[int, int], limit: int, measure: Callable[[str], int]) -> list[tuple[int, int]]:
     (start, end), step = stretch, limit // _DEAREST
     pieces = []
     while measure(text[start:end]) > limit:

@@ -11,7 +11,7 @@ from evaluators.finesure.finesure_items import Judge, item, run
 
 from summeter.evaluators.finesure.align import Align, schema
 from summeter.evaluators.finesure.bundle import FineSurE
-from summeter.evaluators.finesure.key_facts import KeyFactExtraction, key_facts_of, read_key_facts
+from summeter.evaluators.finesure.key_facts import KeyFactExtraction, read_key_facts
 from summeter.models.base import Request
 from summeter.records import KeyFacts, ReplyError
 
@@ -181,7 +181,7 @@ def test_a_list_beyond_the_limit_is_cut_and_the_cut_is_counted() -> None:
 def test_a_named_source_that_is_missing_is_skipped_with_a_reason() -> None:
     prepared, _ = run(KeyFactExtraction(source="reference"), item(), say({}))
     assert (prepared.status, prepared.reason) == ("skipped", "there is no reference summary to draw key facts from")
-    assert key_facts_of(prepared) is None
+    assert not prepared.data
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.bundle import FineSurE
-from summeter.evaluators.finesure.key_facts import KeyFactExtraction, key_facts_of
+from summeter.evaluators.finesure.key_facts import KeyFactExtraction
 from summeter.evaluators.finesure.validation import ballot, read_votes, roles
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Item, Judgment, KeyFacts, ModelError, ReplyError, fault_of
@@ -69,8 +69,7 @@ def test_the_majority_decides_and_everything_is_kept() -> None:
     ]
     assert rows[0]["votes"][1] == {"useful": False, "reason": "Because n."}
     assert len(found.calls) == 4
-    facts = key_facts_of(found)
-    assert facts is not None
+    facts = KeyFacts.of(found.data["key_facts"], found.data["origin"])
     assert facts.id == KeyFacts.of(["Ana sold a boat.", "It was May."], "document").id
     assert json.loads(found.model_dump_json())["data"]["rejected"] == [1]
 
@@ -115,7 +114,6 @@ def test_a_list_nobody_could_check_is_not_accepted() -> None:
     assert "key_facts" not in found.data
     assert found.data["proposed"] == FACTS
     assert len(found.calls) == 3
-    assert key_facts_of(found) is None
     assert validated("I'm sorry, I can't.", "I cannot help with that.").status == "refused"
 
 

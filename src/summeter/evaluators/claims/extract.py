@@ -66,7 +66,7 @@ class Claims(NamedTuple):
 
 async def extract_claims(
     summary: Summary, llm: BoundLLM, *, at_most: int = AT_MOST, prompts: Path | None = None
-) -> Claims:  # fmt: skip
+) -> Claims:
     """Ask `llm` for the claims of a summary. A reply that cannot be used is a status, never a guess.
 
     Each claim's `span` is the sentence of the summary it comes from (see `anchor`), where one is found.
@@ -78,9 +78,11 @@ async def extract_claims(
     anchored = anchor(kept, summary)
     return Claims(
         tuple(Claim(text=text, span=span) for text, (span, _) in zip(kept, anchored, strict=True)),
-        tuple(how for _, how in anchored), answer.calls, repeated=answer.data.repeated,
+        tuple(how for _, how in anchored),
+        answer.calls,
+        repeated=answer.data.repeated,
         cut=len(answer.data.texts) - len(kept),
-    )  # fmt: skip
+    )
 
 
 def prompt(summary: Summary, at_most: int = AT_MOST, prompts: Path | None = None) -> Prompt:
@@ -146,7 +148,7 @@ def anchor(texts: Sequence[str], summary: Summary) -> list[tuple[Span | None, Ho
 
 def _place(
     text: str, finder: QuoteFinder, summary: Summary, held: Sequence[set[str]], last: int
-) -> tuple[int | None, How | None]:  # fmt: skip
+) -> tuple[int | None, How | None]:
     if (quote := finder.find(text)) is not None:
         inside = [
             place

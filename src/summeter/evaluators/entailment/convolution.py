@@ -106,9 +106,14 @@ def load(file: Path) -> Convolution:
 
 
 def fit(
-    summaries: Sequence[Sequence[Floats]], consistent: Sequence[int], *,
-    bins: Sequence[float] = EVEN50, labels: str = "e", ridge: float = 1.0, rounds: int = 100,
-) -> Convolution:  # fmt: skip
+    summaries: Sequence[Sequence[Floats]],
+    consistent: Sequence[int],
+    *,
+    bins: Sequence[float] = EVEN50,
+    labels: str = "e",
+    ridge: float = 1.0,
+    rounds: int = 100,
+) -> Convolution:
     """The weights under which the labelled summaries are likeliest.
 
     `summaries` holds for each summary the tables (passages, 3) of its sentences; `consistent` is 1 or 0 for each. With
@@ -139,9 +144,13 @@ def fit(
 
 
 def released(
-    mlp: tuple[Sequence[float], float], final: tuple[Sequence[Sequence[float]], Sequence[float]], *,
-    bins: Sequence[float], labels: str = "e", aggregate: str = "mean",
-) -> Convolution:  # fmt: skip
+    mlp: tuple[Sequence[float], float],
+    final: tuple[Sequence[Sequence[float]], Sequence[float]],
+    *,
+    bins: Sequence[float],
+    labels: str = "e",
+    aggregate: str = "mean",
+) -> Convolution:
     """The weights of the released code (`mlp` and `layer_final`, each weight and bias) in this form.
 
     Its two outputs are a softmax, so that their difference is what counts; its last layer sees the mean three times,
@@ -153,6 +162,11 @@ def released(
     pooled = gap if aggregate == "all" else np.eye(3)[place[aggregate]] * gap.sum()
     first, second, third = map(float, pooled)
     return Convolution(
-        tuple(map(float, bins)), labels, tuple(map(float, mlp[0])), float(mlp[1]),
-        (first, second, third), float(bias_support) - float(bias_against), 10,
-    )  # fmt: skip
+        tuple(map(float, bins)),
+        labels,
+        tuple(map(float, mlp[0])),
+        float(mlp[1]),
+        (first, second, third),
+        float(bias_support) - float(bias_against),
+        10,
+    )

@@ -168,18 +168,22 @@ class SummaC(Evaluator):
         supported = verdict.value >= self.threshold
         document = builder.item.document
         contrary = (
-            () if supported
-            else findings(verdict.passage.text, document.text, sentences_of(document), tools.scratch)
-        )  # fmt: skip
+            () if supported else findings(verdict.passage.text, document.text, sentences_of(document), tools.scratch)
+        )
         reason, shown = explanation(verdict.table[at], "a passage", supported=supported, contrary=contrary), [at]
         worst = None if supported else against(verdict.table)
         if worst is not None and worst != at:
             reason += f"; another passage contradicts it ({chances(verdict.table[worst])})"
             shown.append(worst)
         return builder.ok(
-            FAITHFULNESS, "sentence", verdict.place, value=verdict.value, label=int(supported), reason=reason,
+            FAITHFULNESS,
+            "sentence",
+            verdict.place,
+            value=verdict.value,
+            label=int(supported),
+            reason=reason,
             evidence=spans([passages[place].place for place in shown]),
-        )  # fmt: skip
+        )
 
     def _whole(
         self, builder: JudgmentBuilder, verdicts: Sequence[_Verdict], convolution: Convolution | None
@@ -191,10 +195,12 @@ class SummaC(Evaluator):
         weakest = min(verdicts, key=lambda verdict: verdict.value)
         count = "1 passage" if len(verdicts) == 1 else f"{len(verdicts)} passages"
         return builder.ok(
-            FAITHFULNESS, value=value, label=int(value >= self.threshold),
+            FAITHFULNESS,
+            value=value,
+            label=int(value >= self.threshold),
             reason=f"{count} of the summary judged; the weakest has {weakest.value:.2f}",
             evidence=(Span(of="summary", start=weakest.passage.start, end=weakest.passage.end),),
-        )  # fmt: skip
+        )
 
 
 def _sentences(summary: Summary) -> list[Place]:

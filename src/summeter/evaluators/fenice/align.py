@@ -96,9 +96,13 @@ class Aligner:
     """
 
     def __init__(
-        self, document: Document, nli: NLI, rules: Rules,
-        whole: Sequence[Mention], clusters: Sequence[Sequence[Mention]] = (),
-    ) -> None:  # fmt: skip
+        self,
+        document: Document,
+        nli: NLI,
+        rules: Rules,
+        whole: Sequence[Mention],
+        clusters: Sequence[Sequence[Mention]] = (),
+    ) -> None:
         self.rules = rules
         self.text = document.text
         self.spans = sentences_of(document)

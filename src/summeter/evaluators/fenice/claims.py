@@ -88,9 +88,7 @@ def by_sentence(summary: Summary) -> Drawn:
 
 def sentences(summary: Summary) -> tuple[Span, ...]:
     """The summary's sentences: those stored, or, where it has none, by the rules."""
-    return summary.sentences or tuple(
-        Span(of="summary", start=start, end=end) for start, end in split(summary.text)
-    )  # fmt: skip
+    return summary.sentences or tuple(Span(of="summary", start=start, end=end) for start, end in split(summary.text))
 
 
 def _anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:

@@ -105,7 +105,7 @@ class Fenice(Evaluator):
         """What is compared with what."""
         return Rules(
             self.variant, self.window, self.stride, self.gate, self.resolves, self.step == "full", self.nearest
-        )  # fmt: skip
+        )
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The stretches that stand for the whole document, and the clusters of mentions."""
@@ -153,9 +153,12 @@ class Fenice(Evaluator):
             whole = prepared.data.get("whole") or [(0, len(document.text))]
             clusters = prepared.data.get("clusters") or []
             tools.scratch["aligner"] = Aligner(
-                document, bound(tools.nli, "nli"), self.rules, [(start, end) for start, end in whole],
+                document,
+                bound(tools.nli, "nli"),
+                self.rules,
+                [(start, end) for start, end in whole],
                 [[(start, end) for start, end in cluster] for cluster in clusters],
-            )  # fmt: skip
+            )
         aligner: Aligner = tools.scratch["aligner"]
         return aligner
 
@@ -177,6 +180,12 @@ class Fenice(Evaluator):
         unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
         fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
         return builder.ok(
-            FAITHFULNESS, unit, place, value=best.score, label=int(supported), reason=reason,
-            evidence=spans(places), **fields,
-        )  # fmt: skip
+            FAITHFULNESS,
+            unit,
+            place,
+            value=best.score,
+            label=int(supported),
+            reason=reason,
+            evidence=spans(places),
+            **fields,
+        )

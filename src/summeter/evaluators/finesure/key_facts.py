@@ -33,7 +33,7 @@ from summeter.evaluators.replies import (
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import Document, Item, Judgment, KeyFacts, Origin, Status, digest
+from summeter.records import Document, Item, Judgment, Origin, Status, digest
 
 Source = Literal["auto", "given", "reference", "document"]
 
@@ -211,14 +211,6 @@ def templates(validators: int) -> list[str]:
 def schema(limit: int) -> dict[str, Any]:
     """An object with a list of one to `limit` key facts."""
     return object_schema({"key_facts": list_schema(text_schema(FACT), limit)})
-
-
-def key_facts_of(prepared: Prepared) -> KeyFacts | None:
-    """The list in what was prepared; None where there is none (its status and reason say why)."""
-    texts = prepared.data.get("key_facts")
-    if prepared.status != "ok" or not texts:
-        return None
-    return KeyFacts.of(texts, prepared.data["origin"])
 
 
 def read_key_facts(reply: str, material: Sequence[str] = ()) -> Texts:

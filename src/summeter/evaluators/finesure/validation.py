@@ -57,9 +57,13 @@ class Validator(NamedTuple):
         votes = None if self.answer.data is None else [vote._asdict() for vote in self.answer.data]
         cut = {} if self.truncated_tokens is None else {"truncated_tokens": self.truncated_tokens}
         return {
-            "role": self.role, "model": self.model, "status": self.answer.status, "reason": self.answer.reason,
-            "votes": votes, **cut,
-        }  # fmt: skip
+            "role": self.role,
+            "model": self.model,
+            "status": self.answer.status,
+            "reason": self.answer.reason,
+            "votes": votes,
+            **cut,
+        }
 
 
 class Validation(NamedTuple):
@@ -140,9 +144,11 @@ async def _ask(
 def ballot(document: str, facts: Sequence[str], prompts: Path | None = None) -> Prompt:
     """The question: the document's text, then the numbered facts."""
     return load_template(Validation, TEMPLATE, prompts).fill(
-        document=document, document_code=fence_code(document),
-        key_facts=lines(facts), facts_code=fence_code(document, *facts),
-    )  # fmt: skip
+        document=document,
+        document_code=fence_code(document),
+        key_facts=lines(facts),
+        facts_code=fence_code(document, *facts),
+    )
 
 
 def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[Vote, ...]:

@@ -95,7 +95,10 @@ class BertScore(Evaluator):
             side = "the summary or every reference has no token that weighs anything"
             return [builder.failed(aspect, "skipped", side) for aspect in ASPECTS]
         cut = candidate.truncated or any(reference.truncated for reference in references)
-        return [*_whole(builder, matches, base, cut=cut), *_sentences(builder, candidate, max(matches, key=_f1), base)]
+        return [
+            *_whole(builder, matches, base, cut=cut),
+            *_sentences(builder, candidate, max(matches, key=lambda match: match.f1), base),
+        ]
 
     def _layer(self, encoder: TokenEmbedder) -> int:
         return layer_of(encoder.id, encoder.layers) if self.layer is None else self.layer
@@ -114,10 +117,6 @@ class BertScore(Evaluator):
             tools.scratch["idf"] = Frequencies.load(self.idf)
         counts: Frequencies | None = tools.scratch.get("idf")
         return counts
-
-
-def _f1(match: Greedy) -> float:
-    return match.f1
 
 
 def _whole(builder: JudgmentBuilder, matches: Sequence[Greedy], base: Baseline | None, *, cut: bool) -> list[Judgment]:
@@ -152,11 +151,16 @@ def _sentences(
         reason = (
             f"least like anything in the reference: {shown}" if shown else "every word has its like in the reference"
         )
-        judgments.append(builder.ok(
-            PRECISION, "sentence", place, value=value,
-            reason=reason,
-            evidence=tuple(Span(of="summary", start=word.start, end=word.end) for word in worst),
-        ))  # fmt: skip
+        judgments.append(
+            builder.ok(
+                PRECISION,
+                "sentence",
+                place,
+                value=value,
+                reason=reason,
+                evidence=tuple(Span(of="summary", start=word.start, end=word.end) for word in worst),
+            )
+        )
     return judgments
 
 

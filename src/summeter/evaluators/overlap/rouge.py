@@ -45,11 +45,12 @@ class Rouge(Evaluator):
         best = "the reference" if len(references) == 1 else f"the best of {len(references)} references"
         return [
             builder.ok(
-                aspect, value=getattr(scores, self.measure),
+                aspect,
+                value=getattr(scores, self.measure),
                 reason=f"precision {scores.precision:.2f}, recall {scores.recall:.2f} with {best}",
             )
             for aspect, scores in by_aspect.items()
-        ]  # fmt: skip
+        ]
 
     def _lsum(self, item: Item, references: list[str]) -> Scores:
         if self.lsum == "lines":

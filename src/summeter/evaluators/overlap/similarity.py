@@ -136,8 +136,14 @@ def _parts(builder: JudgmentBuilder, own: Floats, document: Floats, places: list
         start, end = places[at] if at < len(places) else (0, len(builder.item.document.text))
         new = unmatched(builder.item.sentences[place], builder.item.document.text[start:end])
         reason = f"cosine {row[at]:.2f} with the nearest sentence; {new}"
-        judgments.append(builder.ok(
-            SIMILARITY, "sentence", place, value=_clipped(row[at]), reason=reason,
-            evidence=(Span(of="document", start=start, end=end),),
-        ))  # fmt: skip
+        judgments.append(
+            builder.ok(
+                SIMILARITY,
+                "sentence",
+                place,
+                value=_clipped(row[at]),
+                reason=reason,
+                evidence=(Span(of="document", start=start, end=end),),
+            )
+        )
     return judgments

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from summeter.evaluators.replies import choice, clean, show
@@ -215,12 +215,7 @@ def letter_in(text: str, letters: str) -> Letter:
     chosen = match["letter"].upper()
     if chosen not in letters:
         raise ReplyError(f"the answer is {chosen}, not a letter from {letters[0]} to {letters[-1]}")
-    others = sorted(set(_others(rest)) - {chosen})
+    others = sorted({match.group()[0] for match in _OTHER.finditer(rest)} - {chosen})
     if others:
         raise ReplyError(f"the reply names more than one letter ({', '.join([chosen, *others])})", fault="ambiguous")
     return Letter(chosen, rest)
-
-
-def _others(text: str) -> Iterator[str]:
-    for other in _OTHER.finditer(text):
-        yield other.group()[0]

@@ -25,8 +25,15 @@ _AUXILIARY = lexicon.words_of(
 def conflicts_in(scene: Scene) -> list[Finding]:
     """All of them, most telling first."""
     checks: tuple[Callable[[Scene], list[Finding]], ...] = (
-        _negation, _opposite, _roles, _speaker, _pronoun, _quantifier, _modality, _cause,
-    )  # fmt: skip
+        _negation,
+        _opposite,
+        _roles,
+        _speaker,
+        _pronoun,
+        _quantifier,
+        _modality,
+        _cause,
+    )
     return [finding for check in checks for finding in check(scene)]
 
 
@@ -235,9 +242,7 @@ def _mood(scene: Scene, words: Sequence[Word], at: int, *, ours: bool) -> Mood |
     """Whether what a word tells may be, will be, must be, or is done; None where its form does not say."""
     for word in scene.behind(words, at, 3, ours=ours):
         text = scene.lower(word, ours=ours)
-        for name, members in (
-            ("possible", lexicon.POSSIBLE), ("future", lexicon.FUTURE), ("needed", lexicon.NEEDED)
-        ):  # fmt: skip
+        for name, members in (("possible", lexicon.POSSIBLE), ("future", lexicon.FUTURE), ("needed", lexicon.NEEDED)):
             if text in members and not word.capital:
                 return name, word
     text = scene.lower(words[at], ours=ours)

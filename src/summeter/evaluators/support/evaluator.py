@@ -117,9 +117,14 @@ async def _coverage(item: Item, facts: KeyFacts, builder: JudgmentBuilder, nli: 
 
 
 def _carries(
-    builder: JudgmentBuilder, place: int, spans: list[tuple[int, int]], text: str, facts: KeyFacts,
-    whole: list[Verdict], scorer: LexicalScorer,
-) -> Judgment:  # fmt: skip
+    builder: JudgmentBuilder,
+    place: int,
+    spans: list[tuple[int, int]],
+    text: str,
+    facts: KeyFacts,
+    whole: list[Verdict],
+    scorer: LexicalScorer,
+) -> Judgment:
     """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
     alone = scorer.decide(facts.texts, scorer.prepare(text, [(0, len(text))]))
     candidates: list[tuple[bool, float, int]] = []
@@ -137,9 +142,13 @@ def _carries(
     best = -negative
     outcome = f"carries key fact {best + 1}" if carries else f"carries no key fact; nearest: {best + 1}"
     return builder.ok(
-        "conciseness", "sentence", place, value=probability, label=int(carries),
+        "conciseness",
+        "sentence",
+        place,
+        value=probability,
+        label=int(carries),
         reason=f"{outcome} ({_shortened(facts.texts[best], LONGEST - len(outcome) - 3)})",
-    )  # fmt: skip
+    )
 
 
 def _shortened(text: str, length: int) -> str:
@@ -151,16 +160,25 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _judgment(
-    builder: JudgmentBuilder, aspect: str, unit: tuple[Literal["sentence", "key_fact"], int], verdict: Verdict,
-    of: Side, list_id: str | None = None,
-) -> Judgment:  # fmt: skip
+    builder: JudgmentBuilder,
+    aspect: str,
+    unit: tuple[Literal["sentence", "key_fact"], int],
+    verdict: Verdict,
+    of: Side,
+    list_id: str | None = None,
+) -> Judgment:
     reason = "; ".join(verdict.reasons) or None
     if verdict.probability is None:
         return builder.failed(aspect, "skipped", reason or "nothing to check", *unit, list_id=list_id)
     return builder.ok(
-        aspect, *unit, value=verdict.probability, label=int(bool(verdict.supported)), reason=reason,
-        evidence=tuple(Span(of=of, start=start, end=end) for start, end in verdict.evidence), list_id=list_id,
-    )  # fmt: skip
+        aspect,
+        *unit,
+        value=verdict.probability,
+        label=int(bool(verdict.supported)),
+        reason=reason,
+        evidence=tuple(Span(of=of, start=start, end=end) for start, end in verdict.evidence),
+        list_id=list_id,
+    )
 
 
 def _ends(spans: Iterable[Span]) -> list[tuple[int, int]]:

@@ -115,10 +115,11 @@ class LexicalScorer:
         calibration = self._weights.calibration[self.named]
         looks = [self.look(claim, evidence) for claim in claims]
         return [
-            look if isinstance(look, Support)
+            look
+            if isinstance(look, Support)
             else Support(calibration.probability(look.score), (), (), _supported(look, look.score, calibration))
             for look in looks
-        ]  # fmt: skip
+        ]
 
     def _one(self, claim: str, evidence: Evidence) -> Support:
         look = self.look(claim, evidence)

@@ -78,9 +78,7 @@ def clauses(sentence: str) -> tuple[str, ...]:
 
 def words_of(text: str) -> list[Token]:
     """The words of a text in small letters, each with its place."""
-    return [
-        Token(match[0].lower().replace("’", "'"), match.start(), match.end()) for match in _WORD.finditer(text)
-    ]  # fmt: skip
+    return [Token(match[0].lower().replace("’", "'"), match.start(), match.end()) for match in _WORD.finditer(text)]
 
 
 def finite_verb(tokens: list[Token]) -> int | None:
@@ -155,9 +153,11 @@ def _inserted(text: str) -> list[str]:
 
 def _is_subject(head: str, tokens: list[Token]) -> bool:
     return (
-        0 < len(tokens) <= _SUBJECT and head[0].isupper() and tokens[0].text not in _NO_SUBJECT
+        0 < len(tokens) <= _SUBJECT
+        and head[0].isupper()
+        and tokens[0].text not in _NO_SUBJECT
         and finite_verb(tokens) is None
-    )  # fmt: skip
+    )
 
 
 def _link(after: str, head: list[Token]) -> str:

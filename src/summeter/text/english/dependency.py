@@ -113,7 +113,7 @@ def parse(sentence: str) -> Tree:
     """The tree of an English sentence. InstallError where the parser is missing."""
     return Tree(
         [Word(token.text, token.head.i, token.dep_, token.tag_, not token.whitespace_) for token in _parser()(sentence)]
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=1)

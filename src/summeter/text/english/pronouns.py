@@ -196,9 +196,7 @@ def _head(text: str, tokens: list[Token]) -> tuple[list[Token], list[Token], int
     if tokens[verb].text.endswith("ed") and finite_verb(after) is not None:
         return [], [], 0  # "the painted bridge opened": the first may be no verb
     head, aside = tokens[:verb], list[Token]()
-    commas = [
-        place for place in range(1, verb + 1) if "," in text[tokens[place - 1].end : tokens[place].start]
-    ]  # fmt: skip
+    commas = [place for place in range(1, verb + 1) if "," in text[tokens[place - 1].end : tokens[place].start]]
     if commas:
         if len(commas) != 2 or commas[1] != verb:
             return [], [], 0
