@@ -19,8 +19,7 @@ from summeter.report import html
 from summeter.report.blocks import StudyBlock
 from summeter.report.build import page
 from summeter.report.ranks import as_cell, ranks
-from summeter.report.studies import digits
-from summeter.report.words import STUDIES, about
+from summeter.report.studies import STUDIES, about, digits
 from summeter.scoring import SystemScore
 
 

@@ -62,10 +62,16 @@ class Design(NamedTuple):
 
 @with_options
 def injection(
-    data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
-    out: str | Path, design: Design | None = None, replay: str | Path | None = None,
-    progress: Progress | None = None, **options: Unpack[OptionArgs],
-) -> Study:  # fmt: skip
+    data: Data,
+    evaluators: Sequence[Evaluator | str],
+    *,
+    models: Mapping[str, str] | str | None = None,
+    out: str | Path,
+    design: Design | None = None,
+    replay: str | Path | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[OptionArgs],
+) -> Study:
     """The flip rate of each judge, aspect and attack, on a sample of the summaries of `data`.
 
     `out` is a run's folder like any other (it resumes and replays); the study is kept in it as `injection.json`.
@@ -200,9 +206,13 @@ def _row(question: _Question, outcomes: Sequence[_Outcome], about: Mapping[str, 
     ]
     net = bootstrap.mean(both)
     details = {
-        **about, "control": control.value, "net": net.value, "net_low": net.low, "net_high": net.high,
+        **about,
+        "control": control.value,
+        "net": net.value,
+        "net_low": net.low,
+        "net_high": net.high,
         "subjects": len(set(clusters)),
-    }  # fmt: skip
+    }
     return interval_row(
         rate,
         study=STUDY,

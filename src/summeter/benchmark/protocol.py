@@ -89,8 +89,9 @@ class Config(Record):
         by_split = self.data if isinstance(self.data, dict) else {"": self.data}
         pairs = [
             (split or None, base / file)
-            for split, files in by_split.items() for file in ([files] if isinstance(files, str) else files)
-        ]  # fmt: skip
+            for split, files in by_split.items()
+            for file in ([files] if isinstance(files, str) else files)
+        ]
         scores = None if self.scores == "auto" else () if self.scores == "none" else tuple(self.scores)
         return Files(pairs, [base / file for file in self.texts], self.columns, scores)
 

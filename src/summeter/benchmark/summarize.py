@@ -32,9 +32,11 @@ from summeter.text.split import split
 
 PACKAGE = "summeter.benchmark"
 SCHEMA: dict[str, Any] = {
-    "type": "object", "properties": {"summary": {"type": "string", "maxLength": 8000}}, "required": ["summary"],
+    "type": "object",
+    "properties": {"summary": {"type": "string", "maxLength": 8000}},
+    "required": ["summary"],
     "additionalProperties": False,
-}  # fmt: skip
+}
 
 SUMMARIES, FAILURES, MANIFEST, CALLS = "summaries.jsonl", "failures.jsonl", "summarize.json", "calls.sqlite"
 
@@ -81,9 +83,14 @@ class Outcome(NamedTuple):
 
 
 def summarize(
-    documents: Dataset | str | Path | Iterable[Mapping[str, Any]], settings: Summarizing, out: str | Path, *,
-    calls: CallSettings | None = None, limit: int | None = None, progress: Progress | None = None,
-) -> Outcome:  # fmt: skip
+    documents: Dataset | str | Path | Iterable[Mapping[str, Any]],
+    settings: Summarizing,
+    out: str | Path,
+    *,
+    calls: CallSettings | None = None,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
     """Have every model summarize every document; write `out`.
 
     `out` holds `summaries.jsonl` (flat rows: what `summeter score` and `data import` read, with `model`,
@@ -222,18 +229,29 @@ def _save(folder: Path, written: list[Written], settings: Summarizing, usage: Ma
 def _row(summary: Written, language: str) -> dict[str, Any]:
     document, text = summary.document, summary.text or ""
     optional = {
-        "references": list(document.references), "key_facts": list(document.key_facts), "domain": document.domain,
+        "references": list(document.references),
+        "key_facts": list(document.key_facts),
+        "domain": document.domain,
         "split": document.split,
-    }  # fmt: skip
+    }
     return {
-        "doc_id": document.id, "system": summary.system, "document": document.text, "summary": text,
+        "doc_id": document.id,
+        "system": summary.system,
+        "document": document.text,
+        "summary": text,
         **{name: value for name, value in optional.items() if value},
-        "model": summary.model, "asked_sentences": summary.asked, "written_sentences": len(split(text, language)),
-    }  # fmt: skip
+        "model": summary.model,
+        "asked_sentences": summary.asked,
+        "written_sentences": len(split(text, language)),
+    }
 
 
 def _lost(summary: Written) -> dict[str, Any]:
     return {
-        "doc_id": summary.document.id, "system": summary.system, "model": summary.model, "status": summary.status,
-        "reason": summary.reason, "calls": list(summary.calls),
-    }  # fmt: skip
+        "doc_id": summary.document.id,
+        "system": summary.system,
+        "model": summary.model,
+        "status": summary.status,
+        "reason": summary.reason,
+        "calls": list(summary.calls),
+    }

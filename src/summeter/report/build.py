@@ -19,9 +19,9 @@ from summeter.report.items import ItemListBuilder, JudgeFilters
 from summeter.report.ranks import rank_tables, verdict
 from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.strengths import Errors, by_domain, panels
-from summeter.report.studies import studies
+from summeter.report.studies import about, studies
 from summeter.report.views import RunView, sources, views
-from summeter.report.words import ALARM, Gloss, about, gloss
+from summeter.report.words import ALARM, Gloss, gloss
 from summeter.runs.manifest import JudgeEntry, ModelUsage
 from summeter.runs.run import RunFolder
 
@@ -34,9 +34,7 @@ _TITLES = 2
 _STATUSES = ("ok", "unparsed", "refused", "error", "skipped")
 
 
-def page(
-    parts: Sequence[RunFolder | Study], *, title: str | None = None, tolerance: float = TOLERANCE
-) -> Page:  # fmt: skip
+def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolerance: float = TOLERANCE) -> Page:
     """The blocks of a report over runs and studies, in any order. The first run is the one others are compared with.
 
     Systems on which a judge agrees with itself less than `tolerance` are flagged.

@@ -29,10 +29,15 @@ def _compare(first: RunView, second: RunView, sources: Sequence[Source], where: 
     differences = tuple(_differences(pair, first, second, sources, where) for pair in pairs)
     changed = _changed(pairs, first, second, where)
     return RunComparison(
-        first=first.letter, second=second.letter, common=len(common),
-        alone=(len(items - common), len(others - common)), differences=differences, changed=tuple(changed[:LISTED]),
-        changed_items=len(changed), note=_note(first, second, pairs),
-    )  # fmt: skip
+        first=first.letter,
+        second=second.letter,
+        common=len(common),
+        alone=(len(items - common), len(others - common)),
+        differences=differences,
+        changed=tuple(changed[:LISTED]),
+        changed_items=len(changed),
+        note=_note(first, second, pairs),
+    )
 
 
 def _note(first: RunView, second: RunView, pairs: Sequence[Pair]) -> str | None:

@@ -57,7 +57,14 @@ def _block(key: Key, group: _Group) -> FailureGroup:
     status, label, reason, pairs = key
     listed = [group.links[items] for items in sorted(group.links)[:LISTED]]
     return FailureGroup(
-        status=status, meaning=STATUS[status], source=label, aspects=tuple(group.aspects), reason=reason,
-        judgments=group.judgments, items=len(group.links), listed=tuple(listed),
-        more=max(0, len(group.links) - LISTED), pairs=pairs,
-    )  # fmt: skip
+        status=status,
+        meaning=STATUS[status],
+        source=label,
+        aspects=tuple(group.aspects),
+        reason=reason,
+        judgments=group.judgments,
+        items=len(group.links),
+        listed=tuple(listed),
+        more=max(0, len(group.links) - LISTED),
+        pairs=pairs,
+    )

@@ -41,12 +41,15 @@ def _matrix(view: RunView, group: Group, sources: Sequence[Source]) -> Matrix:
     sides = {(side.system, side.rival): side for pair in group for side in (pair, pair.turned())}
     systems = _ordered(sides)
     return Matrix(
-        title=gloss(first.aspect).title, signature=first.signature, interval=first.interval,
+        title=gloss(first.aspect).title,
+        signature=first.signature,
+        interval=first.interval,
         source=label_of(ColumnKey(view.place, first.judge, first.signature, first.aspect), view, sources),
-        rows=tuple(systems), columns=tuple(systems),
+        rows=tuple(systems),
+        columns=tuple(systems),
         cells=tuple(tuple(_cell(sides.get((row, column))) for column in systems) for row in systems),
         sentences=(_preferred(group), _turned(group)),
-    )  # fmt: skip
+    )
 
 
 def _ordered(sides: dict[tuple[str, str], PairScore]) -> list[str]:

@@ -177,9 +177,13 @@ def _gap(view: RunView, column: Key, first: str, second: str) -> Comparison:
     a, b = (_by_document(view.scores, column, system) for system in (first, second))
     common = [doc_id for doc_id in a if doc_id in b]
     return paired_bootstrap(
-        [a[doc_id] for doc_id in common], [b[doc_id] for doc_id in common], clusters=common,
-        resamples=RESAMPLES, level=LEVEL, seed=view.seed,
-    )  # fmt: skip
+        [a[doc_id] for doc_id in common],
+        [b[doc_id] for doc_id in common],
+        clusters=common,
+        resamples=RESAMPLES,
+        level=LEVEL,
+        seed=view.seed,
+    )
 
 
 def _by_document(scores: Sequence[Score], column: Key, system: str) -> dict[str, float]:

@@ -51,9 +51,13 @@ def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float)
     ]
     by_judge: dict[tuple[str, str], list[Row]] = {}
     study = reliability(
-        list(runs), aspect=list(dict.fromkeys(aspects)), judges=names, coefficients=(COEFFICIENT,), dependence=False,
+        list(runs),
+        aspect=list(dict.fromkeys(aspects)),
+        judges=names,
+        coefficients=(COEFFICIENT,),
+        dependence=False,
         resamples=0,
-    )  # fmt: skip
+    )
     for row in study:
         # One model, and one repeat: two models that differ say nothing of either.
         if row.study == "reliability" and " + " not in (row.model or "") and _alike(row.signature or ""):
@@ -72,10 +76,14 @@ def _block(rows: Sequence[Row], names: tuple[str, str], tolerance: float) -> Rel
     first = rows[0]
     systems = [_reliable(row, tolerance) for row in rows]
     return Reliability(
-        title=gloss(first.aspect or "").title, judge=" and ".join(names), model=first.model,
-        signature=first.signature or "", tolerance=tolerance, systems=tuple(systems),
+        title=gloss(first.aspect or "").title,
+        judge=" and ".join(names),
+        model=first.model,
+        signature=first.signature or "",
+        tolerance=tolerance,
+        systems=tuple(systems),
         sentence=_sentence(gloss(first.aspect or "").title, names, systems, tolerance),
-    )  # fmt: skip
+    )
 
 
 def _reliable(row: Row, tolerance: float) -> Reliable:

@@ -40,7 +40,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\
 
 def html(
     parts: Sequence[RunFolder | Study], out: str | Path, *, title: str | None = None, tolerance: float = TOLERANCE
-) -> Path:  # fmt: skip
+) -> Path:
     """Write the report of runs and studies (what `sm.meta` returns) to `out`, whole or not at all; returns its path.
 
     With two or more runs the first is the one that the others are compared with; studies may stand anywhere among
@@ -60,9 +60,13 @@ def html(
 def render(blocks: Page) -> Iterator[str]:
     """The HTML of a page's blocks, some lines at a time: the summaries are read while they are written."""
     style, script = _asset("report.css"), _asset("report.js")
-    pieces = _environment().get_template("report.html.j2").generate(
-        page=blocks, style=style, script=script, policy=policy(style, script), embedded=embedded_json(blocks.items)
-    )  # fmt: skip
+    pieces = (
+        _environment()
+        .get_template("report.html.j2")
+        .generate(
+            page=blocks, style=style, script=script, policy=policy(style, script), embedded=embedded_json(blocks.items)
+        )
+    )
     buffer: list[str] = []
     for piece in pieces:
         buffer.append(piece)
@@ -76,10 +80,16 @@ def policy(style: str, script: str) -> str:
     """The content security policy: this style, this script, and nothing else from anywhere."""
     return "; ".join(
         [
-            "default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'", "img-src data:",
-            "base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
         ]
-    )  # fmt: skip
+    )
 
 
 def _hash(text: str) -> str:
@@ -97,13 +107,23 @@ def _environment() -> Environment:
     from markupsafe import Markup
 
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     tools: dict[str, Any] = {
-        "number": number, "interval": interval, "count": count, "ordinal": ordinal, "across": across,
-        "percent": percent, "coverage_words": coverage_words, "show_p": p_value, "digits": digits,
-    }  # fmt: skip
+        "number": number,
+        "interval": interval,
+        "count": count,
+        "ordinal": ordinal,
+        "across": across,
+        "percent": percent,
+        "coverage_words": coverage_words,
+        "show_p": p_value,
+        "digits": digits,
+    }
     environment.globals |= {**tools, "own": Markup, "STATUS": STATUS}
     return environment
 

@@ -44,11 +44,16 @@ def _panel(
     apart = len(ranked) > 1 and ranked[0][1].value != ranked[-1][1].value
     types = errors.types.get(system, Counter())
     return Panel(
-        system=system, ranks=tuple(aspects), aspect=aspect,
-        strongest=ranked[-1] if apart else None, weakest=ranked[0] if apart else None,
+        system=system,
+        ranks=tuple(aspects),
+        aspect=aspect,
+        strongest=ranked[-1] if apart else None,
+        weakest=ranked[0] if apart else None,
         errors=tuple(sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))),
-        unsupported=errors.wrong[system], sentences=errors.judged[system], judge=errors.judge,
-    )  # fmt: skip
+        unsupported=errors.wrong[system],
+        sentences=errors.judged[system],
+        judge=errors.judge,
+    )
 
 
 def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[AspectRank]]:

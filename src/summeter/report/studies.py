@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
+from typing import NamedTuple
 
 from summeter.meta.results import Row, Study
 from summeter.report.blocks import StudyBlock, StudyTable
-from summeter.report.words import about
 
 LONG = 60
 """Tables with more rows are folded."""
@@ -100,3 +100,146 @@ def _clash(numbers: Sequence[int], names: Sequence[tuple[str, ...]]) -> bool:
     """Whether rows of two studies would look the same."""
     first: dict[tuple[str, ...], int] = {}
     return any(first.setdefault(cells, number) != number for number, cells in zip(numbers, names, strict=True))
+
+
+# ---- headings and meanings
+
+
+class About(NamedTuple):
+    """A heading and, where all rows of that name say one thing, the sentence that says it."""
+
+    title: str
+    meaning: str | None
+
+
+STUDIES = {
+    "correlation": About(
+        "Correlation with people",
+        "Correlation of a judge's scores with people's: 1 is perfect agreement, 0 is no relation, below 0 is "
+        "disagreement (pairwise_accuracy is the share of pairs that both put in the same order).",
+    ),
+    "classification": About(
+        "Classification",
+        "How often a judge's yes or no equals people's. A balanced accuracy of 0.5 is chance, 1 is perfect.",
+    ),
+    "protocol": About(
+        "Benchmark protocol",
+        "Balanced accuracy on the test rows of the benchmark, by data set and averaged as in its paper: 0.5 is chance, "
+        "1 is perfect. Thresholds were tuned where the protocol says so.",
+    ),
+    "errors": About(
+        "Error types",
+        "The share of sentences with an error in which the judge names the same error type as people.",
+    ),
+    "prefer": About("Pairwise ranking", None),
+    "pair": About(
+        "Pairs of systems",
+        "points: what the first system of a pair wins by the judge. agree: whether people prefer the same system (1 "
+        "yes, 0 no).",
+    ),
+    "correct_preferences": About(
+        "Correct preferences", "The number of pairs of systems on which the judge and people prefer the same system."
+    ),
+    "win_rate": About("Win rates", "A system's share of the points against all others: 0.5 is average."),
+    "best_rate": About("Best of all", "The share of documents on which a system is the best."),
+    "bradley_terry": About(
+        "Strength of systems (Bradley-Terry)",
+        "Strength estimated from all wins and losses: 0 is the average; a system 1 above another wins 73 of 100 times.",
+    ),
+    "stability": About("Correlation per system", None),
+    "per_candidate": About(
+        "Correlation on each system",
+        "Correlation of judge and people over the summaries of one system. An even-handed judge has similar values on "
+        "all systems.",
+    ),
+    "candidate_spread": About(
+        "Spread over systems", "Standard deviation of that correlation over systems: 0 means equal on all systems."
+    ),
+    "meta_correlation": About(
+        "Correlation with system quality",
+        "Whether agreement with people depends on the quality of the system: below 0, it falls as quality rises.",
+    ),
+    "reliability": About(
+        "Agreement of two judges",
+        "Correlation of two judges over the summaries of one system. Where it is low, trust neither alone.",
+    ),
+    "reliability_check": About(
+        "Does agreement of judges predict agreement with people?",
+        "Correlation, over systems, of the agreement between judges and their agreement with people: 1 predicts it "
+        "perfectly, 0 not at all.",
+    ),
+    "verdict": About("Where people are needed", "1 where two judges agree too little to replace people, else 0."),
+    "dependence": About(
+        "Inter-aspect correlation",
+        "Correlation of two aspects. A judge far above people may score one quality under two names.",
+    ),
+    "self_consistency": About(
+        "Repeated questions", "How often a judge answers the same when it is asked again: 1 is always."
+    ),
+    "agree": About("Agreement of people", None),
+    "agreement": About(
+        "Inter-annotator agreement",
+        "Agreement beyond chance: 1 is perfect, 0 is chance (shares such as identical and span_f1 are not corrected "
+        "for chance).",
+    ),
+    "annotator": About("Each annotator", "Agreement of one annotator with the others together."),
+    "agreement_without": About(
+        "Without one annotator", "Agreement of the others: where it rises, the one left out disagrees with them."
+    ),
+    "judge_and_people": About(
+        "Judge and people", "Agreement of a judge with the merged votes of people, as two raters."
+    ),
+    "agreement_with_judge": About(
+        "The judge as one more annotator",
+        "Agreement of annotators and judge together. Far below that of people alone, the judge differs from them.",
+    ),
+    "overruled": About("Override rate", "How often people decided against the machine's verdict that they were shown."),
+    "reasons": About(
+        "What reasons are about",
+        "How many of a judge's reasons mention an aspect other than the one asked about (off_aspect_rate), or only "
+        "others: the judge may score something else.",
+    ),
+    "estimate": About(
+        "Estimated mean of people",
+        "What people would say of a system on average, had they judged every summary: the judge's scores corrected by "
+        "a few votes of people.",
+    ),
+    "calibration": About(
+        "Calibration of the judge",
+        "Agreement of the judge's decisions with people's, on data that did not choose its threshold.",
+    ),
+    "card": About("Dataset card", "A description of data and scores: means, their stability and their differences."),
+    "compare": About(
+        "Significance of differences",
+        "How far the first of a pair is ahead of the second. Where an interval holds 0 or p is not small, the "
+        "difference may be chance; members of one cluster do not differ significantly.",
+    ),
+    "bias": About("Bias of judges", None),
+    "position": About(
+        "Position bias",
+        "flip_rate: how many verdicts change when two summaries swap places; slot_preference: the share of these that "
+        "chose the first place (0.5 is no bias).",
+    ),
+    "length": About(
+        "Length bias",
+        "Whether a judge favours long summaries: partial_pearson is the correlation with length at equal scores of "
+        "people, length_gap how much more than people; 0 is no bias.",
+    ),
+    "self_preference": About(
+        "Self-preference",
+        "How much more than people a judge favours summaries of its own model family: 0 is no bias.",
+    ),
+    "overlap": About(
+        "Overlap of key-fact lists", "The share of one list of key facts that is in the other: 1 is all, 0 none."
+    ),
+    "gate": About("Gate", "The means that were compared with a bound."),
+}
+
+
+def about(study: str) -> About:
+    """What a study is; an unknown one keeps its name.
+
+    >>> about("win_rate").title, about("mine").title
+    ('Win rates', 'mine')
+    """
+    return STUDIES.get(study, About(study, None))

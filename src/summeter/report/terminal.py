@@ -121,9 +121,7 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
     return [clean(note) for note in notes]
 
 
-def markdown(
-    table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()
-) -> str:  # fmt: skip
+def markdown(table: SystemTable, pairs: Sequence[PairScore] = (), reliabilities: Sequence[Reliability] = ()) -> str:
     """The table as Markdown: one row a system, cells such as `0.91 [0.88, 0.94] n=18`, then the signatures.
 
     `pairs` (a run's `pairs()`) follow in a table of their own, then `reliabilities([run])`, a line each. Names are
@@ -254,8 +252,9 @@ def _lines(cell: SystemScore | None, best: float | None = None) -> tuple[str, ..
 
 
 def _best(table: SystemTable, column: Key) -> float | None:
-    values = [row.value for row in table.rows
-              if (row.judge, row.signature, row.aspect) == column and row.value is not None]  # fmt: skip
+    values = [
+        row.value for row in table.rows if (row.judge, row.signature, row.aspect) == column and row.value is not None
+    ]
     return max(values) if len(values) > 1 and column[2] not in NEUTRAL else None
 
 
