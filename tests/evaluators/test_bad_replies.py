@@ -22,6 +22,7 @@ from summeter.evaluators.geval.geval import GEval
 from summeter.evaluators.geval.plus import GEvalPlusFaithfulness, GEvalPlusRating
 from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.h2h import HeadToHead
+from summeter.evaluators.rating.judge import RatingJudge
 from summeter.evaluators.rating.mcq import MultipleChoice, MultipleChoiceShort
 from summeter.evaluators.rating.rts import ReasonThenScore, ReasonThenScoreShort
 from summeter.evaluators.rating.stareval import StarEval
@@ -223,6 +224,26 @@ HARNESSES = {
 }  # fmt: skip
 
 
+def _from_schema(judge: RatingJudge) -> Harness:
+    """A rating judge that stands in the catalog alone: good replies have the first and the last value of each field."""
+
+    def reply(place: int) -> str:
+        row = {}
+        for field, schema in judge.reply.items():
+            values = schema.get("enum") or [schema[end] for end in ("minimum", "maximum") if end in schema]
+            row[field] = values[place] if values else f"It's [{field}] }}."
+        return json.dumps(row)
+
+    return Harness(judge, reply(0), reply(-1), units=1, counted=False, faulty=json.dumps({"no such field": 5}))
+
+
+HARNESSES |= {
+    name: _from_schema(find(name)())  # type: ignore[arg-type] - a RatingJudge, as the condition says
+    for name in CATALOG
+    if name not in HARNESSES and issubclass(find(name), RatingJudge)
+}
+
+
 def _judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepared, list[Judgment], Parrot]:
     parrot = Parrot(text, harness.settled)
     bound = BoundLLM(parrot, Settings(repair=repair))
@@ -304,6 +325,14 @@ def test_one_repair_turn_names_the_fault(name: str) -> None:
 def test_the_corpus_is_large_and_its_names_are_distinct() -> None:
     assert len(BAD) >= 40
     assert len({case.name for case in (*BAD, *ODD)}) == len(BAD) + len(ODD)
+
+
+@pytest.mark.parametrize("name", ["mcq", "rts", "stareval", "direct"])
+def test_a_rating_judge_needs_no_line_here(name: str) -> None:
+    harness = _from_schema(find(name)())  # type: ignore[arg-type] - a RatingJudge
+    for text in (harness.good, harness.other):
+        assert [judgment.status for judgment in _judge(harness, text)[1]] == ["ok"]
+    assert harness.good != harness.other
 
 
 def test_every_llm_evaluator_of_the_catalog_stands_here() -> None:
