@@ -29,7 +29,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 class Dataset:
-    """What is judged, and what people said of it. Nothing in it changes; the `with_` methods give new ones.
+    """Documents, summaries and human judgments. Immutable; the `with_` methods return new datasets.
 
     >>> data = load([{"document": "It rained. We stayed.", "summary": "It rained."}])
     >>> len(data), data.systems
@@ -67,7 +67,7 @@ class Dataset:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 over the documents and summaries in their order: what evaluators see, not what people said."""
+        """SHA-256 over the documents and summaries in their order: what evaluators see, without human judgments."""
         sha256 = hashlib.sha256()
         for record in (*self.documents.values(), *self.summaries):
             sha256.update(canonical(record.model_dump()).encode("utf-8") + b"\n")
@@ -210,10 +210,10 @@ def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
     judgments = _by_item(dataset)
     for summary in dataset.summaries:
         key = (summary.document_id, summary.system)
-        row, homeless = flat_row(dataset.documents[summary.document_id], summary, judgments.get(key, ()))
-        if homeless:
+        row, unplaced = flat_row(dataset.documents[summary.document_id], summary, judgments.get(key, ()))
+        if unplaced:
             raise UsageError(
-                f"{homeless} judgments of {key[0]!r} by {key[1]!r} have no place in a flat row; "
+                f"{unplaced} judgments of {key[0]!r} by {key[1]!r} have no place in a flat row; "
                 "keep the dataset folder, or move them to a judgment set of their own"
             )
         yield row

@@ -216,9 +216,9 @@ class _Draft:
 
 
 def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]) -> tuple[dict[str, Any], int]:
-    """The flat row of a summary with what people said of it, and how many judgments a row has no place for."""
+    """The flat row of a summary with its human judgments, and how many judgments a row has no place for."""
     single = len(document.references) == 1
-    block, homeless = to_block(judgments, Subject(summary, document.key_facts, list_id_of(document.key_facts)))
+    block, unplaced = to_block(judgments, Subject(summary, document.key_facts, list_id_of(document.key_facts)))
     fields = {
         "doc_id": document.id,
         "system": summary.system,
@@ -233,4 +233,4 @@ def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]
         "split": document.split,
         "human": block or None,
     }
-    return {name: value for name, value in fields.items() if value is not None} | summary.extra, homeless
+    return {name: value for name, value in fields.items() if value is not None} | summary.extra, unplaced

@@ -202,7 +202,7 @@ def _json(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         faults.add(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
         return
     try:
-        json.loads(text)  # whether it is JSON at all; how strictly, is told value by value
+        json.loads(text)  # whether it is JSON at all; each value is then read strictly
     except json.JSONDecodeError as error:
         faults.add(error.lineno, None, f"is not JSON: {_said(error)} at column {error.colno}")
     except RecursionError:

@@ -172,7 +172,7 @@ class HumanSpan(BaseModel):
 
 
 class HumanBlock(BaseModel):
-    """What people said of one summary. Validated with its Summary as the context."""
+    """The human judgments of one summary. Validated with its Summary as the context."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -199,7 +199,7 @@ class HumanBlock(BaseModel):
 
     @property
     def annotators(self) -> set[str]:
-        """Everybody who gave more than spans; an aggregated value is nobody's."""
+        """Annotators who gave more than spans; an aggregated value has none."""
         scores = [votes for name in SCORES for votes in (getattr(self, name) or {}).values()]
         lists = [votes for name in (*PER_SENTENCE, *PER_KEY_FACT) for votes in getattr(self, name) or ()]
         return {judge for votes in (*scores, *lists) for judge in votes} - {PEOPLE}

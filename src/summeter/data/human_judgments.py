@@ -189,8 +189,8 @@ def span_readers(blocks: Iterable[tuple[Summary, HumanBlock]]) -> dict[tuple[str
 def to_block(judgments: Iterable[Judgment], subject: Subject) -> tuple[dict[str, Any], int]:
     """The block that says what these judgments of one summary say, and how many it has no place for."""
     block = _Block(subject)
-    homeless = sum(not block.add(judgment) for judgment in judgments)
-    return block.finished(), homeless
+    unplaced = sum(not block.add(judgment) for judgment in judgments)
+    return block.finished(), unplaced
 
 
 class _Block:
