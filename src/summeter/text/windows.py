@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 _BLANKS = re.compile(r"\s+")
-_DEAREST = 4  # tokens of one character, at most
+_MAX_TOKENS_PER_CHARACTER = 4  # tokens of one character, at most
 
 
 class Window(NamedTuple):
@@ -80,8 +80,8 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
     >>> tiles("One. Two is longer. Three.", [0, 5, 20], limit=16, measure=len)
     [(0, 5), (5, 20), (20, 26)]
     """
-    if limit < 2 * _DEAREST:
-        raise ValueError(f"a tile needs room for at least {2 * _DEAREST} tokens, got limit {limit}")
+    if limit < 2 * _MAX_TOKENS_PER_CHARACTER:
+        raise ValueError(f"a tile needs room for at least {2 * _MAX_TOKENS_PER_CHARACTER} tokens, got limit {limit}")
     edges = [0, *(start for start in starts if 0 < start < len(text)), len(text)]
     pieces: list[tuple[int, int]] = []
     for start, end in pairwise(edges):
@@ -90,7 +90,7 @@ def tiles(text: str, starts: Sequence[int], limit: int, measure: Callable[[str],
 
 
 def _cut(text: str, stretch: tuple[int, int], limit: int, measure: Callable[[str], int]) -> list[tuple[int, int]]:
-    (start, end), step = stretch, limit // _DEAREST
+    (start, end), step = stretch, limit // _MAX_TOKENS_PER_CHARACTER
     pieces = []
     while measure(text[start:end]) > limit:
         # As many characters as are sure to fit, as many more as do, then back to a blank.

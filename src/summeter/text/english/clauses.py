@@ -3,7 +3,7 @@
 Four shapes are taken apart, where words make them plain: clauses joined by a conjunction or a semicolon, a second verb
 with the same subject, a clause with "who" or "which" between commas, and an apposition behind the subject. Whatever is
 not plainly one of these stays as it is, and so does every sentence in another language: a claim too long is checked
-more severely than it need be, a claim wrongly cut would be checked for what nobody said.
+more severely than it need be, a claim wrongly cut would be checked for what it does not say.
 """
 
 from __future__ import annotations

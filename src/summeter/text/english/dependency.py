@@ -1,6 +1,6 @@
 """English sentences as dependency trees, and the statements that a tree holds; careful rather than complete.
 
-A tree gives for each word what it hangs on, and as what (labels of spaCy's English models). The parser is small (15 MB)
+A tree gives each word's head and relation (labels of spaCy's English models). The parser is small (15 MB)
 and comes with the extra `parse`; nothing is downloaded. `statements` reads trees alone, so it runs without the parser.
 
 Taken apart are coordinate clauses, further verbs of the same subject (which is said again), relative clauses,
@@ -55,7 +55,7 @@ _TRIMMED: Final = frozenset(["and", "but", "yet", "so", "or", ",", ";", *_DASHES
 
 
 class Word(NamedTuple):
-    """A word or a mark: its text, the place of the word it hangs on (its own: a root), as what, and its tag (Penn).
+    """A word or a mark: its text, the place of its head (its own: a root), its relation, and its tag (Penn).
 
     `glued` says that no blank follows it.
     """
@@ -73,7 +73,7 @@ class Word(NamedTuple):
 
 
 class Tree:
-    """Words in their order, and what hangs on each."""
+    """Words in their order, and the dependents of each."""
 
     def __init__(self, words: Sequence[Word]) -> None:
         self.words = tuple(words)
@@ -88,11 +88,11 @@ class Tree:
         return below
 
     def children(self, place: int, *deps: str) -> list[int]:
-        """What hangs on a word directly, in text order; only as one of `deps`, where any are named."""
+        """A word's dependents, in text order; only with one of the relations `deps`, where any are named."""
         return [child for child in self._below[place] if not deps or self.words[child].dep in deps]
 
     def under(self, place: int) -> frozenset[int]:
-        """A word and all that hangs on it, directly or not."""
+        """A word and all its descendants."""
         inside, waiting = {place}, [place]
         while waiting:
             new = self._below[waiting.pop()]
@@ -178,7 +178,7 @@ class _Splitter:
         return inside | commas
 
     def _free(self, place: int) -> bool:
-        """Whether what it hangs on stands alone: in a list nobody can say whether it belongs to one or to all."""
+        """Whether its head stands alone: in a list it is unclear whether it belongs to one or to all."""
         head = self.words[place].head
         if self.words[place].dep == "advcl":
             return True
@@ -212,11 +212,11 @@ class _Splitter:
         own = self._own(noun)
         while own and self.words[own[-1]].dep == "punct" and self.words[own[-1]].text not in {")", "”", '"'}:
             own.pop()
-        # Where commas are left, so is something that nobody knows the reach of.
+        # Where commas are left, the reach of something is unknown.
         return [] if any(self._is_comma(place) for place in own) else list(own)
 
     def _own(self, place: int, *without: int) -> list[int]:
-        """A word and what hangs on it, without what is taken out of that."""
+        """A word and its descendants, without those taken out."""
         inside = self.tree.under(place)
         cut = {word for inner, words in self.cuts.items() if inner in inside and inner != place for word in words}
         return sorted(inside - cut - set(without))
@@ -303,7 +303,7 @@ class _Splitter:
         return place
 
     def _past(self, place: int) -> bool:
-        """Whether the clause a word stands in tells of the past."""
+        """Whether the clause of a word is in the past tense."""
         verb = self._verb(place)
         forms = {self.words[form].tag for form in [verb, *self.tree.children(verb, *_HELPS)]}
         return not forms & {"VBZ", "VBP", "MD"}
