@@ -62,8 +62,8 @@ class Prepared(Record):
 class Tools:
     """What a judge may use, by role. Made by the run, never stored.
 
-    `signature` is the evaluator's own signature in this run; `scratch` keeps what is dear to derive and
-    cheap to lose (one dict per document and evaluator, dropped after the document).
+    `signature` is the evaluator's own signature in this run; `scratch` caches what is expensive to
+    derive (one dict per document and evaluator, dropped after the document).
     """
 
     signature: str
@@ -96,7 +96,7 @@ class Evaluator(BaseModel):
     `aspects`: what it measures. `needs`: what an item must have. `roles`: the models it may ask (`required_roles`:
     those it asks as it is set). `local_model_kinds`: which roles take a local model, and of what kind
     (`{"nli": "nli"}`; it is then in `Tools` under its kind); a role that is not there takes an LLM.
-    `default_models`: models of roles that nobody need bind. `without_model`: by role, how it does without that model,
+    `default_models`: models of roles that need no binding. `without_model`: by role, how it does without that model,
     for the message where none is bound. `reduce`: how judgments below the summary become its
     score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives

@@ -100,7 +100,7 @@ class DerivedEvaluator(Evaluator):
         """
 
     def parts(self) -> tuple[Evaluator, ...]:
-        """The members that ask the run's own judge (or nobody), and itself."""
+        """The members that ask the run's own judge (or no model), and itself."""
         return (*(member.evaluator for member in self.members if member.role is None), self)
 
     @property

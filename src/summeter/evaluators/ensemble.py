@@ -109,7 +109,7 @@ class Ensemble(DerivedEvaluator):
         return scales.pop() if len(scales) == 1 else SHARES
 
     def signature_fields(self) -> Mapping[str, object]:
-        """The members with all that they hang on; the scale of ratings."""
+        """The members with their signatures; the scale of ratings."""
         signed = [[member.name, member.evaluator.sign({})] for member in self.members]
         rated = any(_scale(member) != SHARES for member in self.members)
         shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if rated else None

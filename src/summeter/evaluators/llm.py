@@ -230,7 +230,7 @@ def load_template(owner: type[Any], name: str, folder: Path | None = None) -> Te
 
 
 def texts(item: Item) -> dict[str, Any]:
-    """The texts of an item with the codes of their fences. The document's code hangs on the document alone."""
+    """The texts of an item with the codes of their fences. The document's code depends on the document alone."""
     document, summary = item.document.text, item.summary.text
     rival = item.rival.text if item.rival else None
     return {

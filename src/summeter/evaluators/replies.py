@@ -1,10 +1,10 @@
 """The forms that LLMs are asked to reply in, and the strict reading of replies: taken as they stand or refused.
 
-What is put up with, because it loses nothing: a byte-order mark and zero-width characters, Markdown
+Accepted, because it loses nothing: a byte-order mark and zero-width characters, Markdown
 fences, prose before and after, a leading `<think>` block, trailing commas, single quotes and Python's
 True/False/None, `\\'` inside a string, line breaks inside a string.
 
-What is not: a value that is cut off, one whose brackets do not match, a key given twice (in whatever case), NaN and
+Refused: a value that is cut off, one whose brackets do not match, a key given twice (in whatever case), NaN and
 infinity, two complete answers that say different things. Each is a ReplyError; so is a refusal, which
 has a kind of its own and is looked for only where there is no JSON.
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 DEPTH = 64  # no answer asked for here nests deeper than five
 MANY = 100  # separate values in one reply; more is noise
 REASON: Final = 300
-"""Longest reason or quote a server is told to let through, in characters; the prompts ask for 40 words."""
+"""Longest reason or quote that the schema allows, in characters; the prompts ask for 40 words."""
 YES_NO: Final[dict[str, Any]] = {"type": "string", "enum": ["yes", "no"]}
 NO_YES: Final[dict[str, Any]] = {"type": "string", "enum": ["no", "yes"]}
 """No first: a dry run, which takes the first, then counts every window of a long document."""

@@ -42,7 +42,7 @@ class Decided(NamedTuple):
 
 
 def decide(text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[View]) -> Decided:
-    """The verdict on a sentence or claim `text`, from what was said of it by window.
+    """The verdict on a sentence or claim `text`, from the answers by window.
 
     Supported by one window is supported. A window without a usable reply might have been that one: then there is no
     verdict. Else the verdict is that of a window that speaks of it (of any, where none does), and of these of the one

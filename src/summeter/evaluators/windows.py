@@ -28,8 +28,8 @@ from summeter.text.windows import tiles, token_windows
 
 RESERVE = 0.1
 """Share of the context left free: what the estimate misses, and what the server adds (a chat template, a schema)."""
-DEAREST = 2
-"""Tokens that a character takes at the most, by the estimate."""
+MAX_TOKENS_PER_CHARACTER = 2
+"""Upper bound of the estimate."""
 LEAST = 64
 """Tokens of a document below which a window is no reading any more."""
 OVERLAP = 8
@@ -108,13 +108,13 @@ def closest(text: str, views: Sequence[View], among: Sequence[int] | None = None
 
 
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
-    """Tokens there are for the document, in one question; None where it fits, or nobody knows of a limit."""
+    """Tokens left for the document in one question; None where it fits or the limit is unknown."""
     context = llm.context
     if context is None:
         return None
     usable, answer = int(context * (1 - RESERVE)), llm.settings.max_tokens or min(reply, context // 2)
     letters = len(document.text) + sum(len(message.content) for message in frame.messages)
-    if DEAREST * letters + answer <= usable:
+    if MAX_TOKENS_PER_CHARACTER * letters + answer <= usable:
         return None  # as nearly always: nothing need be counted
     size = tokens(document.text)
     frame_size = sum(tokens(message.content) for message in frame.messages)

@@ -126,7 +126,7 @@ class FactScore(Evaluator):
         )
 
     async def _check(self, claims: Sequence[str], views: Shown, llm: BoundLLM) -> list[ClaimAnswers]:
-        """What is said of each claim, window by window until one supports it."""
+        """The answers on each claim, window by window until one supports it."""
         answers = [ClaimAnswers({}, []) for _ in claims]
         for at, view in enumerate(views.views):
             left = [place for place, claim in enumerate(answers) if not claim.supported]

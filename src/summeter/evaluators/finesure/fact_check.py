@@ -160,5 +160,5 @@ def find_quotes(quotes: Sequence[str], finder: QuoteFinder, of: Any) -> tuple[tu
 
 @lru_cache(maxsize=32)
 def _finder(document: str) -> QuoteFinder:
-    """One for all summaries of a document: what it prepares is dear."""
+    """One for all summaries of a document: preparing it is expensive."""
     return QuoteFinder(document)

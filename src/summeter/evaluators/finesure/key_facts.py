@@ -41,7 +41,7 @@ AT_MOST: dict[Origin, int] = {"reference": 16, "document": 20}
 TEMPLATES: dict[Origin, str] = {"reference": "key_facts_reference", "document": "key_facts_document"}
 
 FACT: Final = 300
-"""Longest key fact a server is told to let through, in characters; the prompts ask for 30 words."""
+"""Longest key fact that the schema allows, in characters; the prompts ask for 30 words."""
 REPLY_TOKENS: Final = 50
 """Tokens that a key fact takes in a reply."""
 MOST: Final = 100
@@ -61,7 +61,7 @@ class KeyFactExtraction(Evaluator):
     lists also "repeated" and "cut": how many facts of the reply were left out as repetitions, and beyond
     the limit; for validated ones also "proposed" (the list before), "rejected" (indexes there, from 0) and
     "validation": per validator its role, model, status, reason and votes [{"useful", "reason"}], or None for the
-    votes of one whose reply could not be used. Where none could, there is no list: a list nobody checked is not
+    votes of one whose reply could not be used. Where none could, there is no list: an unchecked list is not
     one that was accepted. Given key facts are used as they are, without a call.
     """
 

@@ -67,7 +67,7 @@ class Validator(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """What all validators said of a list of facts."""
+    """The votes of all validators on a list of facts."""
 
     validators: tuple[Validator, ...]
 

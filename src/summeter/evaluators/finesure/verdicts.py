@@ -34,7 +34,7 @@ CATEGORIES: dict[Taxonomy, tuple[str, ...]] = {"finesure": FINESURE, "unisumeval
 meanings stand in the prompt templates."""
 
 QUOTE: Final = 400
-"""Longest quote a server is told to let through, in characters; the prompts ask for 50 words."""
+"""Longest quote that the schema allows, in characters; the prompts ask for 50 words."""
 
 
 class Wanted(NamedTuple):

@@ -95,7 +95,7 @@ class RatingJudge(LLMJudge[Rating]):
 
     @property
     def about(self) -> AspectDef:
-        """What the judge is told of the aspect."""
+        """The definition of the aspect in the prompt."""
         return self.definition or RATED[self.aspect]
 
     def signature_fields(self) -> Mapping[str, object]:
@@ -140,7 +140,7 @@ class RatingJudge(LLMJudge[Rating]):
 class ShortForm(RatingJudge):
     """The short forms that Shen et al. released beside those of their paper.
 
-    `definitions`: "released" tells the judge a brief definition of the aspect, as the released short prompts do; "full"
+    `definitions`: "released" gives the judge a brief definition of the aspect, as the released short prompts do; "full"
     the whole one, as the paper's appendix has it.
     """
 
@@ -148,7 +148,7 @@ class ShortForm(RatingJudge):
 
     @property
     def about(self) -> AspectDef:
-        """What the judge is told of the aspect; the templates show its brief definition."""
+        """The definition of the aspect; the templates show its brief form."""
         about = super().about
         return about if self.definitions == "released" else about.model_copy(update={"brief": about.definition})
 

@@ -87,7 +87,7 @@ class RatedTogether(LLMJudge[Ratings]):
 
     @property
     def about(self) -> tuple[AspectDef, ...]:
-        """What the judge is told of each aspect."""
+        """The definition of each aspect in the prompt."""
         known = {**RATED, **{aspect.name: aspect for aspect in self.definitions}}
         return tuple(known[name] for name in self.rated)
 

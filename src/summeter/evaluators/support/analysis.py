@@ -1,4 +1,4 @@
-"""A text as the words a claim is checked by: stems, numbers as values, grammar words told from content words."""
+"""A text as the words a claim is checked by: stems, numbers as values, grammar words apart from content words."""
 
 import re
 from functools import cache, lru_cache

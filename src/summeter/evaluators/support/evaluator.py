@@ -27,7 +27,7 @@ class Support(Evaluator):
     completeness: share of key facts the summary supports, by the same scorer; conciseness: share of
     sentences that carry some key fact. Key facts are the given ones, else the sentences of the first
     reference, else sentences of the document picked by a local rule (`key_facts.py`), at most
-    `max_key_facts`. `network`: a small NLI network that comes with summeter is heard beside the words
+    `max_key_facts`. `network`: a small NLI network that comes with summeter is weighed beside the words
     (`summeter[local]`; better labels, and better on edited and fused claims; slower). Every verdict names
     its evidence and its reasons. Values are calibrated probabilities; `docs/quality.md` shows how far they
     can be trusted.

@@ -1,4 +1,4 @@
-"""Key facts of a document when nobody gave any and there is no reference: its own most central sentences.
+"""Key facts of a document with neither given key facts nor a reference: its own most central sentences.
 
 A plain, documented stand-in, not a model: it says which sentences a summary would be expected to cover by two old
 rules of thumb, that a text's topic words recur (Luhn, 1958) and that its beginning matters (Edmundson, 1969). Facts

@@ -1,7 +1,7 @@
 """Words and the embedded network together: one score, one calibrated probability.
 
 The network (an NLI cross-encoder that comes with summeter, `models/embedded/support`) reads the claim beside the
-sentences that share most words with it. How much it is heard, and what the joint score means, was fitted on data kept
+sentences that share most words with it. Its weight, and what the joint score means, was fitted on data kept
 out of its training (`combination.json`, by `scripts/network/combine.py`).
 """
 
@@ -27,7 +27,7 @@ MODEL = "embedded/support"
 BOUND = 5.0
 """No answer of the network counts as more certain than these log-odds: it is sure of some of its errors."""
 SURE = 0.7
-"""From this probability on the network's answer is told as a reason."""
+"""From this probability on the network's answer is given as a reason."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def combination() -> Combination:
 
 
 async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI) -> list[Support]:
-    """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network heard too.
+    """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network included.
 
     Raises UsageError for another network than the one the combination was fitted on.
     """
@@ -99,11 +99,11 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI) -
         own = entailments[last : last + len(some)]
         last += len(some)
         verdict = scorer.decided(look, evidence, joint.score(look.score, own), joint.calibration[use])
-        verdicts.append(verdict._replace(reasons=_told(verdict, own)))
+        verdicts.append(verdict._replace(reasons=_reasons(verdict, own)))
     return verdicts
 
 
-def _told(verdict: Support, entailments: Sequence[Entailment]) -> tuple[str, ...]:
+def _reasons(verdict: Support, entailments: Sequence[Entailment]) -> tuple[str, ...]:
     """The reasons, and the network's where it is sure: words first, for they can be checked at a glance."""
     most = max(entailments, key=lambda entailment: entailment.contradict)
     best = max(entailments, key=lambda entailment: entailment.entail)

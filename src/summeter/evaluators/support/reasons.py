@@ -1,8 +1,8 @@
 """Findings put into words a person checks in a second.
 
 At most three, the most telling first, each of at most 140 characters and true as it stands: what it quotes stands in
-the claim or in the evidence text as quoted. A claim that is decided supported is told why; what speaks against it all
-the same is marked as a caution.
+the claim or in the evidence text as quoted. A supported claim gets the reason; findings against it are marked as
+cautions.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ _ORDER = (
 
 
 def findings(claim: str, measured: Measured, evidence: Evidence, named: str) -> list[Finding]:
-    """All that speaks against the claim, most telling first; no word of the claim is told of twice."""
+    """All findings against the claim, most important first; no word of the claim is reported twice."""
     scene = Scene(claim, measured, evidence, named)
     hard = [*numbers_in(scene), *siblings_in(scene), *conflicts_in(scene), *names_elsewhere(scene)]
     hard += others_in_place(scene)
@@ -86,7 +86,7 @@ def reasons_for(
 ) -> tuple[str, ...]:
     """Why the claim is decided as it is, most telling first; ``named`` is what the evidence is called.
 
-    Where nothing is amiss with any word, and the claim is not ``supported`` all the same, the joining is to blame.
+    Where no word is at fault and the claim is still not ``supported``, the reason is how its words are joined.
     """
     against = findings(claim, measured, evidence, named)
     if not supported:

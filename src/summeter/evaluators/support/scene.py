@@ -14,7 +14,7 @@ _CLAUSE_ENDS = frozenset(",;:.!?()—")
 
 
 class Finding(NamedTuple):
-    """Something a person can check: its kind, what is said of it, and the claim's words it accounts for."""
+    """Something a person can check: its kind, its text, and the claim's words it accounts for."""
 
     kind: str
     text: str
