@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from engine.judges import rows
+from typer.testing import CliRunner
 
 from summeter.audit import Attack, Design, injection
 from summeter.cli.audit import _show
+from summeter.cli.main import app
 
 
 def test_two_settings_of_one_judge_have_a_block_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,3 +29,13 @@ def test_two_settings_of_one_judge_have_a_block_each(tmp_path: Path, capsys: pyt
     study = injection(rows(), ["support"], out=tmp_path / "alone", design=Design(sample=2, attacks=attacks))
     _show(study)
     assert "support: faithfulness, by sentence" in capsys.readouterr().out.splitlines()
+
+
+def test_the_seed_is_0_for_the_models_too(tmp_path: Path) -> None:
+    data, rules = tmp_path / "data.jsonl", tmp_path / "rules.jsonl"
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows()))
+    rules.write_text(json.dumps({"reply": {"stars": 3}}))
+    command = ["audit", "injection", str(data), "-e", "stareval", "-m", f"scripted/{rules}", "--sample", "1"]
+    done = CliRunner().invoke(app, [*command, "-o", str(tmp_path / "run"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert all("|seed:0|" in row["signature"] for row in json.loads(done.stdout)["rows"])

@@ -24,7 +24,7 @@ def _root() -> None:
 
 @app.command()
 @run_options(
-    "seed", "temperature", "max_reply", "max_cost", "max_tokens", "prices", "context", "on_overflow", "concurrency",
+    "temperature", "max_reply", "max_cost", "max_tokens", "prices", "context", "on_overflow", "concurrency",
     "timeout", "base_url",
 )  # fmt: skip
 def injection(
@@ -41,6 +41,7 @@ def injection(
     map_: Map = None,
     preset: Preset = None,
     format_: Format = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample, the bootstrap and the models.")] = 0,
     replay: Replay = None,
     as_json: AsJson = False,
     **options: Any,
@@ -55,7 +56,8 @@ def injection(
     loaded = load(data, map=mapping(map_), preset=preset, format=format_)
     found = audit(
         loaded, evaluator_names(evaluators), models=parse_bindings(models or []), out=out,
-        design=Design(sample, read_attacks(attacks)), replay=replay, progress=progress(quiet=as_json), **options,
+        design=Design(sample, read_attacks(attacks)), seed=seed, replay=replay,
+        progress=progress(quiet=as_json), **options,
     )  # fmt: skip
     if as_json:
         print_study_json(found)
