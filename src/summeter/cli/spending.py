@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from summeter.cli.common import in_options
+from summeter.cli.common import in_options, option
 
 if TYPE_CHECKING:
     from summeter.engine.dry import Estimate
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 def money(cost: float | None, reason: str | None) -> str:
     """`$0.0123`, or why nobody knows.
 
-    >>> money(0.01234, None), money(12.5, None), money(None, "no price for x/y")
-    ('$0.0123', '$12.50', 'cost unknown: no price for x/y')
+    >>> money(0.01234, None), money(12.5, None), money(None, "no price for x/y; add it with prices=FILE")
+    ('$0.0123', '$12.50', 'cost unknown: no price for x/y; add it with --prices FILE')
     """
     if cost is None:
-        return f"cost unknown: {in_options(reason)}"
+        from summeter.models.prices import ADDED_WITH
+
+        # A run's folder keeps the reason as plain text, which names the keyword.
+        return f"cost unknown: {in_options(reason).replace(str(ADDED_WITH), option(ADDED_WITH))}"
     return f"${cost:.2f}" if cost >= 1 or cost == 0 else f"${cost:.4f}"
 
 

@@ -42,6 +42,10 @@ class LongRates(Rates):
     above: int = Field(ge=1)
 
 
+ADDED_WITH = Parameter("prices", "FILE")
+"""How a price that is missing is added."""
+
+
 class Price(Rates):
     """What a model costs; `date` is when that was so. `long` are other rates for long prompts, where the vendor has
     such. `batch` is the share of it that a call in a batch costs: half, as OpenAI and Anthropic have it for all their
@@ -104,7 +108,7 @@ class Prices:
         """Why there is no price for a model, and what to do; None where there is one."""
         if self.of(model) is not None:
             return None
-        return Message(f"no price for {model}; add it with ", Parameter("prices", "FILE"))
+        return Message(f"no price for {model}; add it with ", ADDED_WITH)
 
 
 def default_file(environ: Mapping[str, str] | None = None) -> Path:
