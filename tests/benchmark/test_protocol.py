@@ -79,6 +79,22 @@ def test_a_missing_score_is_counted_and_no_number(toy: Path, tmp_path: Path) -> 
     assert pairs[0].p == 1.0
 
 
+def test_an_interval_says_how_many_draws_it_has(toy: Path, tmp_path: Path) -> None:
+    study = of_scores(toy, tmp_path)
+    assert any(row.details["draws_undefined"] for row in study)
+    for row in (row for row in study if row.low is not None):
+        lost = row.details["draws_undefined"]
+        kept = f"{50 - lost} of 50" if lost else "50"
+        assert row.interval == f"95% percentile bootstrap by document (thresholds held), {kept} resamples, seed 0"
+
+
+def test_the_least_p_of_two_judges(toy: Path, tmp_path: Path) -> None:
+    pairs = of_scores(toy, tmp_path).where(statistic="balanced_accuracy_difference")
+    assert all(row.p is None or row.p >= row.details["least_p"] for row in pairs)
+    # Of the 2 ** 3 exchanges on the three documents of xsum/SOTA that both decided, at least two are as far apart.
+    assert {row.details["least_p"] for row in pairs.where(domain="xsum", category="SOTA")} == {2 / 2**3}
+
+
 def test_other_thresholds(toy: Path, tmp_path: Path) -> None:
     fixed = of_scores(toy, tmp_path, thresholds=0.45)
     # Above .45 in Alpha/SOTA's test: .50 of the 0 at .20 .50, .80 of the 1 at .80 .40; so half of either is right.

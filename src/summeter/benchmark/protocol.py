@@ -12,6 +12,7 @@ the same command carries on what was broken off; scores that came in the files, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,10 +24,8 @@ from summeter.data.mapping import read_mapping
 from summeter.engine.api import evaluate
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
-from summeter.meta._protocol import protocol
-from summeter.meta.protocol_cells import Settings
-from summeter.meta.protocol_text import FORMATS, laid_out
-from summeter.meta.protocols import OneClass, Protocol, protocol_named
+from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
+from summeter.meta.protocol_layouts import FORMATS, laid_out
 from summeter.meta.results import Study, payload
 from summeter.records import Fault, InputError, Record, UsageError, canonical
 from summeter.runs.run import RunFolder
@@ -82,7 +81,9 @@ class Config(Record):
     def rules(self) -> Protocol:
         """The protocol with what the settings overrule. Raises UsageError."""
         named = protocol_named(self.protocol).with_thresholds(self.thresholds)
-        return named.changed(self.candidates, self.one_class)
+        return replace(
+            named, candidates=self.candidates or named.candidates, one_class=self.one_class or named.one_class
+        )
 
     def files(self, base: Path) -> Files:
         """The files, found from the folder `base`."""
@@ -174,10 +175,17 @@ def run_protocol(
             progress=progress,
             **config.options,
         )
-    settings = Settings(resamples=config.resamples, alpha=config.alpha, seed=config.seed)
     all_judges = [*judges, *others, *([run] if run else [])]
-    study = protocol(all_judges, benchmark.data, rules, aspects=config.aspects, settings=settings)
-    study = Study(study.name, study.rows, (*study.notes, *benchmark.tally.lines(), rules.says()))
+    study = protocol(
+        all_judges,
+        benchmark.data,
+        rules,
+        aspects=config.aspects,
+        resamples=config.resamples,
+        alpha=config.alpha,
+        seed=config.seed,
+    )
+    study = Study(study.name, study.rows, (*study.notes, *benchmark.tally.lines(), rules.description()))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / STUDY, canonical(payload(study)) + "\n")
     for form in FORMATS:

@@ -39,7 +39,7 @@ def protocol(
         _told(read_files(found, base).tally.lines(), as_json=as_json)
         return
     from summeter.engine.progress import progress
-    from summeter.meta.protocol_text import laid_out
+    from summeter.meta.protocol_layouts import laid_out
 
     made = run_protocol(found, out or Path("runs") / config.stem, base=base, progress=progress(quiet=quiet or as_json))
     if as_json:
