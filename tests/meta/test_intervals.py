@@ -11,8 +11,8 @@ from meta.duels import duels
 from meta.makers import people, ratings
 
 from summeter.audit.attacks import Attack
+from summeter.audit.injection import _Outcome
 from summeter.audit.injection import _row as injection_row
-from summeter.audit.injection import _Seen
 from summeter.meta import (
     agree,
     bias,
@@ -153,7 +153,7 @@ def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
 
 
 def test_an_audit_draws_subjects() -> None:
-    seen = [_Seen(place, float(place % 2), 0.0) for place in range(6)]
+    seen = [_Outcome(place, float(place % 2), 0.0) for place in range(6)]
     question = ("j", "j|v:1", "m", "faithfulness", "sentence")
     row = injection_row(question, seen, {"attack": Attack.__name__}, 0)
     assert row.interval == "95% percentile bootstrap by subject, 2000 resamples, seed 0"
