@@ -51,16 +51,16 @@ def file_name(path: str | Path) -> str:
     return "<stdin>" if str(path) == "-" else str(path)
 
 
-def format_of(path: str | Path, given: str | None = None) -> Format:
-    """The format of a file: `given` if it is, else by suffix (`-` is jsonl).
+def format_of(path: str | Path, named: str | None = None) -> Format:
+    """The format of a file: `named` where given, else by suffix (`-` is jsonl).
 
     >>> format_of("rows.csv.gz")
     'csv'
     """
-    if given is not None:
-        if given not in FORMATS:
-            raise UsageError(f"unknown format {given!r}; formats are: {', '.join(FORMATS)}")
-        return given
+    if named is not None:
+        if named not in FORMATS:
+            raise UsageError(f"unknown format {named!r}; formats are: {', '.join(FORMATS)}")
+        return named
     if str(path) == "-":
         return "jsonl"
     name = Path(path)
