@@ -102,21 +102,21 @@ def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
 
 
 def test_cards_worst_first_and_unknown_last(one: Page) -> None:
-    cards = one.items.views
-    assert [(one.items.documents[card.document].id, card.system) for card in cards] == [
+    item_views = one.items.views
+    assert [(one.items.documents[view.document].id, view.system) for view in item_views] == [
         ("bridge", "cedar"), ("bridge", "aster"), ("talk", "cedar"), ("talk", "aster"),
     ]  # fmt: skip
-    assert [card.order for card in cards] == [pytest.approx(1 / 3), 1.0, 1.0, None]
-    assert cards[0].wrong
-    assert cards[0].failed
-    assert not cards[3].failed  # skipped: there was nothing to judge
+    assert [view.order for view in item_views] == [pytest.approx(1 / 3), 1.0, 1.0, None]
+    assert item_views[0].wrong
+    assert item_views[0].failed
+    assert not item_views[3].failed  # skipped: there was nothing to judge
 
 
 def test_systems_and_documents_are_named_in_the_order_of_the_data(tmp_path: Path) -> None:
-    deck = page([fake.make(tmp_path / "r", fake.ROWS[::-1])]).items
-    assert deck.views[0].system == "cedar"
-    assert deck.systems == ("aster", "cedar")
-    assert [one.id for one in deck.documents] == ["talk", "bridge"]
+    items = page([fake.make(tmp_path / "r", fake.ROWS[::-1])]).items
+    assert items.views[0].system == "cedar"
+    assert items.systems == ("aster", "cedar")
+    assert [one.id for one in items.documents] == ["talk", "bridge"]
 
 
 def test_people_beside_the_judge(one: Page) -> None:
@@ -130,9 +130,9 @@ def test_people_beside_the_judge(one: Page) -> None:
 
 
 def test_evidence_cuts_back_to_the_text(one: Page) -> None:
-    card = next(card for card in one.items.views if card.system == "cedar" and "table" in card.text)
-    text = one.items.documents[card.document].text
-    (verdict,) = [verdict for verdict in card.verdicts if verdict.evidence and verdict.unit == "sentence"]
+    view = next(view for view in one.items.views if view.system == "cedar" and "table" in view.text)
+    text = one.items.documents[view.document].text
+    (verdict,) = [verdict for verdict in view.verdicts if verdict.evidence and verdict.unit == "sentence"]
     assert [text[span.start : span.end] for span in verdict.evidence] == [
         "the 😀 table", "😀 table free", "I can hold it.",
     ]  # fmt: skip
@@ -197,7 +197,7 @@ def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
         "faithfulness",
         *["abstractiveness"] * 2,
     ]
-    first = next(card for card in both.items.views if card.changed)
+    first = next(view for view in both.items.views if view.changed)
     assert first.changed == 1  # 41: an error to one, supported to the other
 
 
@@ -214,10 +214,10 @@ def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
     row = {"id": "p", "signature": fake.ALIGN.signature, "document_id": "d",
            "data": {"key_facts": list(derived.texts), "origin": "document"}}  # fmt: skip
     (run.folder / "prepared" / "mock.align.jsonl").write_text(json.dumps(row) + "\n" + '{"torn', encoding="utf-8")
-    deck = page([run]).items
-    card = deck.views[0]
-    assert card.facts == (("document", ("It rained.",)),)
-    assert [(verdict.facts, verdict.foreign) for verdict in card.verdicts] == [(0, False), (None, True)]
+    items = page([run]).items
+    view = items.views[0]
+    assert view.facts == (("document", ("It rained.",)),)
+    assert [(verdict.facts, verdict.foreign) for verdict in view.verdicts] == [(0, False), (None, True)]
 
 
 def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """PAGES: runs and studies for readers. `html` writes the report, `ranking` prints the table of systems and `pairs` that
 of pairs, `trust` which systems' ratings are to be checked (`reliabilities`), `markdown` gives all as text.
 
-Nothing here asks a model: a page is a view of what runs and studies hold. (`html` is the function; it hides the module
-of that name, whose contents nobody else needs.)
+Nothing here calls a model: a page is a view of what runs and studies hold.
 """
 
 from summeter.report.build import page
