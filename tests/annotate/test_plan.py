@@ -17,8 +17,8 @@ from summeter.annotate.after.plan import plan_calibration, plan_comparison
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.data.dataset import load
-from summeter.meta import Level, judge_input
-from summeter.meta.inputs import JudgeInput
+from summeter.meta import Level
+from summeter.meta.inputs import JudgeInput, judge_input
 from summeter.records import InputError, UsageError
 
 N = 120

@@ -11,8 +11,9 @@ import pytest
 from meta.makers import judgment, people, ratings, sentences, voted
 from sklearn import metrics
 
-from summeter.meta import Context, Study, classify, correlate
+from summeter.meta import Study, classify, correlate
 from summeter.meta._classify import NEEDS_THRESHOLD, STATISTICS
+from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable

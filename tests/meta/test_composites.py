@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from summeter.choices import Level
-from summeter.meta import correlate, judge_input
+from summeter.meta import correlate
+from summeter.meta.inputs import judge_input
 from summeter.records import Judgment, Target, UsageError
 from summeter.scoring import summary_scores
 

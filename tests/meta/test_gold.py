@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, people, sentences, voted
 
-from summeter.meta import Aggregation, Level, Scores, Tie, gold_scores, votes
-from summeter.meta.gold import aggregate_votes, aspects, blocks, decisions
+from summeter.meta import Level, Tie
+from summeter.meta.gold import Aggregation, aggregate_votes, aspects, blocks, decisions, gold_scores, votes
+from summeter.meta.matrix import Scores
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, ratings, sentences
 
-from summeter.meta import Context, Items, Level, Use, align
+from summeter.meta import Items, Level, Use
+from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
-from summeter.meta.matrix import OTHER_LIST, PairedScores, Scores, group_means
+from summeter.meta.matrix import OTHER_LIST, PairedScores, Scores, align, group_means
 from summeter.records import Judgment, UsageError
 from summeter.scoring import summary_scores
 from summeter.scoring.table import JudgmentTable

@@ -7,9 +7,11 @@ import pytest
 from meta.makers import people, ratings
 
 from summeter.choices import Coefficient
-from summeter.meta import Level, align, gold_scores, judge_input
+from summeter.meta import Level
 from summeter.meta._correlate import average_interval, means_interval
-from summeter.meta.matrix import PairedScores, group_means
+from summeter.meta.gold import gold_scores
+from summeter.meta.inputs import judge_input
+from summeter.meta.matrix import PairedScores, align, group_means
 from summeter.meta.results import resampling
 from summeter.scoring import JudgmentTable
 from summeter.stats import Status

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from summeter import meta
 from summeter.meta.results import CONTRACT, Row, Study, join, pair_name, payload, read_study
 from summeter.records import InputError
 
@@ -180,3 +181,10 @@ def test_files_that_cannot_be_read(content: bytes | None, said: str, tmp_path: P
         read_study(file)
     assert caught.value.faults[0].file == str(file)
     assert said in str(caught.value)
+
+
+def test_what_the_package_offers_are_studies_and_their_keywords() -> None:
+    plumbing = {"PairedScores", "ScoreMatrix", "Scores", "Votes", "align", "judge_input", "gold_input", "Selection"}
+    assert not plumbing & set(dir(meta))
+    assert {"correlate", "protocol", "self_consistency", "Study", "Row", "read_study"} <= set(meta.__all__)
+    assert all(hasattr(meta, name) for name in meta.__all__)

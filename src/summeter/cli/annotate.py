@@ -239,7 +239,7 @@ def plan(
     from summeter.annotate.after.plan import plan_calibration, plan_comparison
     from summeter.data.atomic import write_lines
     from summeter.data.dataset import load
-    from summeter.meta import judge_input
+    from summeter.meta.inputs import judge_input
     from summeter.records import UsageError
     from summeter.runs.run import RunFolder
 

@@ -1,6 +1,7 @@
 """STUDIES: how far can an evaluator be trusted? Pure arithmetic on judgments; no model is called.
 
-The way through this room, for whoever adds a study:
+The way through this room, for whoever adds a study (what is here is what a user needs; the rest is imported from its
+module):
 
     inputs    judge_input(run) -> JudgeInput(table, reduce, context), gold_input(data) -> table, context; a table is a
               scoring.JudgmentTable: one row a question
@@ -23,39 +24,26 @@ from summeter.meta._estimate import estimate, simulate
 from summeter.meta._gate import gate
 from summeter.meta._overlap import easiness, overlap
 from summeter.meta._prefer import prefer
-from summeter.meta._protocol import protocol
+from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reasons import reasons
 from summeter.meta._reliability import reliability
 from summeter.meta._stability import stability
 from summeter.meta.consistency import self_consistency
-from summeter.meta.context import Context
-from summeter.meta.gold import Aggregation, Votes, gold_scores, votes
-from summeter.meta.inputs import JudgeInput, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
-from summeter.meta.results import Row, Study
-from summeter.meta.selection import Selection, SelectionArgs
+from summeter.meta.results import Row, Study, read_study
+from summeter.meta.selection import SelectionArgs
 
 __all__ = [
-    "Aggregation",
     "AggregationRule",
     "Average",
     "Calibration",
-    "Context",
     "Items",
-    "JudgeInput",
     "Level",
-    "PairedScores",
     "Row",
-    "ScoreMatrix",
-    "Scores",
-    "Selection",
     "SelectionArgs",
     "Study",
     "Tie",
     "Use",
-    "Votes",
     "agree",
-    "align",
     "bias",
     "calibrate",
     "calibration_study",
@@ -69,19 +57,17 @@ __all__ = [
     "errors",
     "estimate",
     "gate",
-    "gold_input",
-    "gold_scores",
-    "judge_input",
     "load_calibration",
     "overlap",
     "override_rate",
     "prefer",
     "protocol",
+    "protocol_named",
+    "read_study",
     "reasons",
     "reliability",
     "save_calibration",
     "self_consistency",
     "simulate",
     "stability",
-    "votes",
 ]

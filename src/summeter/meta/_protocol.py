@@ -31,7 +31,7 @@ from summeter.meta._compare import Pair, Significance, corrected, pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import Selection, all_pairs, meta_input
+from summeter.meta.selection import Selection, all_pairs, checks_keywords, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import Bootstrap, Interval, Threshold, auroc, decide, permutation_p, sign_flips, tune_threshold
@@ -181,6 +181,7 @@ def protocol_named(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
+@checks_keywords
 def protocol(
     runs: Sequence[RunLike],
     gold: Gold,

@@ -18,9 +18,10 @@ from typing import NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from summeter.data.dataset import Dataset
-from summeter.meta import Level, Row, Study, Use, gold_input, gold_scores
+from summeter.meta import Level, Row, Study, Use
 from summeter.meta._estimate import coverage
-from summeter.meta.inputs import JudgeInput
+from summeter.meta.gold import gold_scores
+from summeter.meta.inputs import JudgeInput, gold_input
 from summeter.meta.matrix import Scores
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Question
