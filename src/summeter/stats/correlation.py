@@ -8,6 +8,7 @@ tied.
 """
 
 from collections.abc import Callable, Hashable, Iterator
+from math import isnan
 from typing import Literal, NamedTuple, assert_never
 
 import numpy as np
@@ -17,6 +18,7 @@ from summeter.choices import Coefficient
 from .base import (
     CONSTANT,
     TOO_FEW_PAIRS,
+    Bools,
     Floats,
     Ints,
     Labels,
@@ -28,7 +30,6 @@ from .base import (
     codes,
     complete,
     correlation_p,
-    split_rows,
     undefined,
 )
 from .resample import Bootstrap, Interval, Weighted
@@ -63,17 +64,18 @@ def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> S
     >>> correlate([1, 2, 3, 4], [1, 3, 2, 4], "spearman").value
     0.8
     """
-    return _correlated(x, y, Coefficient(coefficient), with_p=True)
-
-
-def _correlated(x: Values, y: Values, kind: Coefficient, *, with_p: bool) -> Statistic:
+    kind = Coefficient(coefficient)
     left, right, missing = as_pairs(x, y)
     value = raw(left, right, kind)
-    if value is None:
-        return undefined(kind.value, TOO_FEW_PAIRS if len(left) < 2 else CONSTANT, len(left), missing)
+    return _statistic(left, right, missing, kind, np.nan if value is None else value, with_p=True)
+
+
+def _statistic(x: Floats, y: Floats, missing: int, kind: Coefficient, value: float, *, with_p: bool) -> Statistic:
+    """A coefficient (NaN where undefined) with its reason or its p-value."""
+    if isnan(value):
+        return undefined(kind.value, TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
     test = CORRELATIONS[kind].p if with_p else None
-    p = test(left, right, value) if test is not None else None
-    return Statistic(kind.value, value, len(left), missing, p)
+    return Statistic(kind.value, value, len(x), missing, test(x, y, value) if test is not None else None)
 
 
 def pearson(x: Values, y: Values) -> Statistic:
@@ -134,8 +136,14 @@ def raw(x: Floats, y: Floats, coefficient: Coefficient) -> float | None:
     """Return the bare coefficient of two float arrays without missing values; None where it is undefined."""
     if len(x) < 2:
         return None
-    value = float(weighted_correlations(x, y, np.ones((1, len(x))), coefficient)[0])
-    return None if np.isnan(value) else value
+    value = float(_of_lists(x[None], y[None], coefficient)[0])
+    return None if isnan(value) else value
+
+
+def _of_lists(x: Floats, y: Floats, coefficient: Coefficient) -> Floats:
+    """The coefficient of each row of two tables (lists x length), all weights being 1."""
+    values = weighted_correlations(x, y, np.ones_like(x), coefficient)
+    return np.where(_flat(x) | _flat(y), np.nan, values)
 
 
 def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: Coefficient) -> Floats:
@@ -151,7 +159,7 @@ def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: Co
     function = CORRELATIONS[coefficient].weighted
     x, y = (side if side.ndim == 1 else np.where(weights > 0, side, 0.0) for side in (x, y))
     values = np.full(len(weights), np.nan)
-    if weights.shape[1] < 2 or _flat(x) or _flat(y):
+    if weights.shape[1] < 2 or any(side.ndim == 1 and _flat(side) for side in (x, y)):
         return values
     block = max(1, _BLOCK // weights.shape[1])
     for start in range(0, len(weights), block):
@@ -163,12 +171,10 @@ def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: Co
     return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
 
 
-def _flat(side: Floats) -> bool:
-    """Whether all draws are of one constant list."""
-    if side.ndim > 1:
-        return False
-    mean = float(side.mean())
-    return float(np.linalg.norm(side - mean)) <= _ROUNDING * abs(mean)
+def _flat(side: Floats) -> Bools:
+    """Whether a list is constant, up to rounding; of a table, each row."""
+    mean = side.mean(axis=-1, keepdims=True)
+    return np.asarray(np.linalg.norm(side - mean, axis=-1) <= _ROUNDING * np.abs(mean[..., 0]))
 
 
 def _pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -404,16 +410,26 @@ def correlation_by_group(
     >>> round(got["a"].value, 12), got["b"].reason
     (1.0, 'constant input')
     """
-    # None and NaN both become NaN here once, so that slicing stays cheap.
-    columns = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if not len(columns[0]) == len(columns[1]) == len(groups):
-        raise ValueError(f"lengths differ: {len(columns[0])}, {len(columns[1])}, {len(groups)} groups")
+    if not len(np.asarray(x)) == len(np.asarray(y)) == len(groups):
+        raise ValueError(f"lengths differ: {len(np.asarray(x))}, {len(np.asarray(y))}, {len(groups)} groups")
+    (left, right), kept = complete(x, y)
     labels, kind = codes(groups), Coefficient(coefficient)
     names = list(dict.fromkeys(groups))
-    return {
-        names[group]: _correlated(columns[0][rows], columns[1][rows], kind, with_p=with_p)
-        for group, rows in split_rows(labels)
-    }  # fmt: skip
+    sizes = np.bincount(labels[kept], minlength=len(names))
+    missing = np.bincount(labels[~kept], minlength=len(names))
+    starts, order = np.cumsum(sizes) - sizes, np.argsort(labels[kept], kind="stable")
+    left, right = left[order], right[order]
+    values = np.full(len(names), np.nan)
+    for size in np.unique(sizes[sizes >= 2]).tolist():
+        alike = np.flatnonzero(sizes == size)
+        rows = starts[alike][:, None] + np.arange(size)
+        values[alike] = _of_lists(left[rows], right[rows], kind)
+    found: dict[Hashable, Statistic] = {}
+    counts = zip(names, values.tolist(), starts.tolist(), sizes.tolist(), missing.tolist(), strict=True)
+    for name, value, start, n, absent in counts:
+        own = slice(start, start + n)
+        found[name] = _statistic(left[own], right[own], absent, kind, value, with_p=with_p)
+    return found
 
 
 def mean_correlation(x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON) -> GroupedStatistic:
