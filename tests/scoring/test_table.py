@@ -17,6 +17,12 @@ from summeter.scoring import JudgmentTable
 from summeter.scoring.table import Groups, Names, row_keys
 
 
+@pytest.fixture(autouse=True, params=[0, 2**26], ids=["duckdb", "records"])
+def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large files go through DuckDB, small ones through records: every test holds for both."""
+    monkeypatch.setattr("summeter.scoring.table._AS_RECORDS", request.param)
+
+
 def judgment(index: int | None = None, unit: str = "sentence", **fields: Any) -> Judgment:
     about = {"document_id": "d1", "system": "A", "unit": unit, "index": index, **fields.pop("target", {})}
     target = Target(**about)
@@ -103,6 +109,7 @@ def test_row_keys_are_equal_exactly_where_rows_are(rows: list[tuple[int, ...]]) 
 
 def test_such_lines_are_read_as_fast_as_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The slow way through records is for lines that cannot be read otherwise.
+    monkeypatch.setattr("summeter.scoring.table._AS_RECORDS", 0)
     monkeypatch.setattr("summeter.scoring.table.read_lines", None)
     rng = random.Random(1)
     file = write(tmp_path / "judge.jsonl", [disordered(one, rng) for one in MIXED])

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from math import fsum, isnan
 from statistics import fmean
 from typing import Any, NamedTuple, cast, overload
@@ -216,10 +217,14 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.
 def _means(values: Floats, groups: Ints, n: Ints) -> Floats:
     """The mean of each group, correctly rounded, NaN of an empty one."""
     sums = np.bincount(groups, weights=values, minlength=len(n))
-    if (values % 1 != 0).any():  # sums of whole numbers are exact as they are
-        order = np.argsort(groups, kind="stable")
-        ends = np.cumsum(np.bincount(groups, minlength=len(n)))[:-1]
-        sums = np.array([fsum(part) for part in np.split(values[order], ends)])
+    # The sum of one number, of two, and of whole numbers is right as it stands.
+    whole = np.bincount(groups, weights=values % 1 != 0, minlength=len(n)) == 0
+    inexact = (n > 2) & ~whole
+    if inexact.any():
+        chosen = np.flatnonzero(inexact[groups])
+        chosen = chosen[np.argsort(groups[chosen], kind="stable")]
+        source = iter(values[chosen].tolist())
+        sums[inexact] = [fsum(islice(source, size)) for size in n[inexact].tolist()]
     means: Floats = np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
     return means
 
@@ -327,45 +332,47 @@ def composites(scores: Sequence[Score]) -> list[Score]:
 
 def composite_scores(scores: ScoreTable) -> ScoreTable:
     """The composites of a table of scores; those without all three aspects have none."""
-    found = [score for one in composite_rule(scores.questions()) for score in _composite(scores, one)]
-    return ScoreTable.of(found)
+    rule = composite_rule(scores.questions())
+    return ScoreTable.concat([composite_of(scores, one) for one in rule]) if rule else ScoreTable.of([])
 
 
 def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
     """One composite of every summary that has a score of each aspect."""
-    return ScoreTable.of(_composite(scores, composite))
-
-
-def _composite(scores: ScoreTable, composite: Composite) -> Iterator[Score]:
-    parts: dict[tuple[str, str], list[Score]] = {}
+    tables = []
     for aspect in COMPOSED:
         wanted = composite.parts[aspect]
         mine = scores.judge.equal(*(one.judge for one in wanted)) & scores.signature.equal(wanted[0].signature)
-        for score in scores.take(mine & scores.aspect.equal(aspect)):
-            parts.setdefault((score.doc_id, score.system), []).append(score)
-    for found in parts.values():
-        if len(found) == len(COMPOSED):
-            yield _mean(composite.question, found)
-
-
-def _mean(question: Question, parts: Sequence[Score]) -> Score:
-    values = [part.value for part in parts if part.value is not None]
-    absent = [part for part in parts if part.value is None]
-    worst = min(absent, key=lambda part: GRAVITY.index(part.status)) if absent else None
-    models = dict.fromkeys(part.model for part in parts if part.model is not None)
-    return Score.model_construct(
-        doc_id=parts[0].doc_id,
-        system=parts[0].system,
-        judge=question.judge,
-        signature=question.signature,
-        model=",".join(models) or None,
-        aspect=COMPOSITE,
-        value=None if worst else fmean(values),
-        n=len(values),
-        missing=len(absent),
-        status=worst.status if worst else "ok",
-        reason=f"{worst.aspect}: {worst.reason}" if worst else None,
+        tables.append(scores.take(mine & scores.aspect.equal(aspect)))
+    parts = ScoreTable.concat(tables)
+    whole = [rows for rows in Groups.by(parts.document, parts.system).rows() if len(rows) == len(COMPOSED)]
+    rows = np.array(whole, np.int64).reshape(-1, len(COMPOSED))
+    values = parts.value[rows]
+    absent = np.isnan(values)
+    first = parts.take(rows[:, 0])
+    status: list[str | None] = ["ok"] * len(rows)
+    reason: list[str | None] = [None] * len(rows)
+    for row in np.flatnonzero(absent.any(axis=1)).tolist():
+        failed = parts.take(rows[row][absent[row]])[:]
+        worst = min(failed, key=lambda part: GRAVITY.index(part.status))
+        status[row], reason[row] = worst.status, f"{worst.aspect}: {worst.reason}"
+    question, models = composite.question, parts.model
+    return ScoreTable(
+        document=first.document,
+        system=first.system,
+        judge=Names.same(question.judge, len(rows)),
+        signature=Names.same(question.signature, len(rows)),
+        model=Names.of(_joined([models.names[code] for code in codes]) for codes in models.codes[rows].tolist()),
+        aspect=Names.same(COMPOSITE, len(rows)),
+        value=np.array([fsum(row) / len(COMPOSED) for row in values.tolist()], np.float64),
+        n=(~absent).sum(axis=1),
+        missing=absent.sum(axis=1),
+        status=Names.of(status),
+        reason=Names.of(reason),
     )
+
+
+def _joined(models: Sequence[str | None]) -> str | None:
+    return ",".join(dict.fromkeys(model for model in models if model is not None)) or None
 
 
 def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = ()) -> float | None:

@@ -8,23 +8,27 @@ score, whoever asks for it, comes out of one arithmetic (`summeter.scoring.score
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.records import Judgment, Status, Unit, read_lines
+from summeter.records import InputError, Judgment, Status, Unit, read_lines
 from summeter.stats.base import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MOST_CODES = 2**62
-_BATCH = 4096
+_BATCH = 256
+_AS_RECORDS = 2**26
+"""Files up to this many bytes are read as records, one by one: DuckDB takes 35 MB before its first row, and as much
+again as the file."""
 
 TARGET = {"document": "document_id", "system": "system", "rival": "rival", "unit": "unit", "list_id": "list_id"}
 OWN = ("aspect", "judge", "signature", "model", "status", "error_type", "named", "reason", "calls")
@@ -267,50 +271,41 @@ class JudgmentTable(Columns):
 
 
 def _of_records(judgments: Iterable[Judgment]) -> JudgmentTable:
-    words = {name: Vocabulary() for name in (*TARGET, *OWN)}
-    codes: dict[str, list[int]] = {name: [] for name in words}
-    index: list[int] = []
-    value: list[float] = []
-    label: list[float] = []
-    cut: list[int] = []
+    words = {name: Vocabulary() for name in _NAME_OF}
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in (*_NAME_OF, *_NUMBER_OF)}
     source = iter(judgments)
     while batch := list(islice(source, _BATCH)):
-        for name, field in TARGET.items():
-            vocabulary = words[name]
-            codes[name].extend([vocabulary[getattr(judgment.target, field)] for judgment in batch])
-        for name in OWN:
-            vocabulary = words[name]
-            codes[name].extend([vocabulary[_own(judgment, name)] for judgment in batch])
-        index.extend([-1 if judgment.target.index is None else judgment.target.index for judgment in batch])
-        value.extend([np.nan if judgment.value is None else judgment.value for judgment in batch])
-        label.extend([_number(judgment.label) for judgment in batch])
-        cut.extend([judgment.truncated_tokens or 0 for judgment in batch])
-    columns = {name: Names(np.array(codes[name], np.int64), tuple(words[name]) or (None,)) for name in words}
-    return JudgmentTable(
-        **columns,
-        index=np.array(index, np.int64),
-        value=np.array(value, np.float64),
-        label=np.array(label, np.float64),
-        truncated_tokens=np.array(cut, np.int64),
-    )
-
-
-def _own(judgment: Judgment, name: str) -> str | None:
-    match name:
-        case "named":
-            return judgment.label if isinstance(judgment.label, str) else None
-        case "reason":
-            return None if judgment.status == "ok" else judgment.reason
-        case "calls":
-            return " ".join(judgment.calls)
-        case _:
-            field: str | None = getattr(judgment, name)
-            return field
+        for name, of in _NAME_OF.items():
+            parts[name].append(np.fromiter(map(words[name].__getitem__, map(of, batch)), np.int64, len(batch)))
+        for name, (number_of, kind) in _NUMBER_OF.items():
+            parts[name].append(np.fromiter(map(number_of, batch), kind, len(batch)))
+    columns: dict[str, Any] = {}
+    for name, (_, kind) in _NUMBER_OF.items():
+        columns[name] = np.concatenate([np.empty(0, kind), *parts.pop(name)])
+    for name, vocabulary in words.items():
+        codes = np.concatenate([np.empty(0, np.int64), *parts.pop(name)])
+        names = tuple(vocabulary) or (None,)
+        columns[name] = Names(codes, names) if len(names) > 1 else Names.same(names[0], len(codes))
+    return JudgmentTable(**columns)
 
 
 def _number(label: object) -> float:
     return float(label) if isinstance(label, int | float) else float("nan")
 
+
+_NAME_OF: dict[str, Callable[[Judgment], str | None]] = {
+    **{name: attrgetter(f"target.{field}") for name, field in TARGET.items()},
+    **{name: attrgetter(name) for name in OWN},
+    "named": lambda judgment: judgment.label if isinstance(judgment.label, str) else None,
+    "reason": lambda judgment: None if judgment.status == "ok" else judgment.reason,
+    "calls": lambda judgment: " ".join(judgment.calls),
+}
+_NUMBER_OF: dict[str, tuple[Callable[[Judgment], float], type[np.generic]]] = {
+    "index": (lambda judgment: -1 if judgment.target.index is None else judgment.target.index, np.int64),
+    "value": (lambda judgment: np.nan if judgment.value is None else judgment.value, np.float64),
+    "label": (lambda judgment: _number(judgment.label), np.float64),
+    "truncated_tokens": (lambda judgment: judgment.truncated_tokens or 0, np.int64),
+}
 
 _LINE = {
     "target": "STRUCT(document_id VARCHAR, system VARCHAR, rival VARCHAR, unit VARCHAR, index BIGINT, list_id VARCHAR)",
@@ -337,14 +332,20 @@ SELECT count(*) FROM judgments WHERE {absent} OR status NOT IN ({statuses}) OR u
 
 
 def _of_file(file: Path) -> JudgmentTable:
-    """The rows of a file. What DuckDB does not read as judgments is read as records, which say what is wrong."""
+    """The rows of a file, by DuckDB where it is large or has keys that records do not know. What neither reads is
+    damaged, and reading it as records says where."""
     if not file.exists() or not file.stat().st_size:
         return _of_records([])
+    if file.stat().st_size <= _AS_RECORDS:
+        try:
+            return _of_records(read_lines(file, Judgment))
+        except InputError:
+            pass
     with file.open("rb") as lines:
         lines.seek(-1, 2)
         whole = lines.read() == b"\n"
-    found = _scan(file) if whole else None
-    return found if found is not None else _of_records(read_lines(file, Judgment))
+    table = _scan(file) if whole else None
+    return table if table is not None else _of_records(read_lines(file, Judgment))
 
 
 def _scan(file: Path) -> JudgmentTable | None:
