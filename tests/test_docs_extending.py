@@ -60,7 +60,7 @@ def bare(judgment):
 def refuse(*args):
     raise AssertionError("read as records")
 
-table.read_lines = refuse
+table._AS_RECORDS, table.read_lines = 0, refuse
 lines = file.read_text().splitlines()
 front = [json.dumps({"latency": 1.0, **json.loads(line)}) for line in lines]
 (folder / "front.jsonl").write_text("\\n".join(front) + "\\n")
