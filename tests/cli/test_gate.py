@@ -9,8 +9,8 @@ import pytest
 from report.fake_runs import FACT_CHECK, fact_check, failed, lenient, make
 from typer.testing import CliRunner
 
-from summeter.cli.gate import bounds
 from summeter.cli.main import app, main
+from summeter.cli.reports import bounds
 from summeter.cli.study_command import pairs_of
 from summeter.meta.results import CONTRACT
 from summeter.records import Document, Judgment, Summary, UsageError

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from summeter.cli.common import assignments
 from summeter.cli.main import app
-from summeter.cli.study_command import named_pairs, numbers, two_names
+from summeter.cli.study_command import numbers, two_names
 from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
 from summeter.meta.results import CONTRACT
@@ -184,8 +185,9 @@ def test_bias(run: str) -> None:
 def test_options_that_make_no_sense() -> None:
     assert two_names("a, b") == ("a", "b")
     assert numbers("1,2.5") == (1.0, 2.5)
-    assert named_pairs(["a=b=c"], "--x") == {"a=b": "c"}
+    assert assignments(["a=b=c"], "--x", last=True) == {"a=b": "c"}
     for wrong, text in ((lambda: two_names("a"), "two names"), (lambda: numbers("one"), "is not a list of numbers"),
-                        (lambda: named_pairs(["a"], "--family"), "NAME=VALUE")):  # fmt: skip
+                        (lambda: assignments(["a"], "--family"), "NAME=VALUE"),
+                        (lambda: assignments(["a=b", "a=c"], "--family"), "names a twice, as 'b' and as 'c'")):  # fmt: skip
         with pytest.raises(UsageError, match=text):
             wrong()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_study_json
+from summeter.cli.common import AsJson, Format, Map, Preset, print_study_json, read_data
 from summeter.cli.run_options import run_options
 from summeter.cli.score import Evaluators, Models, Replay, evaluator_names
 
@@ -49,11 +49,10 @@ def injection(
     """Put texts that command the judge into summaries and documents of DATA; print how many verdicts they turn."""
     from summeter.audit import Design, read_attacks
     from summeter.audit import injection as audit
-    from summeter.data.dataset import load
     from summeter.engine.progress import progress
     from summeter.models.resolve import parse_bindings
 
-    loaded = load(data, map=mapping(map_), preset=preset, format=format_)
+    loaded = read_data(data, map_, preset, format_)
     found = audit(
         loaded, evaluator_names(evaluators), models=parse_bindings(models or []), out=out,
         design=Design(sample, read_attacks(attacks)), seed=seed, replay=replay,

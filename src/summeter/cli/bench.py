@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.bench_protocol import protocol
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import AsJson, assignments, print_json, print_study_json
 from summeter.cli.run_options import run_options
 
 if TYPE_CHECKING:
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from summeter.benchmark.summarize import Outcome
 
 app = typer.Typer(no_args_is_help=True)
-app.command("protocol")(protocol)
+
+
+class Layout(StrEnum):
+    """How the table is printed."""
+
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    LATEX = "latex"
 
 
 @app.callback()
@@ -57,63 +64,91 @@ def summarize(
     from summeter.models.structured import Settings
     from summeter.records import CoverageError
 
-    asked = Summarizing(systems(models), tuple(free or ()), normalise, kind, words, language)
+    systems = assignments(models, "-m", "SYSTEM=PROVIDER/MODEL (for example big=openai/gpt-4o)")
+    task = Summarizing(systems, tuple(free or ()), normalise, kind, words, language)
     chosen = Options.of(**options)
     calls = CallSettings(
         settings=Settings(chosen.temperature, chosen.max_reply, chosen.seed), base_url=chosen.base_url,
         timeout=chosen.timeout, max_connections=chosen.concurrency,
     )  # fmt: skip
-    made = build(documents, asked, out, calls=calls, limit=chosen.limit, progress=progress(quiet=as_json))
+    outcome = build(documents, task, out, calls=calls, limit=chosen.limit, progress=progress(quiet=as_json))
     if as_json:
-        print_json((row | {"missing": True} for row in _lost(made)), study="summarize", **_manifest(made))
+        print_json((row | {"missing": True} for row in _lost(outcome)), study="summarize", **_manifest(outcome))
     else:
-        _tell(made, asked)
-    if made.data is None:
-        raise CoverageError(f"no summary came; the reasons are in {made.folder / 'failures.jsonl'}")
+        _tell(outcome, task)
+    if outcome.data is None:
+        raise CoverageError(f"no summary came; the reasons are in {outcome.folder / 'failures.jsonl'}")
 
 
-def systems(texts: list[str]) -> dict[str, str]:
-    """System -> model string, in the order given. A system needs a name, since two may share a model.
-
-    >>> systems(["big=openai/gpt-4o", "small=ollama/llama3.1"])
-    {'big': 'openai/gpt-4o', 'small': 'ollama/llama3.1'}
-    """
-    from summeter.records import UsageError
-
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, model = (part.strip() for part in text.partition("="))
-        if not equals or not name or not model:
-            raise UsageError(f"-m {text!r} is not SYSTEM=PROVIDER/MODEL (for example big=openai/gpt-4o)")
-        if name in found:
-            raise UsageError(f"-m names the system {name!r} twice")
-        found[name] = model
-    return found
-
-
-def _manifest(made: Outcome) -> dict[str, object]:
+def _manifest(outcome: Outcome) -> dict[str, object]:
     from summeter.benchmark.summarize import MANIFEST
 
-    found: dict[str, object] = json.loads((made.folder / MANIFEST).read_text("utf-8"))
-    return {name: value for name, value in found.items() if name != "schema"}
+    manifest: dict[str, object] = json.loads((outcome.folder / MANIFEST).read_text("utf-8"))
+    return {name: value for name, value in manifest.items() if name != "schema"}
 
 
-def _lost(made: Outcome) -> list[dict[str, object]]:
+def _lost(outcome: Outcome) -> list[dict[str, object]]:
     return [
-        {"doc_id": one.document.id, "system": one.system, "status": one.status, "reason": one.reason}
-        for one in made.missing
+        {"doc_id": lost.document.id, "system": lost.system, "status": lost.status, "reason": lost.reason}
+        for lost in outcome.missing
     ]
 
 
-def _tell(made: Outcome, asked: Summarizing) -> None:
-    rows = made.data.summaries if made.data else ()
-    for system in asked.models:
-        mine = [one for one in rows if one.system == system]
-        bound = [one for one in mine if one.extra.get("asked_sentences")]
-        kept = sum(one.extra["asked_sentences"] == one.extra["written_sentences"] for one in bound)
+def _tell(outcome: Outcome, task: Summarizing) -> None:
+    rows = outcome.data.summaries if outcome.data else ()
+    for system in task.models:
+        own = [row for row in rows if row.system == system]
+        bound = [row for row in own if row.extra.get("asked_sentences")]
+        kept = sum(row.extra["asked_sentences"] == row.extra["written_sentences"] for row in bound)
         at = f", {kept} of {len(bound)} at the lead's number of sentences" if bound else ""
-        lost = [one for one in made.missing if one.system == system]
+        lost = [failure for failure in outcome.missing if failure.system == system]
         why = f"; {len(lost)} missing ({lost[0].status}: {lost[0].reason})" if lost else ""
-        typer.echo(f"{system} ({asked.models[system]}): {len(mine)} summaries{at}{why}")
+        typer.echo(f"{system} ({task.models[system]}): {len(own)} summaries{at}{why}")
     if rows:
-        typer.echo(f"summaries: {made.folder / 'summaries.jsonl'} (judge them with `summeter score`)")
+        typer.echo(f"summaries: {outcome.folder / 'summaries.jsonl'} (judge them with `summeter score`)")
+
+
+@app.command()
+def protocol(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Protocol, files, evaluators, models.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="Where the run, the study and the tables go; default "
+            "runs/NAME-OF-CONFIG. What is judged already is not judged again.",
+        ),
+    ] = None,
+    layout: Annotated[Layout, typer.Option(help="How the table is printed; all three are written.")] = Layout.MARKDOWN,
+    check: Annotated[bool, typer.Option("--check", help="Read the files, say what is in them, judge nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure evaluators as AggreFact, LLM-AggreFact, SummaC or FENICE's long-form set do, on files of your own."""
+    from summeter.benchmark.protocol import read_config, read_files, run_protocol
+    from summeter.engine.progress import progress
+    from summeter.engine.runs import check_coverage
+    from summeter.meta.protocol_layouts import laid_out
+
+    settings, base = read_config(config), config.parent
+    if check:
+        lines = read_files(settings, base).tally.lines()
+        if as_json:
+            print_json([{"said": line} for line in lines], study="check")
+        else:
+            typer.echo("\n".join(lines))
+        return
+    result = run_protocol(
+        settings, out or Path("runs") / config.stem, base=base, progress=progress(quiet=quiet or as_json)
+    )
+    if as_json:
+        print_study_json(result.study)
+    elif not quiet:
+        typer.echo(laid_out(result.study, layout.value), nl=False)
+        typer.echo(
+            f"\nwritten to {result.folder}" if layout is Layout.MARKDOWN else f"written to {result.folder}", err=True
+        )
+    if result.run is not None:
+        check_coverage(result.run)  # a table of dashes is no success

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset
     from summeter.engine.runs import Run
     from summeter.meta.results import Study
     from summeter.records import Parameter
@@ -76,9 +77,9 @@ def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
     page = html([run], run.folder / "report.html")
     if as_json:
         seed = _seed(run)
-        pairs = [one.model_dump() for one in run.pairs(seed=seed)]
+        pairs = [row.model_dump() for row in run.pairs(seed=seed)]
         rows = run.summary(seed=seed).to_dicts()
-        replies = [{**one.model_dump(), "success": one.success} for one in run.totals.replies]
+        replies = [{**count.model_dump(), "success": count.success} for count in run.totals.replies]
         print_json(rows, pairs=pairs, replies=replies, counts=run.manifest.counts, coverage=run.manifest.coverage)
         return
     if not quiet:
@@ -112,18 +113,37 @@ def _seed(run: Run) -> int:
     return int(run.manifest.options.get("seed") or 0)
 
 
-def mapping(pairs: list[str] | None) -> dict[str, str]:
-    """`--map field=column` options as a dict; a field named twice is an error."""
+def assignments(
+    texts: Sequence[str] | None, option: str, metavar: str = "NAME=VALUE", *, last: bool = False
+) -> dict[str, str]:
+    """`NAME=VALUE` options as a dict, in the order given. The first equals sign counts, or the `last`. UsageError for
+    what is not so written, and for a name with two values.
+
+    >>> assignments(["gpt=4=openai", "t5=google"], "--family", last=True)
+    {'gpt=4': 'openai', 't5': 'google'}
+    """
     from summeter.records import UsageError
 
-    found: dict[str, str] = {}
-    for pair in pairs or []:
-        field, equals, column = (part.strip() for part in pair.partition("="))
-        if not equals or not field or not column:
-            raise UsageError(f"--map {pair!r} is not FIELD=COLUMN")
-        if found.setdefault(field, column) != column:
-            raise UsageError(f"--map names {field} twice, as {found[field]!r} and as {column!r}")
-    return found
+    values: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in (text.rpartition("=") if last else text.partition("=")))
+        if not equals or not name or not value:
+            raise UsageError(f"{option} {text!r} is not {metavar}")
+        if values.setdefault(name, value) != value:
+            raise UsageError(f"{option} names {name} twice, as {values[name]!r} and as {value!r}")
+    return values
+
+
+def mapping(pairs: list[str] | None) -> dict[str, str]:
+    """`--map field=column` options as a dict."""
+    return assignments(pairs, "--map", "FIELD=COLUMN")
+
+
+def read_data(data: str, map_: list[str] | None, preset: str | None, format_: str | None, **more: Any) -> Dataset:
+    """The dataset that the options for reading data describe."""
+    from summeter.data.dataset import load
+
+    return load(data, map=mapping(map_), preset=preset, format=format_, **more)
 
 
 def warn(warnings: Sequence[object], shown: int = 5) -> None:

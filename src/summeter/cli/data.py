@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, mapping, print_json, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, read_data, warn
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -38,13 +38,13 @@ def import_(
     force: Force = False,
 ) -> None:  # fmt: skip
     """Check DATA and write it as a dataset folder: whole, or not at all."""
-    from summeter.data.dataset import load, save
+    from summeter.data.dataset import save
 
-    dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language, verify=False)
-    said = {"name": name, "version": version, "licence": licence, "citation": citation}
-    dataset = dataset.with_card(**{key: value for key, value in said.items() if value is not None})
+    dataset = read_data(data, map_, preset, format_, language=language, verify=False)
+    card = {"name": name, "version": version, "licence": licence, "citation": citation}
+    dataset = dataset.with_card(**{key: value for key, value in card.items() if value is not None})
     save(dataset, folder, force=force)
-    _warn(dataset)
+    warn(dataset.warnings)
     typer.echo("\n".join([*_overview(dataset), f"written to {folder}"]))
 
 
@@ -54,24 +54,23 @@ def validate(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List every fault of DATA by file, line and field. Exit code 2 if there is one."""
-    from summeter.data.dataset import load
     from summeter.records import InputError
 
     faults: tuple[Fault, ...] = ()
     warnings: tuple[Fault, ...] = ()
     overview: list[str] = []
     try:
-        dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
+        dataset = read_data(data, map_, preset, format_, language=language)
         for judgments in dataset.judgment_sets:
             sum(1 for _ in dataset.iter_judgments(judgments))  # a folder's are checked when they are read
         warnings, overview = dataset.warnings, _overview(dataset)
     except InputError as error:
         faults = error.faults
     if as_json:
-        rows = [_fault_row("error", one) for one in faults] + [_fault_row("warning", one) for one in warnings]
+        rows = [_fault_row("error", fault) for fault in faults] + [_fault_row("warning", fault) for fault in warnings]
         print_json(rows, valid=not faults)
     else:
-        lines = [*map(in_options, faults), *(f"{in_options(one)} (warning)" for one in warnings), *overview]
+        lines = [*map(in_options, faults), *(f"{in_options(warning)} (warning)" for warning in warnings), *overview]
         typer.echo("\n".join([*lines, _count(len(faults), len(warnings))]))
     if faults:
         raise typer.Exit(BAD_INPUT)
@@ -85,9 +84,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Say what is in DATA, or show one document with its summaries and what people said of them."""
-    from summeter.data.dataset import load
-
-    dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
+    dataset = read_data(data, map_, preset, format_, language=language)
     if doc is None and system is None:
         if as_json:
             print_json([_counts(dataset)])
@@ -96,11 +93,13 @@ def show(
         return
     chosen = _chosen(dataset, doc, system)
     if as_json:
-        print_json([{"document": one.model_dump(), "summaries": [each.model_dump() for each in each_of]}
-                    for one, each_of in chosen])  # fmt: skip
+        print_json(
+            {"document": document.model_dump(), "summaries": [summary.model_dump() for summary in summaries]}
+            for document, summaries in chosen
+        )
         return
-    judged = _judged(dataset, {one.id for one, _ in chosen})
-    typer.echo("\n\n".join(_readable(one, each_of, judged) for one, each_of in chosen))
+    judgments = _judgments(dataset, {document.id for document, _ in chosen})
+    typer.echo("\n\n".join(_readable(document, summaries, judgments) for document, summaries in chosen))
 
 
 @app.command()
@@ -115,9 +114,9 @@ def export(
     import json
 
     from summeter.data.atomic import write_lines
-    from summeter.data.dataset import FLAT_SETS, flat_rows, load
+    from summeter.data.dataset import FLAT_SETS, flat_rows
 
-    dataset = load(data, map=mapping(map_), preset=preset, format=format_, language=language)
+    dataset = read_data(data, map_, preset, format_, language=language)
     lines = (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset))
     if output == "-":
         for line in lines:
@@ -130,36 +129,37 @@ def export(
 
 
 def _count(faults: int, warnings: int) -> str:
-    found = "no faults" if faults == 0 else f"{faults} fault{'' if faults == 1 else 's'}"
-    return found if warnings == 0 else f"{found}, {warnings} warning{'' if warnings == 1 else 's'}"
+    text = "no faults" if faults == 0 else f"{faults} fault{'' if faults == 1 else 's'}"
+    return text if warnings == 0 else f"{text}, {warnings} warning{'' if warnings == 1 else 's'}"
 
 
 def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
     return {"severity": severity, **fault._asdict(), "message": in_options(fault.message)}
 
 
-def _warn(dataset: Dataset) -> None:
-    warn(dataset.warnings)
-
-
 def _counts(dataset: Dataset) -> dict[str, Any]:
     from collections import Counter
 
-    domains = Counter(one.domain for one in dataset.documents.values() if one.domain is not None)
-    judged = {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets}
-    card = dataset.card
+    card, documents, summaries = dataset.card, dataset.documents.values(), dataset.summaries
     return {
-        "name": card.name, "version": card.version, "licence": card.licence, "citation": card.citation,
-        "hash": card.hash, "splitter": card.splitter, "documents": len(dataset.documents), "summaries": len(dataset),
-        "sentences": sum(len(one.sentences) for one in dataset.summaries),
-        "given_sentences": sum(one.splitter == "given" for one in dataset.summaries),
-        "key_facts": sum(len(one.key_facts) for one in dataset.documents.values()),
-        "with_key_facts": sum(bool(one.key_facts) for one in dataset.documents.values()),
-        "with_references": sum(bool(one.references) for one in dataset.documents.values()),
-        "empty_summaries": sum(not one.text.strip() for one in dataset.summaries),
-        "systems": dict(Counter(one.system for one in dataset.summaries)), "domains": dict(domains),
-        "judgment_sets": judged,
-    }  # fmt: skip
+        "name": card.name,
+        "version": card.version,
+        "licence": card.licence,
+        "citation": card.citation,
+        "hash": card.hash,
+        "splitter": card.splitter,
+        "documents": len(documents),
+        "summaries": len(summaries),
+        "sentences": sum(len(summary.sentences) for summary in summaries),
+        "given_sentences": sum(summary.splitter == "given" for summary in summaries),
+        "key_facts": sum(len(document.key_facts) for document in documents),
+        "with_key_facts": sum(bool(document.key_facts) for document in documents),
+        "with_references": sum(bool(document.references) for document in documents),
+        "empty_summaries": sum(not summary.text.strip() for summary in summaries),
+        "systems": dict(Counter(summary.system for summary in summaries)),
+        "domains": dict(Counter(document.domain for document in documents if document.domain is not None)),
+        "judgment_sets": {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets},
+    }
 
 
 def _overview(dataset: Dataset) -> list[str]:
@@ -185,46 +185,59 @@ def _chosen(dataset: Dataset, doc: str | None, system: str | None) -> list[tuple
     if system is not None and system not in dataset.systems:
         raise UsageError(f"there is no system {system!r}{meant(system, dataset.systems)}")
     chosen = [
-        (one, [each for each in each_of if system in (None, each.system)])
-        for one, each_of in dataset.items() if doc in (None, one.id)
-    ]  # fmt: skip
-    return [(one, each_of) for one, each_of in chosen if each_of]
+        (document, [summary for summary in summaries if system in (None, summary.system)])
+        for document, summaries in dataset.items()
+        if doc in (None, document.id)
+    ]
+    return [(document, summaries) for document, summaries in chosen if summaries]
 
 
-def _judged(dataset: Dataset, wanted: set[str]) -> dict[tuple[str, str], list[Judgment]]:
+Judgments = dict[tuple[str, str], list["Judgment"]]
+"""By document and system."""
+
+
+def _judgments(dataset: Dataset, documents: set[str]) -> Judgments:
     from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
 
     derived = {SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]}  # the spans themselves are shown
-    found: dict[tuple[str, str], list[Judgment]] = {}
+    judgments: Judgments = {}
     for name in dataset.judgment_sets:
-        for one in dataset.iter_judgments(name):
-            if one.target.document_id in wanted and one.signature not in derived:
-                found.setdefault((one.target.document_id, one.target.system), []).append(one)
-    return found
+        for row in dataset.iter_judgments(name):
+            if row.target.document_id in documents and row.signature not in derived:
+                judgments.setdefault((row.target.document_id, row.target.system), []).append(row)
+    return judgments
 
 
-def _readable(document: Document, summaries: list[Summary], judged: dict[tuple[str, str], list[Judgment]]) -> str:
-    about = ", ".join(one for one in (document.domain, document.split) if one)
+def _readable(document: Document, summaries: list[Summary], judgments: Judgments) -> str:
+    about = ", ".join(filter(None, (document.domain, document.split)))
     lines = [f"document {document.id}{f' ({about})' if about else ''}", document.text]
     lines += [f"reference: {text}" for text in document.references]
     lines += [f"key fact {index}: {text}" for index, text in enumerate(document.key_facts)]
     for summary in summaries:
-        own = judged.get((summary.document_id, summary.system), [])
+        own = judgments.get((summary.document_id, summary.system), [])
+        sentences = enumerate(summary.sentence_texts)
+        labels = [_labels(own, "key_fact", index) for index in range(len(document.key_facts))]
+        ratings = [row for row in own if row.target.unit == "summary"]
+        spans = [row for row in own if row.target.unit == "span" and row.evidence]
         lines += ["", f"summary by {summary.system}{f' ({summary.category})' if summary.category else ''}"]
-        lines += [f"  [{index}] {text}{_said(own, 'sentence', index)}"
-                  for index, text in enumerate(summary.sentence_texts)] or ["  (empty)"]  # fmt: skip
-        lines += [f"  key fact {index}:{said}" for index in range(len(document.key_facts))
-                  if (said := _said(own, "key_fact", index))]  # fmt: skip
-        lines += [f"  {one.aspect} by {one.judge}: {'no vote' if one.value is None else f'{one.value:g}'}"
-                  for one in own if one.target.unit == "summary"]  # fmt: skip
-        lines += [f"  marked by {one.judge}: {one.evidence[0].cut(summary.text)!r} ({one.error_type or one.label})"
-                  for one in own if one.target.unit == "span" and one.evidence]  # fmt: skip
+        lines += [f"  [{index}] {text}{_labels(own, 'sentence', index)}" for index, text in sentences] or ["  (empty)"]
+        lines += [f"  key fact {index}:{text}" for index, text in enumerate(labels) if text]
+        lines += [f"  {row.aspect} by {row.judge}: {_vote(row.value)}" for row in ratings]
+        lines += [
+            f"  marked by {row.judge}: {row.evidence[0].cut(summary.text)!r} ({row.error_type or row.label})"
+            for row in spans
+        ]
     return "\n".join(lines)
 
 
-def _said(judgments: list[Judgment], unit: str, index: int) -> str:
-    said = [
-        f"{one.aspect} {one.judge}={'-' if one.label is None else one.label} {one.error_type or ''}".rstrip()
-        for one in judgments if one.target.unit == unit and one.target.index == index
-    ]  # fmt: skip
-    return f"  <{'; '.join(said)}>" if said else ""
+def _vote(value: float | None) -> str:
+    return "no vote" if value is None else f"{value:g}"
+
+
+def _labels(judgments: list[Judgment], unit: str, index: int) -> str:
+    labels = [
+        f"{row.aspect} {row.judge}={'-' if row.label is None else row.label} {row.error_type or ''}".rstrip()
+        for row in judgments
+        if row.target.unit == unit and row.target.index == index
+    ]
+    return f"  <{'; '.join(labels)}>" if labels else ""

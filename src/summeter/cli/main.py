@@ -23,7 +23,7 @@ COMMANDS = {
     "score": ("score:score", "Judge every summary in DATA."),
     "rescore": ("reports:rescore", "Rebuild a run's views; asks no model."),
     "report": ("reports:report", "Draw one HTML page of runs and studies."),
-    "gate": ("gate:gate", "Exit with 3 where a mean is under its bound."),
+    "gate": ("reports:gate", "Exit with 3 where a mean is under its bound."),
     "list": ("show:list_", "List evaluators, models, presets, aspects."),
     "doctor": ("show:doctor", "Say what works here, and what adds the rest."),
     "data": ("data:app", "Look at data, check it, keep it as a folder."),

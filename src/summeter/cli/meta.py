@@ -20,11 +20,11 @@ from summeter.choices import (
     Of,
     Population,
 )
+from summeter.cli.common import assignments
 from summeter.cli.study_command import (
     BOOTSTRAP,
     PEOPLE,
     Given,
-    named_pairs,
     numbers,
     pairs_of,
     study_command,
@@ -155,7 +155,7 @@ def errors(
     """Compare the types of errors that judges find with those people find."""
     from summeter.meta import errors as study
 
-    names, keywords = named_pairs(rename, "--rename", "TYPE=NAME"), given.keywords | {"aspect": aspect}
+    names, keywords = assignments(rename, "--rename", "TYPE=NAME", last=True), given.keywords | {"aspect": aspect}
     return given.each(lambda run, gold: study(run, gold, match=match, annotators=annotators, rename=names, **keywords))
 
 
@@ -345,7 +345,8 @@ def bias(
     """Audit judges for what should not move them: place in the prompt, length, their own family."""
     from summeter.meta import bias as study
 
-    families, judge_families = named_pairs(family, "--family"), named_pairs(judge_family, "--judge-family")
+    families = assignments(family, "--family", last=True)
+    judge_families = assignments(judge_family, "--judge-family", last=True)
     return given.each(
         lambda run, gold: study(
             run,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, mapping, print_json, show_scores
+from summeter.cli.common import AsJson, Format, Map, Preset, print_json, read_data, show_scores
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -39,15 +39,14 @@ def import_(
     as_json: AsJson = False,
 ) -> None:
     """Make a RUN of earlier replies and scores. Calls nothing."""
-    from summeter.data.dataset import load
     from summeter.engine.outputs import import_outputs
     from summeter.report import html
 
-    loaded = load(data, map=mapping(map_), preset=preset, format=format_)
+    loaded = read_data(data, map_, preset, format_)
     run = import_outputs(loaded, raw, out, parser.value)
     page = html([run], run.folder / "report.html")
     if as_json:
-        pairs = [one.model_dump() for one in run.pairs()]
+        pairs = [row.model_dump() for row in run.pairs()]
         print_json((result._asdict() for result in run.imported), study="import", pairs=pairs)
         return
     show_scores(run)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, mapping, print_json, tell, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, read_data, tell, warn
 from summeter.cli.run_options import run_options
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ def score(
     **options: Any,
 ) -> None:
     """Judge every summary in DATA; write RUN, its scores and its report. The same command carries on a broken run."""
-    from summeter.data.dataset import load
     from summeter.engine.api import evaluate
     from summeter.engine.progress import progress
     from summeter.engine.roles import check_roles
@@ -72,7 +71,7 @@ def score(
 
     judges, bound = [build(name) for name in evaluator_names(evaluators)], parse_bindings(models or [])
     check_roles(judges, bound)
-    loaded = load(data, map=mapping(map_), preset=preset, format=format_)
+    loaded = read_data(data, map_, preset, format_)
     if not quiet:
         warn(loaded.warnings)
     folder = out or Path("runs") / loaded.card.name

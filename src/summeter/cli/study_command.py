@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type
 import typer
 
 from summeter.choices import Items, Tie
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, mapping, print_study_json
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_study_json, read_data
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -142,23 +142,16 @@ class Given:
         """The runs given."""
         from summeter.runs.run import RunFolder
 
-        one = self.options.get("run") or self.options.get("some_run")
+        folder = self.options.get("run") or self.options.get("some_run")
         folders = self.options.get("runs") or self.options.get("some_runs") or ()
-        return [RunFolder(folder) for folder in ([one] if one else folders)]
+        return [RunFolder(path) for path in ([folder] if folder else folders)]
 
     @cached_property
     def gold(self) -> Dataset | None:
         """The data given with --gold."""
-        from summeter.data.dataset import load
-
         if self.options["gold"] is None:
             return None
-        return load(
-            self.options["gold"],
-            map=mapping(self.options["map_"]),
-            preset=self.options["preset"],
-            format=self.options["format_"],
-        )
+        return read_data(*(self.options[name] for name in ("gold", *DATA.split())))
 
     def data(self, run: RunFolder | None = None) -> Dataset:
         """The data given, else the run's (by default the first run's) own copy of what it judged. UsageError."""
@@ -286,19 +279,6 @@ def numbers(text: str | None, option: str = "--scale", kind: Callable[[str], flo
     except ValueError as error:
         what = "whole numbers such as 250,500" if kind is int else "numbers such as 1,2,3"
         raise UsageError(f"{option} {text!r} is not a list of {what}") from error
-
-
-def named_pairs(pairs: Sequence[str] | None, option: str, metavar: str = "NAME=VALUE") -> dict[str, str]:
-    """`NAME=VALUE` options as a dict; the name may hold equals signs."""
-    from summeter.records import UsageError
-
-    found = {}
-    for pair in pairs or ():
-        name, equals, value = pair.rpartition("=")
-        if not equals or not name.strip() or not value.strip():
-            raise UsageError(f"{option} {pair!r} is not {metavar}")
-        found[name.strip()] = value.strip()
-    return found
 
 
 def pairs_of(
