@@ -53,15 +53,15 @@ def injection(
     from summeter.models.resolve import parse_bindings
 
     loaded = read_data(data, map_, preset, format_)
-    found = audit(
+    study = audit(
         loaded, evaluator_names(evaluators), models=parse_bindings(models or []), out=out,
         design=Design(sample, read_attacks(attacks)), seed=seed, replay=replay,
         progress=progress(quiet=as_json), **options,
     )  # fmt: skip
     if as_json:
-        print_study_json(found)
+        print_study_json(study)
         return
-    _show(found)
+    _show(study)
     file = out / "injection.json"
     typer.echo(f"study: {file} (draw it with `summeter report {out} --study {file}`)")
 
@@ -86,10 +86,10 @@ def _show(study: Study) -> None:
 
 
 def _blocks(study: Study) -> dict[tuple[str, str, str, str], list[Row]]:
-    found: dict[tuple[str, str, str, str], list[Row]] = {}
+    blocks: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in study:
-        found.setdefault((row.judge or "", row.signature or "", row.aspect or "", row.level or ""), []).append(row)
-    return found
+        blocks.setdefault((row.judge or "", row.signature or "", row.aspect or "", row.level or ""), []).append(row)
+    return blocks
 
 
 def _line(row: Row) -> str:

@@ -47,13 +47,13 @@ class Commands(MutableMapping[str, Any]):
         if name not in self._loaded:
             place, about = COMMANDS[name]
             module, _, attribute = place.partition(":")
-            found = getattr(import_module(f"summeter.cli.{module}"), attribute)
+            command = getattr(import_module(f"summeter.cli.{module}"), attribute)
             holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
             holder.callback()(lambda: None)
-            if isinstance(found, typer.Typer):
-                holder.add_typer(found, name=name, help=about)
+            if isinstance(command, typer.Typer):
+                holder.add_typer(command, name=name, help=about)
             else:
-                holder.command(name, short_help=about)(found)
+                holder.command(name, short_help=about)(command)
             group: Any = typer.main.get_command(holder)
             self._loaded[name] = group.commands[name]
         return self._loaded[name]
@@ -105,8 +105,8 @@ _MENDED = frozenset(
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"summeter {__version__}")
         raise typer.Exit
 

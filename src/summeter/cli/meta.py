@@ -486,11 +486,13 @@ def calibrate(
     from summeter.meta import calibration_study, save_calibration
 
     keywords: dict[str, Any] = {**given.keywords, **given.bootstrap, "aspect": aspect}
-    made = study(given.runs[0], given.data(), level=level, dev=dev, allow_few=allow_few, listed=listed, **keywords)
+    calibration = study(
+        given.runs[0], given.data(), level=level, dev=dev, allow_few=allow_few, listed=listed, **keywords
+    )
     if out is not None:
-        save_calibration(made, out)
+        save_calibration(calibration, out)
         given.lines.append(f"calibration: {out}")
-    return [calibration_study(made)]
+    return [calibration_study(calibration)]
 
 
 @study_command(app, "by")
@@ -558,7 +560,7 @@ def card(
 
     run = given.runs[0] if given.runs else None
     gold = given.data(run) if people or given.gold is not None or run is None else None
-    made = study(
+    result = study(
         run,
         gold,
         group_by=by or (),
@@ -568,9 +570,9 @@ def card(
         seed=given.options["seed"],
         **given.keywords,
     )
-    text = markdown(made, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
+    text = markdown(result, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
     given.tables = False
     if out is not None:
         write_text(out, text)
     given.lines.append(text.rstrip("\n") if out is None else f"card: {out}")
-    return [made]
+    return [result]

@@ -28,7 +28,7 @@ def run_options(*only: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
         parameters = [*own, *map(_parameter, names)]
 
         @wraps(command)
@@ -37,7 +37,7 @@ def run_options(*only: str) -> Callable[[Callable[..., None]], Callable[..., Non
             command(**given, **_read(options))
 
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # typer reads it
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return decorate
@@ -46,8 +46,8 @@ def run_options(*only: str) -> Callable[[Callable[..., None]], Callable[..., Non
 def _parameter(name: str) -> inspect.Parameter:
     field = Options.model_fields[name]
     bounds = {
-        limit: getattr(one, mark) for one in field.metadata for limit, mark in (("min", "ge"), ("max", "le"))
-        if hasattr(one, mark)
+        limit: getattr(bound, mark) for bound in field.metadata for limit, mark in (("min", "ge"), ("max", "le"))
+        if hasattr(bound, mark)
     }  # fmt: skip
     shape, default, changed = _SHAPES.get(name, (field.annotation, field.default, bounds))
     more = "; repeatable" if name == "context" else ""
@@ -77,14 +77,14 @@ def contexts_of(texts: Sequence[str]) -> dict[str, int]:
     """
     from summeter.records import UsageError
 
-    found: dict[str, int] = {}
+    contexts: dict[str, int] = {}
     for text in texts:
         role, _, number = text.rpartition("=")
         digits = number.strip().replace(",", "").replace("_", "")
         if not (digits.isascii() and digits.isdigit() and int(digits) > 0):
             raise UsageError(f"--context {text!r} is not [ROLE=]TOKENS, a whole number from 1")
-        found[role.strip() or ALL] = int(digits)
-    return found
+        contexts[role.strip() or ALL] = int(digits)
+    return contexts
 
 
 def temperature_of(text: str) -> float | None:

@@ -63,14 +63,14 @@ def _evaluators() -> list[dict[str, Any]]:
 
     rows = []
     for name in names():
-        found = find(name)
-        models, texts = [f"-m {role}=..." for role in _asked(found)], [f"a {need}" for need in sorted(found.needs)]
-        needs = ", ".join([*models, *texts])
-        about = f"{found.summary.rstrip('.')} -> {_measured(found)}{f'  (needs {needs})' if needs else ''}"
+        evaluator = find(name)
+        texts = (f"a {need}" for need in sorted(evaluator.needs))
+        needs = ", ".join((*(f"-m {role}=..." for role in _asked(evaluator)), *texts))
+        about = f"{evaluator.summary.rstrip('.')} -> {_measured(evaluator)}{f'  (needs {needs})' if needs else ''}"
         rows.append(
-            {"name": name, "about": about, "aspects": list(found.aspects), "roles": list(found.roles),
-             "needs": sorted(found.needs), "version": found.version,
-             "settings": {key: str(info.annotation) for key, info in found.model_fields.items()}}
+            {"name": name, "about": about, "aspects": list(evaluator.aspects), "roles": list(evaluator.roles),
+             "needs": sorted(evaluator.needs), "version": evaluator.version,
+             "settings": {key: str(info.annotation) for key, info in evaluator.model_fields.items()}}
         )  # fmt: skip
     return rows
 
@@ -159,10 +159,10 @@ def _dependencies() -> list[dict[str, str]]:
 
     rows = []
     for text in requires("summeter") or []:
-        found = re.match(r"[\w.-]+", text)
-        if found is None or "extra ==" in text:
+        match = re.match(r"[\w.-]+", text)
+        if match is None or "extra ==" in text:
             continue
-        name = found[0]
+        name = match[0]
         try:
             rows.append(_row(name, version(name), ok=True))
         except PackageNotFoundError:

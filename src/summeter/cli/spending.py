@@ -45,8 +45,8 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
             f"  together: {sum(row.calls for row in asking)} calls, about {tokens_in:,} tokens in and"
             f" {tokens_out:,} out; {money(cost, why)}"
         )
-    for model, found in {model: one for row in rows for model, one in (row.reads or {}).items()}.items():
-        yield f"  {reading(model, found['tokens'], found['said'])}"
+    for model, context in {model: context for row in rows for model, context in (row.reads or {}).items()}.items():
+        yield f"  {reading(model, context['tokens'], context['said'])}"
     if shared := sum(row.tokens_shared for row in rows):
         yield f"  {shared:,} of the tokens in repeat the beginning of an earlier prompt, which providers may cache"
 
@@ -80,9 +80,9 @@ def run_lines(run: Run) -> Iterator[str]:
         yield f"{model}: {_taken(usage)}{prices}{batched}{tries}"
     for model, went in manifest.local.items():
         yield f"{model}: {_computed(went)}"
-    for model, found in manifest.contexts.items():
-        if found.tokens is None and model in manifest.usage:
-            yield f"note: {reading(model, None, found.said)}"
+    for model, context in manifest.contexts.items():
+        if context.tokens is None and model in manifest.usage:
+            yield f"note: {reading(model, None, context.said)}"
     names = _names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
         used = manifest.judge_usage.get(judge.signature)

@@ -47,9 +47,9 @@ def _derive(
     evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], data: Dataset, journal: Journal
 ) -> list[ItemKey]:
     """Judge all items that every member has finished, unless that is done; returns the items that are left."""
-    items = [one for document, summaries in data.items() for one in evaluator.items(document, summaries)]
-    unfit = {item_key(one): skipped(job, one, why) for one in items if (why := evaluator.skip_reason(one))}
-    fit = [key for one in items if (key := item_key(one)) not in unfit]
+    items = [item for document, summaries in data.items() for item in evaluator.items(document, summaries)]
+    unfit = {item_key(item): skipped(job, item, why) for item in items if (why := evaluator.skip_reason(item))}
+    fit = [key for item in items if (key := item_key(item)) not in unfit]
     ready = [key for key in fit if all((member, *key) in journal.done for member in job.entry.members)]
     if any((job.signature, *key) not in journal.done for key in (*unfit, *ready)):
         journal.drop(job.entry)
@@ -92,8 +92,8 @@ def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> None:
         if entry.status == "error"
     }
     for key in left:
-        asked = ((member, *key) for member in job.entry.members)
-        why = next((errors[one] for one in asked if one in errors and one not in journal.done), None)
+        undone = [(member, *key) for member in job.entry.members if (member, *key) not in journal.done]
+        why = next((errors[of_member] for of_member in undone if of_member in errors), None)
         if why is not None and errors.get((job.signature, *key)) != why:
             journal.failed(failure(job.entry, key, "error", why, ()))
 

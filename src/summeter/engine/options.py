@@ -130,7 +130,8 @@ class OptionArgs(TypedDict, total=False):
 def with_options(function: Callable[P, R]) -> Callable[P, R]:
     """Show the options in the signature and the help of a function that takes them as keywords (`OptionArgs`)."""
     fields, hints = Options.model_fields, get_type_hints(OptionArgs)
-    own = [one for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    parameters = inspect.signature(function).parameters.values()
+    own = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
     keywords = [
         inspect.Parameter(
             name,

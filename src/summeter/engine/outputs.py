@@ -20,7 +20,7 @@ from pydantic_core import ErrorDetails
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import file_name, format_of, read_rows
-from summeter.engine.plan import ItemOrder, item, item_key, splitter
+from summeter.engine.plan import ItemOrder, item_key, item_of, splitter
 from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
@@ -196,7 +196,7 @@ class Output(NamedTuple):
 def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], dict[JudgeOfRows, int]]:
     """The rows that count, and for each judge how many were asked again."""
     faults, lookup = Faults(file_name(raw)), _Lookup(data)
-    found: dict[tuple[Any, ...], Output] = {}
+    outputs: dict[tuple[Any, ...], Output] = {}
     repeated: dict[JudgeOfRows, int] = {}
     for line in read_rows(raw, faults, format_of(raw)):
         try:
@@ -210,14 +210,14 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], dict[JudgeOfRow
             continue
         output = Output(row, lookup.item(row))
         key = (*output.judge, row.aspect, row.doc_id, row.system, row.rival, row.unit, row.index)
-        if key in found:
+        if key in outputs:
             repeated[output.judge] = repeated.get(output.judge, 0) + 1
-        if key not in found or row.attempt >= found[key].row.attempt:
-            found[key] = output
+        if key not in outputs or row.attempt >= outputs[key].row.attempt:
+            outputs[key] = output
     faults.stop()
-    if not found:
+    if not outputs:
         raise UsageError(f"{file_name(raw)} holds no rows")
-    return list(found.values()), repeated
+    return list(outputs.values()), repeated
 
 
 class _Lookup:
@@ -225,14 +225,14 @@ class _Lookup:
 
     def __init__(self, data: Dataset) -> None:
         self.data = data
-        self.summaries = {(one.document_id, one.system): one for one in data.summaries}
+        self.summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
         self.names = frozenset(names())
         self._refused: dict[tuple[str, str], str | None] = {}
 
     def item(self, row: RawRow) -> Item:
         """The item of a row that has no fault."""
         other = None if row.rival is None else self.summaries[row.doc_id, row.rival]
-        return item(self.data.documents[row.doc_id], self.summaries[row.doc_id, row.system], other)
+        return item_of(self.data.documents[row.doc_id], self.summaries[row.doc_id, row.system], other)
 
     def fault(self, row: RawRow) -> tuple[str, str] | None:
         """The field that the data or the catalog know nothing of, and what is wrong with it."""
@@ -283,12 +283,12 @@ class _Judge:
         first = outputs[0].row
         raw = first.output is not None
         known = find(first.evaluator) if raw else None
-        asked = tuple(dict.fromkeys(output.row.aspect for output in outputs))
+        aspects = tuple(dict.fromkeys(output.row.aspect for output in outputs))
         # Made before anything is written: an aspect that the evaluator does not know ends the import.
-        self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in asked} if raw else {}
+        self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in aspects} if raw else {}
         # What a raw reply is about is the evaluator's to say; a bare value is about what its row says.
-        measured = (aspect for one in self.evaluators.values() for aspect in one.measured)
-        self.aspects = tuple(dict.fromkeys(measured)) if raw else asked
+        measured = (aspect for evaluator in self.evaluators.values() for aspect in evaluator.measured)
+        self.aspects = tuple(dict.fromkeys(measured)) if raw else aspects
         parts: dict[str, object] = {"judge": first.model, "source": "import"}
         if known:
             split = splitter(data) if known.reads_sentences else None
@@ -308,11 +308,11 @@ class _Judge:
         written: list[Judgment] = []
         reasons: dict[str, int] = {}
         for key, judgments in judged.items():
-            bad = [one for one in judgments if one.status in {"unparsed", "refused"}]
+            bad = [row for row in judgments if row.status in {"unparsed", "refused"}]
             journal.judged(self.entry, key, judgments)
             written += judgments
-            for aspect in dict.fromkeys(one.aspect for one in bad):
-                of_aspect = [one for one in bad if one.aspect == aspect]
+            for aspect in dict.fromkeys(row.aspect for row in bad):
+                of_aspect = [row for row in bad if row.aspect == aspect]
                 journal.failed(failure(self.entry, key, of_aspect[0].status, of_aspect[0].reason or "", of_aspect))
             for reason in _outcomes(judgments):
                 ok, failed = (ok + 1, failed) if reason is None else (ok, failed + 1)
@@ -323,7 +323,7 @@ class _Judge:
             journal.judged(self.entry, key, judgments)
         return Imported(
             self.entry.name, self.signature, self.aspects, len(self.outputs), repeated.get(self.outputs[0].judge, 0),
-            ok, failed, len(absent), reasons, next((dict(one.faults) for one in reply_counts(written)), {}),
+            ok, failed, len(absent), reasons, next((dict(count.faults) for count in reply_counts(written)), {}),
         )  # fmt: skip
 
     def _judgments(self, output: Output, store: CallStore) -> list[Judgment]:
@@ -335,7 +335,7 @@ class _Judge:
         key = digest([request, row.output])
         store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
         judgments = self.evaluators[row.aspect].read(row.output, output.item, self.parser, self.signature)
-        return [one.model_copy(update={"model": row.model, "calls": (key,)}) for one in judgments]
+        return [judgment.model_copy(update={"model": row.model, "calls": (key,)}) for judgment in judgments]
 
     def _valued(self, output: Output) -> Judgment:
         row, unit = output.row, output.row.unit or "summary"
@@ -348,10 +348,10 @@ class _Judge:
 
     def _absent(self, judged: Mapping[Any, Any]) -> Iterator[tuple[tuple[str, str, None], list[Judgment]]]:
         covered = {system for _, system, rival in judged if rival is None}
-        for one in self.data.summaries:
-            key = (one.document_id, one.system, None)
-            if one.system in covered and key not in judged:
-                about = target(item(self.data.documents[one.document_id], one))
+        for summary in self.data.summaries:
+            key = (summary.document_id, summary.system, None)
+            if summary.system in covered and key not in judged:
+                about = target(item_of(self.data.documents[summary.document_id], summary))
                 yield key, [
                     Judgment(target=about, aspect=aspect, judge=self.entry.name, signature=self.signature,
                              model=self.entry.model, status="skipped", reason=NO_OUTPUT)
@@ -362,10 +362,10 @@ class _Judge:
 def _outcomes(judgments: Sequence[Judgment]) -> Iterator[str | None]:
     """One outcome a raw reply: None where it could be used, else the reason."""
     by_call: dict[tuple[Any, ...], list[Judgment]] = {}
-    for place, one in enumerate(judgments):
-        by_call.setdefault(one.calls or (place,), []).append(one)
+    for place, judgment in enumerate(judgments):
+        by_call.setdefault(judgment.calls or (place,), []).append(judgment)
     for group in by_call.values():
-        bad = next((one for one in group if one.status != "ok"), None)
+        bad = next((judgment for judgment in group if judgment.status != "ok"), None)
         yield None if bad is None else bad.reason
 
 

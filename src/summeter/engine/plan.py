@@ -196,22 +196,22 @@ def units(data: Dataset, work: Sequence[Job], done: Collection[DoneKey], limit: 
         todo = {
             index: left
             for index, job in enumerate(work)
-            if (left := tuple(one for one in job.evaluator.items(document, summaries) if _key(job, one) not in done))
+            if (left := tuple(item for item in job.evaluator.items(document, summaries) if _key(job, item) not in done))
         }
         if todo:
             yield Unit(document, todo)
 
 
-def _key(job: Job, one: Item) -> DoneKey:
-    return job.signature, *item_key(one)
+def _key(job: Job, item: Item) -> DoneKey:
+    return job.signature, *item_key(item)
 
 
-def item_key(one: Item) -> ItemKey:
+def item_key(item: Item) -> ItemKey:
     """(document, system, rival)."""
-    return one.document.id, one.summary.system, one.rival.system if one.rival else None
+    return item.document.id, item.summary.system, item.rival.system if item.rival else None
 
 
-def item(document: Document, summary: Summary, rival: Summary | None = None) -> Item:
+def item_of(document: Document, summary: Summary, rival: Summary | None = None) -> Item:
     """The item of a summary, or of a pair."""
     # The parts were validated when the data was read.
     return Item.model_construct(document=document, summary=summary, rival=rival)

@@ -64,7 +64,7 @@ def _cost(call: CallTokens, table: Prices) -> float:
     return price.cost(call.tokens_in or 0, call.tokens_out or 0, call.tokens_cached or 0, call.tokens_written or 0)
 
 
-def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Work], session: Spending) -> Manifest:
+def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session: Spending) -> Manifest:
     """The manifest with what each model and each judge took. `asked` is by signature; `session` adds its own
     retries and failures."""
     if not (folder / CALLS).is_file():
@@ -77,7 +77,7 @@ def accounts(folder: Path, manifest: Manifest, asked: Mapping[str, Work], sessio
         signature: _of_judge(
             # What its members prepared, a derived judge rests on too.
             [folder / "prepared" / f"{entries[name].file}.jsonl" for name in (signature, *judge.members)],
-            asked.get(signature, Work({}, 0)), calls, table,
+            work.get(signature, Work({}, 0)), calls, table,
         )
         for signature, judge in entries.items()
         if judge.models
@@ -107,15 +107,15 @@ def _by_model(
 
 
 def _of_judge(
-    prepared: Iterable[Path], asked: Work, calls: Mapping[str, CallTokens], table: Prices
+    prepared: Iterable[Path], work: Work, calls: Mapping[str, CallTokens], table: Prices
 ) -> JudgeUsage:  # fmt: skip
-    keys = dict(asked.calls)
+    keys = dict(work.calls)
     for file in filter(Path.is_file, prepared):
         with file.open("rb") as lines:
             for line in lines:
                 keys |= dict.fromkeys(json.loads(line).get("calls", ()))
     taken = _taken([calls[key] for key in keys if key in calls], table)
-    return JudgeUsage(**taken.model_dump(), items=asked.items)
+    return JudgeUsage(**taken.model_dump(), items=work.items)
 
 
 def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:

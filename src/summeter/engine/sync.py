@@ -38,11 +38,11 @@ async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
     Left to asyncio, a second Ctrl-C would break off the winding down wherever it stands.
     """
     doing = asyncio.ensure_future(work)
-    asked: list[bool] = []
+    interrupts: list[bool] = []
 
     def cancel() -> None:
-        if not asked:
-            asked.append(True)
+        if not interrupts:
+            interrupts.append(True)
             doing.cancel()
 
     # The loop drops the handler when it is closed, behind all winding down.
@@ -50,7 +50,7 @@ async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
     try:
         return await doing
     except asyncio.CancelledError:
-        if asked:
+        if interrupts:
             raise KeyboardInterrupt from None
         raise
 

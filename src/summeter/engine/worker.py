@@ -77,11 +77,11 @@ class Worker:
     async def _job(self, job: Job, document: Document, items: Sequence[Item]) -> None:
         tools = self.tools(job)
         fit = []
-        for one in items:
-            if why := job.evaluator.skip_reason(one):
-                self._write(job, one, skipped(job, one, why))
+        for item in items:
+            if why := job.evaluator.skip_reason(item):
+                self._write(job, item, skipped(job, item, why))
             else:
-                fit.append(one)
+                fit.append(item)
         if not fit:
             return
         prepared = await self._attempt(job, fit, self._prepare(job, document, tools))
@@ -90,8 +90,8 @@ class Worker:
                 # No judgment will say so: the failure is noted once, at the document's first summary.
                 self.sink.failed(failure(job.entry, item_key(fit[0]), prepared.status, prepared.reason or "", ()))
             async with asyncio.TaskGroup() as group:
-                for one in fit:
-                    group.create_task(self._judge(job, one, prepared, tools))
+                for item in fit:
+                    group.create_task(self._judge(job, item, prepared, tools))
 
     async def _attempt(self, job: Job, concerned: Sequence[Item], doing: Awaitable[T]) -> T | None:
         """Await; an error that is not fatal to the run becomes a failure of the items concerned, and None.
@@ -108,8 +108,8 @@ class Worker:
                 return None
             if not isinstance(error, SummeterError):
                 log.exception("%s failed on document %s", job.evaluator.name, concerned[0].document.id)
-            for one in concerned:
-                self._fail(job, one, error)
+            for item in concerned:
+                self._fail(job, item, error)
             return None
 
     async def _prepare(self, job: Job, document: Document, tools: Tools) -> Prepared:
@@ -122,16 +122,16 @@ class Worker:
             self.sink.prepared(job.entry, row)
         return prepared
 
-    async def _judge(self, job: Job, one: Item, prepared: Prepared, tools: Tools) -> None:
-        judgments = await self._attempt(job, [one], job.evaluator.judge(one, prepared, tools))
+    async def _judge(self, job: Job, item: Item, prepared: Prepared, tools: Tools) -> None:
+        judgments = await self._attempt(job, [item], job.evaluator.judge(item, prepared, tools))
         if judgments is not None:
-            self._write(job, one, judgments)
+            self._write(job, item, judgments)
 
-    def _write(self, job: Job, one: Item, judgments: Sequence[Judgment]) -> None:
-        self.judged(ok=record(self.sink, job.entry, item_key(one), judgments))
+    def _write(self, job: Job, item: Item, judgments: Sequence[Judgment]) -> None:
+        self.judged(ok=record(self.sink, job.entry, item_key(item), judgments))
 
-    def _fail(self, job: Job, one: Item, error: Exception) -> None:
-        self.sink.failed(failure(job.entry, item_key(one), "error", reason_of(error), ()))
+    def _fail(self, job: Job, item: Item, error: Exception) -> None:
+        self.sink.failed(failure(job.entry, item_key(item), "error", reason_of(error), ()))
         self.judged(ok=False)
 
 
@@ -154,13 +154,13 @@ def _gravest(error: Exception) -> Exception:
     """What to make of an error, or of a group of errors: one that ends the run goes first, then a spent budget."""
     if not isinstance(error, ExceptionGroup):
         return error
-    inner = [_gravest(one) for one in error.exceptions]
-    return min(inner, key=lambda one: 0 if isinstance(one, FATAL) else 1 if isinstance(one, BudgetError) else 2)
+    inner = [_gravest(each) for each in error.exceptions]
+    return min(inner, key=lambda each: 0 if isinstance(each, FATAL) else 1 if isinstance(each, BudgetError) else 2)
 
 
-def skipped(job: Job, one: Item, why: str) -> list[Judgment]:
-    pen = JudgmentBuilder(job.evaluator, one, job.signature, model=job.entry.model)
-    unit: TargetUnit = "pair" if one.rival else "summary"
+def skipped(job: Job, item: Item, why: str) -> list[Judgment]:
+    pen = JudgmentBuilder(job.evaluator, item, job.signature, model=job.entry.model)
+    unit: TargetUnit = "pair" if item.rival else "summary"
     return [pen.failed(aspect, "skipped", why, unit) for aspect in job.evaluator.measured]
 
 
