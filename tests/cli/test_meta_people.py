@@ -186,8 +186,12 @@ def test_options_that_make_no_sense() -> None:
     assert two_names("a, b") == ("a", "b")
     assert numbers("1,2.5") == (1.0, 2.5)
     assert assignments(["a=b=c"], "--x", last=True) == {"a=b": "c"}
-    for wrong, text in ((lambda: two_names("a"), "two names"), (lambda: numbers("one"), "is not a list of numbers"),
-                        (lambda: assignments(["a"], "--family"), "NAME=VALUE"),
-                        (lambda: assignments(["a=b", "a=c"], "--family"), "names a twice, as 'b' and as 'c'")):  # fmt: skip
+    slips: list[tuple[Callable[[], object], str]] = [
+        (lambda: two_names("a"), "two names"),
+        (lambda: numbers("one"), "is not a list of numbers"),
+        (lambda: assignments(["a"], "--family"), "NAME=VALUE"),
+        (lambda: assignments(["a=b", "a=c"], "--family"), "names a twice, as 'b' and as 'c'"),
+    ]
+    for slip, text in slips:
         with pytest.raises(UsageError, match=text):
-            wrong()
+            slip()
