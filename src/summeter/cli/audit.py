@@ -94,6 +94,7 @@ def _blocks(study: Study) -> dict[tuple[str, str, str, str], list[Row]]:
 
 def _line(row: Row) -> str:
     from summeter.audit.injection import ALL
+    from summeter.tables import number
 
     about = row.details
     name = f"{about['attack']} ({about['aim']})" if about["attack"] != ALL else ALL
@@ -103,6 +104,5 @@ def _line(row: Row) -> str:
     if about["net_low"] is not None and about["net_low"] < about["net_high"]:
         ends = f" [{about['net_low']:+.3f}, {about['net_high']:+.3f}]"
     net = "-" if about["net"] is None else f"{about['net']:+.3f}{ends}"
-    control = "-" if about["control"] is None else f"{about['control']:.3f}"
     unusable = f", {row.missing} unusable" if row.missing else ""
-    return f"{name:<34} {row.value:.3f} turned, control {control}, net {net}, n {row.n}{unusable}"
+    return f"{name:<34} {row.value:.3f} turned, control {number(about['control'])}, net {net}, n {row.n}{unusable}"

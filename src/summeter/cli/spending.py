@@ -124,6 +124,7 @@ def _agreement(run: Run) -> Iterator[str]:
         return
     from summeter.meta.consistency import self_consistency
     from summeter.records import UsageError
+    from summeter.tables import with_interval
 
     try:
         rows = self_consistency([run]).rows
@@ -132,6 +133,5 @@ def _agreement(run: Run) -> Iterator[str]:
     for row in rows:
         if row.statistic != "identical" and not row.statistic.startswith("alpha"):
             continue
-        between = "" if row.low is None or row.high is None else f" [{row.low:.3f}, {row.high:.3f}]"
-        value = f"undefined: {row.reason}" if row.value is None else f"{row.value:.3f}{between}"
+        value = f"undefined: {row.reason}" if row.value is None else with_interval(row.value, row.low, row.high)
         yield f"repeats of {row.judge}, {row.aspect}: {row.statistic} {value} (n {row.n})"
