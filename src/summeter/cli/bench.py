@@ -33,6 +33,52 @@ def _root() -> None:
 
 
 @app.command()
+def protocol(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Protocol, files, evaluators, models.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            help="Where the run, the study and the tables go; default "
+            "runs/NAME-OF-CONFIG. What is judged already is not judged again.",
+        ),
+    ] = None,
+    layout: Annotated[Layout, typer.Option(help="How the table is printed; all three are written.")] = Layout.MARKDOWN,
+    check: Annotated[bool, typer.Option("--check", help="Read the files, say what is in them, judge nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Measure evaluators as AggreFact, LLM-AggreFact, SummaC or FENICE's long-form set do, on files of your own."""
+    from summeter.benchmark.protocol import read_config, read_files, run_protocol
+    from summeter.engine.progress import progress
+    from summeter.engine.runs import check_coverage
+    from summeter.meta.protocol_layouts import laid_out
+
+    settings, base = read_config(config), config.parent
+    if check:
+        lines = read_files(settings, base).tally.lines()
+        if as_json:
+            print_json([{"said": line} for line in lines], study="check")
+        else:
+            typer.echo("\n".join(lines))
+        return
+    result = run_protocol(
+        settings, out or Path("runs") / config.stem, base=base, progress=progress(quiet=quiet or as_json)
+    )
+    if as_json:
+        print_study_json(result.study)
+    elif not quiet:
+        typer.echo(laid_out(result.study, layout.value), nl=False)
+        typer.echo(
+            f"\nwritten to {result.folder}" if layout is Layout.MARKDOWN else f"written to {result.folder}", err=True
+        )
+    if result.run is not None:
+        check_coverage(result.run)  # a table of dashes is no success
+
+
+@app.command()
 @run_options("limit", "temperature", "max_reply", "seed", "concurrency", "timeout", "base_url")
 def summarize(
     documents: Annotated[
@@ -106,49 +152,3 @@ def _tell(outcome: Outcome, task: Summarizing) -> None:
         typer.echo(f"{system} ({task.models[system]}): {len(own)} summaries{at}{why}")
     if rows:
         typer.echo(f"summaries: {outcome.folder / 'summaries.jsonl'} (judge them with `summeter score`)")
-
-
-@app.command()
-def protocol(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Protocol, files, evaluators, models.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            help="Where the run, the study and the tables go; default "
-            "runs/NAME-OF-CONFIG. What is judged already is not judged again.",
-        ),
-    ] = None,
-    layout: Annotated[Layout, typer.Option(help="How the table is printed; all three are written.")] = Layout.MARKDOWN,
-    check: Annotated[bool, typer.Option("--check", help="Read the files, say what is in them, judge nothing.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure evaluators as AggreFact, LLM-AggreFact, SummaC or FENICE's long-form set do, on files of your own."""
-    from summeter.benchmark.protocol import read_config, read_files, run_protocol
-    from summeter.engine.progress import progress
-    from summeter.engine.runs import check_coverage
-    from summeter.meta.protocol_layouts import laid_out
-
-    settings, base = read_config(config), config.parent
-    if check:
-        lines = read_files(settings, base).tally.lines()
-        if as_json:
-            print_json([{"said": line} for line in lines], study="check")
-        else:
-            typer.echo("\n".join(lines))
-        return
-    result = run_protocol(
-        settings, out or Path("runs") / config.stem, base=base, progress=progress(quiet=quiet or as_json)
-    )
-    if as_json:
-        print_study_json(result.study)
-    elif not quiet:
-        typer.echo(laid_out(result.study, layout.value), nl=False)
-        typer.echo(
-            f"\nwritten to {result.folder}" if layout is Layout.MARKDOWN else f"written to {result.folder}", err=True
-        )
-    if result.run is not None:
-        check_coverage(result.run)  # a table of dashes is no success
