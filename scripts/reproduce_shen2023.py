@@ -26,7 +26,7 @@ from summeter.data.dataset import Dataset, load
 from summeter.engine.outputs import Imported, import_outputs
 from summeter.evaluators.base import Parser
 from summeter.meta import correlate, prefer, reliability, stability
-from summeter.meta.consistency import self_consistency
+from summeter.meta._reliability import self_consistency
 from summeter.meta.gold import gold_scores
 from summeter.meta.grids import system_means
 from summeter.meta.inputs import gold_input, judge_input

@@ -16,7 +16,7 @@ from models.server import Call, Reply, StubServer, fail, ok
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
-from summeter.meta.consistency import repeated, self_consistency
+from summeter.meta._reliability import repeated, self_consistency
 from summeter.records import BudgetError, UsageError
 
 MODEL = "openai-api/stub/judge-1"

@@ -8,8 +8,7 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences
 from scipy import stats as scipy_stats
 
-from summeter.meta._reliability import one_run, reliability
-from summeter.meta.consistency import self_consistency
+from summeter.meta._reliability import one_run, reliability, self_consistency
 from summeter.records import Judgment, UsageError
 
 Table = dict[str, tuple[float | None, ...]]

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from summeter import meta
-from summeter.meta.results import CONTRACT, Row, Study, join, pair_name, payload, read_study
+from summeter.meta.results import CONTRACT, Row, Study, pair_name, payload, read_study
 from summeter.records import InputError
 
 ROW = Row(study="correlation", judge="rts", aspect="coherence", statistic="pearson", value=0.5, n=9)
@@ -89,7 +89,7 @@ def test_rows_are_found_by_their_fields() -> None:
 
 
 def test_studies_join_with_each_note_once() -> None:
-    both = join("all", [Study("a", [ROW], ["x"]), Study("b", [NONE], ["x", "y"])])
+    both = Study.join([Study("a", [ROW], ["x"]), Study("b", [NONE], ["x", "y"])], "all")
     assert (both.name, len(both), both.notes) == ("all", 2, ("x", "y"))
     assert (Study("a", [ROW]) + Study("a", [NONE])).rows == (ROW, NONE)
 

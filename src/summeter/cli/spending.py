@@ -122,7 +122,7 @@ def _name(judge: str, signature: str) -> str:
 def _agreement(run: Run) -> Iterator[str]:
     if int(run.manifest.options.get("repeats") or 1) < 2:
         return
-    from summeter.meta.consistency import self_consistency
+    from summeter.meta._reliability import self_consistency
     from summeter.records import UsageError
     from summeter.tables import with_interval
 

@@ -242,9 +242,9 @@ class _Annotated:
 
 def print_studies(studies: Sequence[Study], *, as_json: bool) -> None:
     """Print studies: a table for each kind of row, with its name where there are several; or one JSON object."""
-    from summeter.meta.results import Study, join
+    from summeter.meta.results import Study
 
-    whole = join(studies[0].name if studies else "study", studies)
+    whole = Study.join(studies)
     if as_json:
         print_study_json(whole)
         return

@@ -26,9 +26,8 @@ from summeter.meta._overlap import easiness, overlap
 from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reasons import reasons
-from summeter.meta._reliability import reliability
+from summeter.meta._reliability import reliability, self_consistency
 from summeter.meta._stability import stability
-from summeter.meta.consistency import self_consistency
 from summeter.meta.results import Row, Study, read_study
 from summeter.meta.selection import SelectionArgs
 

@@ -113,6 +113,13 @@ class Study:
         name = found.get("study") or (rows[0].study if rows else "study")
         return cls(name, rows, found.get("notes", ()))
 
+    @classmethod
+    def join(cls, studies: Sequence[Study], name: str | None = None) -> Study:
+        """Several studies as one, in order; by the name of the first unless one is given."""
+        name = name or (studies[0].name if studies else "study")
+        rows = (row for study in studies for row in study.rows)
+        return cls(name, rows, (note for study in studies for note in study.notes))
+
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
@@ -135,7 +142,7 @@ class Study:
         return found[0]
 
     def __add__(self, other: Study) -> Study:
-        return Study(self.name, (*self.rows, *other.rows), (*self.notes, *other.notes))
+        return Study.join([self, other])
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Plain rows, the columns of the contract first."""
@@ -246,11 +253,6 @@ def pair_name(first: str, second: str) -> str:
     'M22-M23'
     """
     return f"{first}-{second}"
-
-
-def join(name: str, studies: Sequence[Study]) -> Study:
-    """Several studies as one, in order."""
-    return Study(name, (row for one in studies for row in one.rows), (note for one in studies for note in one.notes))
 
 
 SCHEMA = "summeter/1"
