@@ -429,43 +429,51 @@ def _told(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
 _Key = tuple[str | None, str | None, int]
 
 
-def disagreements(run: RunFolder, pairs: PairedScores, said: Floats, found: Votes | None) -> list[Disagreement]:
-    """Units where the decision `said` and people's label `pairs.y` differ: the surest errors first, then those on
+def disagreements(run: RunFolder, pairs: PairedScores, decided: Floats, people: Votes | None) -> list[Disagreement]:
+    """Units where the decision and people's label `pairs.y` differ: the surest errors first, then those on
     which most annotators agree."""
     keys: list[_Key] = list(zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True))
-    rows = [row for row in range(len(pairs)) if not np.isnan(said[row] + pairs.y[row]) and said[row] != pairs.y[row]]
+    rows = [
+        row for row in range(len(pairs)) if not np.isnan(decided[row] + pairs.y[row]) and decided[row] != pairs.y[row]
+    ]
+    if not rows:
+        return []
     wanted = {keys[row] for row in rows}
-    records = _records(run.judgments(), pairs, wanted) if wanted else {}
-    cast = _cast(found, wanted)
-    texts = _Texts(run) if wanted else None
-    made = [
-        _one(texts, pairs, row, int(said[row]), keys[row], records.get(keys[row]), cast.get(keys[row], {}))
-        for row in rows if texts is not None
-    ]  # fmt: skip
-    return sorted(made, key=lambda one: (-one.distance, -_agreed(one), one.document_id, one.system, one.index or 0))
+    records = _records(run.judgments(), pairs, wanted)
+    cast = _cast(people, wanted)
+    texts = _Texts(run)
+    differing = [
+        _disagreement(texts, pairs, row, int(decided[row]), keys[row], records.get(keys[row]), cast.get(keys[row], {}))
+        for row in rows
+    ]
+    return sorted(
+        differing,
+        key=lambda item: (-item.distance, -_agreed(item), item.document_id, item.system, item.index or 0),
+    )
 
 
-def _agreed(one: Disagreement) -> float:
-    return sum(vote == one.gold for vote in one.votes.values()) / len(one.votes) if one.votes else 0.0
+def _agreed(item: Disagreement) -> float:
+    """The share of annotators who agree with the label."""
+    return sum(vote == item.gold for vote in item.votes.values()) / len(item.votes) if item.votes else 0.0
 
 
 def _records(judgments: Iterable[Judgment], pairs: PairedScores, wanted: set[_Key]) -> Mapping[_Key, Judgment]:
-    made: dict[_Key, Judgment] = {}
-    for one in judgments:
-        index = -1 if one.target.index is None else one.target.index
-        key = (one.target.document_id, one.target.system, index)
-        fits = one.signature == pairs.judge.signature and one.aspect == pairs.judge.aspect
-        if fits and one.target.unit == pairs.level.value and key in wanted:
-            made[key] = one
-    return made
+    records: dict[_Key, Judgment] = {}
+    for judgment in judgments:
+        target = judgment.target
+        key = (target.document_id, target.system, -1 if target.index is None else target.index)
+        fits = judgment.signature == pairs.judge.signature and judgment.aspect == pairs.judge.aspect
+        if fits and target.unit == pairs.level.value and key in wanted:
+            records[key] = judgment
+    return records
 
 
-def _cast(found: Votes | None, wanted: set[_Key]) -> dict[_Key, dict[str, float]]:
-    if found is None:
+def _cast(people: Votes | None, wanted: set[_Key]) -> dict[_Key, dict[str, float]]:
+    if people is None:
         return {}
-    keys = zip(found.document.labels(), found.system.labels(), found.index.tolist(), strict=True)
+    keys = zip(people.document.labels(), people.system.labels(), people.index.tolist(), strict=True)
     return {
-        key: {rater: float(vote) for rater, vote in zip(found.raters, found.values[:, place], strict=True)
+        key: {rater: float(vote) for rater, vote in zip(people.raters, people.values[:, place], strict=True)
               if not np.isnan(vote)}
         for place, key in enumerate(keys) if key in wanted
     }  # fmt: skip
@@ -476,7 +484,7 @@ class _Texts:
 
     def __init__(self, run: RunFolder) -> None:
         self.documents = run.data.documents
-        self.summaries = {(one.document_id, one.system): one for one in run.data.summaries}
+        self.summaries = {(summary.document_id, summary.system): summary for summary in run.data.summaries}
 
     def unit(self, key: _Key, level: Level) -> str | None:
         """The sentence, key fact or summary that was judged; None where the data do not hold it."""
@@ -502,7 +510,7 @@ class _Texts:
             yield Evidence(of=span.of, start=span.start, end=span.end, text=span.cut(text))
 
 
-def _one(
+def _disagreement(
     texts: _Texts,
     pairs: PairedScores,
     row: int,

@@ -45,10 +45,10 @@ from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
+    Bootstrap,
     Comparison,
     Interval,
     bootstrap,
-    bootstrap_mean,
     clusters_of_equals,
     correlation_by_group,
     holm,
@@ -269,15 +269,20 @@ class _Part(NamedTuple):
     @classmethod
     def of(cls, fields: _Fields, series: Scores, testing: Significance) -> _Part:
         grid = series.grid()
-        means = [bootstrap_mean(row, None, testing.resamples, testing.confidence, testing.seed) for row in grid.values]
+        bootstrap = Bootstrap(len(grid.documents), testing.resamples, testing.confidence, testing.seed)
+        means = [bootstrap.mean(row) for row in grid.values]
         tests = paired_permutations(grid.values, None, testing.permutations, testing.seed)
         drawn = [
             paired_bootstrap(
-                grid.values[one.first], grid.values[one.second], None, testing.resamples, testing.confidence,
+                grid.values[test.first],
+                grid.values[test.second],
+                None,
+                testing.resamples,
+                testing.confidence,
                 testing.seed,
             )
-            for one in tests
-        ]  # fmt: skip
+            for test in tests
+        ]
         pairs = [
             Pair(grid.systems[one.first], grid.systems[one.second], one.result.difference, boot.low, boot.high,
                  one.result.p, None, 0, one.result.n, one.result.missing, one.result.reason or boot.reason,
