@@ -79,7 +79,17 @@ def protocol(
 
 
 @app.command()
-@run_options("limit", "temperature", "max_reply", "seed", "concurrency", "timeout", "base_url")
+@run_options(
+    "limit",
+    "temperature",
+    "max_reply",
+    "seed",
+    "concurrency",
+    "timeout",
+    "base_url",
+    limit="Summarize only the first so many documents.",
+    seed="Sent to the models where given.",
+)
 def summarize(
     documents: Annotated[
         str, typer.Argument(metavar="DOCUMENTS", help="A flat file with a `document` column, a dataset folder, or -.")

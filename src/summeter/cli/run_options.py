@@ -22,14 +22,17 @@ _SHAPES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 _NAMES = {"concurrency": "--max-connections"}
 
 
-def run_options(*only: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Gives a command the options of a run (or `only` some), which it takes as `**options`, ready for `evaluate`."""
+def run_options(*only: str, **about: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command the options of a run (or `only` some), which it takes as `**options`, ready for `evaluate`.
+
+    `about` words the help of an option that means something else here.
+    """
     names = only or tuple(Options.model_fields)
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
         own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
-        parameters = [*own, *map(_parameter, names)]
+        parameters = [*own, *(_parameter(name, about.get(name)) for name in names)]
 
         @wraps(command)
         def run(**given: Any) -> None:
@@ -43,7 +46,7 @@ def run_options(*only: str) -> Callable[[Callable[..., None]], Callable[..., Non
     return decorate
 
 
-def _parameter(name: str) -> inspect.Parameter:
+def _parameter(name: str, text: str | None) -> inspect.Parameter:
     field = Options.model_fields[name]
     bounds = {
         limit: getattr(bound, mark) for bound in field.metadata for limit, mark in (("min", "ge"), ("max", "le"))
@@ -51,7 +54,7 @@ def _parameter(name: str) -> inspect.Parameter:
     }  # fmt: skip
     shape, default, changed = _SHAPES.get(name, (field.annotation, field.default, bounds))
     more = "; repeatable" if name == "context" else ""
-    about = f"{(field.description or '').removesuffix('.')}{more}."
+    about = f"{(text or field.description or '').removesuffix('.')}{more}."
     option = typer.Option(_NAMES.get(name, f"--{name.replace('_', '-')}"), help=about, **changed)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shape, option]

@@ -70,9 +70,9 @@ def _split(model: str) -> tuple[Provider, str]:
     if provider is None:
         names = provider_names()
         close = difflib.get_close_matches(prefix, names, n=1)
-        hint = f"did you mean {close[0]}/{name}? " if close else ""
+        hint = f"did you mean {close[0]}/{name}; " if close else ""
         raise UsageError(
-            f"model {model!r}: there is no provider {prefix!r}; {hint}Known: {_listed(names)}. "
+            f"model {model!r}: there is no provider {prefix!r}; {hint}known: {_listed(names)}. "
             "Any other OpenAI-compatible server is openai-api/NAME/MODEL with NAME_BASE_URL set."
         )
     return provider, name
