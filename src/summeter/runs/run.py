@@ -107,10 +107,9 @@ class RunFolder:
         left = {entry.key: entry.judgments for entry in self.progress()}
         for judge in self.manifest.judges:
             file = self._file(judge)
+            # Counted before the rows are read, which take from `left`.
+            repeated = _may_repeat(file, sum(left[key] for key in left if key[0] == judge.signature))
             rows = _confirmed(file, left)
-            repeated = file.exists() and len((every := JudgmentTable.read(file, repeats=True)).last_asked()) < len(
-                every
-            )
             yield from dedupe(rows) if repeated else rows
         self._check_whole(left)
         yield from self._errors(left)
@@ -205,6 +204,17 @@ class RunFolder:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
+
+
+def _may_repeat(file: Path, confirmed: int) -> bool:
+    """Whether a question may stand twice in a file of judgments: only where it has more lines than are confirmed."""
+    if not file.exists():
+        return False
+    with file.open("rb") as lines:
+        if sum(block.count(b"\n") for block in iter(lambda: lines.read(1 << 20), b"")) <= confirmed:
+            return False
+    table = JudgmentTable.read(file, repeats=True)
+    return len(table.last_asked()) < len(table)
 
 
 def _confirmed(file: Path, left: dict[DoneKey, int]) -> Iterator[Judgment]:
