@@ -32,6 +32,15 @@ def test_lines_of_an_item_that_stand_apart_change_nothing(tmp_path: Path) -> Non
     assert {name: (rescore(run.folder).folder / name).read_bytes() for name in VIEWS} == before
 
 
+def test_a_copy_in_the_place_of_a_neighbours_line_is_read_once(tmp_path: Path) -> None:
+    run = evaluate(ROWS[:1], ["support"], out=tmp_path / "run")
+    (file,) = (run.folder / "judgments").glob("*.jsonl")
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([lines[0], lines[0], *lines[2:]]))
+    judgments = RunFolder(run.folder).judgments()
+    assert len({judgment.key for judgment in judgments}) == len(judgments) == len(lines) - 1
+
+
 def test_confirmed_judgments_that_are_gone_are_an_error_and_are_judged_anew(tmp_path: Path) -> None:
     run = evaluate(ROWS, ["abstractiveness"], out=tmp_path / "run")
     (file,) = (run.folder / "judgments").glob("*.jsonl")

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -110,7 +111,10 @@ class RunFolder:
             # Counted before the rows are read, which take from `left`.
             repeated = _may_repeat(file, sum(left[key] for key in left if key[0] == judge.signature))
             rows = _confirmed(file, left)
-            yield from dedupe(rows) if repeated else rows
+            # Where a copy took the place of a neighbour's line, the counts agree: the lines of an item stand together.
+            groups = [rows] if repeated else (group for _, group in groupby(rows, _item_of))
+            for group in groups:
+                yield from dedupe(group)
         self._check_whole(left)
         yield from self._errors(left)
 
@@ -217,10 +221,14 @@ def _may_repeat(file: Path, confirmed: int) -> bool:
     return len(table.last_asked()) < len(table)
 
 
+def _item_of(row: Judgment) -> DoneKey:
+    return (row.signature, *row.target.item)
+
+
 def _confirmed(file: Path, left: dict[DoneKey, int]) -> Iterator[Judgment]:
     """The judgments of finished items; each is taken from the count that is `left` of its item."""
     for row in read_lines(file, Judgment):
-        key = (row.signature, *row.target.item)
+        key = _item_of(row)
         if key in left:
             left[key] -= 1
             yield row
