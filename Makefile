@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check web neural shared lowest lowest-neural local-judge test-local format clean
+.PHONY: demo test fuzz check web neural shared lowest lowest-neural local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -49,6 +49,10 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.test
 	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural"
+
+# The fuzz tests for an hour (FUZZ_SECONDS) instead of the few seconds that the suite gives them.
+fuzz: $(VENV)/.test
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-3600} $(BIN)/python -m pytest -n auto tests/fuzz
 
 # What the real annotated data beside the checkout must give; skips, visibly, where they are absent.
 shared: $(VENV)/.test

@@ -11,6 +11,27 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from summeter.records import Document, Item, Span, Summary
+
+SENTENCES = ("Ana sold the boat.", "She bought a mill in May.", "It burnt down.")
+TEXT = " ".join(SENTENCES)
+FACTS = ("Ana sold a boat.", "Ana bought a mill.", "The mill burnt down.")
+
+
+def _item() -> Item:
+    spans = tuple(
+        Span(of="summary", start=TEXT.index(text), end=TEXT.index(text) + len(text)) for text in SENTENCES
+    )  # fmt: skip
+    document = Document(id="d1", text="Ana sold her boat and bought a mill. It's gone.", key_facts=FACTS)
+    return Item(
+        document=document,
+        summary=Summary(document_id="d1", system="s1", text=TEXT, sentences=spans, splitter="given"),
+        rival=Summary(document_id="d1", system="s2", text="Ana moved to a mill.", splitter="given"),
+    )
+
+
+ITEM = _item()
+
 
 class Replies(NamedTuple):
     """What an evaluator under test supplies: texts of two good replies that differ, and the prompt."""

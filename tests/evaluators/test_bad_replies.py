@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pytest
-from evaluators.bad_replies import BAD, ODD, Case, Replies
+from evaluators.bad_replies import BAD, ITEM, ODD, SENTENCES, Case, Replies
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
@@ -30,26 +30,7 @@ from summeter.evaluators.rating.together import RatedTogether
 from summeter.evaluators.rating.yesno import YesNo
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.structured import BoundLLM, Settings
-from summeter.records import Document, Item, Judgment, Span, Summary
-
-SENTENCES = ("Ana sold the boat.", "She bought a mill in May.", "It burnt down.")
-TEXT = " ".join(SENTENCES)
-FACTS = ("Ana sold a boat.", "Ana bought a mill.", "The mill burnt down.")
-
-
-def _item() -> Item:
-    spans = tuple(
-        Span(of="summary", start=TEXT.index(text), end=TEXT.index(text) + len(text)) for text in SENTENCES
-    )  # fmt: skip
-    document = Document(id="d1", text="Ana sold her boat and bought a mill. It's gone.", key_facts=FACTS)
-    return Item(
-        document=document,
-        summary=Summary(document_id="d1", system="s1", text=TEXT, sentences=spans, splitter="given"),
-        rival=Summary(document_id="d1", system="s2", text="Ana moved to a mill.", splitter="given"),
-    )
-
-
-ITEM = _item()
+from summeter.records import Judgment
 
 
 class Parrot:
