@@ -6,17 +6,14 @@ Who gets which task is drawn anew for each campaign's secret, so numbers are com
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from pages import BLOCK, commands, python
 
 from summeter.annotate.campaign.config import Campaign
-from summeter.cli.main import app
 from summeter.data.dataset import load
 
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 # Made of the figures, so it differs between campaigns as they do.
 VERDICT = re.compile(r"no better than chance|above chance, but under the customary \.667")
 
@@ -27,31 +24,26 @@ def steady(text: str) -> list[str]:
     return [re.sub(r"[-+±]?\d*\.?\d+", "N", re.sub(r" +", " ", line)).strip() for line in text.splitlines()]
 
 
-def console(text: str) -> None:
+def check(command: str, text: str, expected: str) -> None:
     """Each line of the page is printed, in order; where it has `...`, others stand between."""
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        command, _, expected = part.partition("\n")
-        words = shlex.split(command)
-        assert words[0] == "summeter"
-        result = CliRunner().invoke(app, words[1:])
-        assert result.exit_code == 0, f"{command}: {result.output} {result.exception}"
-        printed, wanted = steady(result.stdout), steady(expected)
-        assert "..." in wanted or len(printed) == len(wanted), f"{command} printed: {result.stdout}"
-        lines = iter(printed)
-        assert all(line in lines for line in wanted if line != "..."), f"{command} printed: {result.stdout}"
+    printed, wanted = steady(text), steady(expected)
+    assert "..." in wanted or len(printed) == len(wanted), f"{command} printed: {text}"
+    lines = iter(printed)
+    assert all(line in lines for line in wanted if line != "..."), f"{command} printed: {text}"
 
 
 def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(root / "examples")
-    page = (root / "docs" / "annotate.md").read_text(encoding="utf-8")
-    for language, text in BLOCK.findall(page):
+    page = root / "docs" / "annotate.md"
+    for language, text in BLOCK.findall(page.read_text("utf-8")):
         if language == "yaml":
             Path("study.yaml").write_text(text, encoding="utf-8")
         elif language == "console":
-            console(text)
+            for command in commands(text):
+                check(*command)
         elif language == "python":
-            exec(compile(text, "docs/annotate.md", "exec"), {})
+            python(text, page.name, {})
         else:
             assert language == "sh"
     data = load("gold")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
-from summeter.cli import spending
 from summeter.cli.spending import _names
 
 
@@ -13,8 +10,3 @@ def test_judges_of_one_name_are_told_apart() -> None:
     first, second = "rts|judge:p/m|v:2", "rts|judge:p/m|v:2|rep:2"
     named = _names([("yesno", zero), ("yesno", cot), ("rts", first), ("rts", second)])
     assert named == {zero: zero, cot: cot, first: "rts", second: "rts (repeat 2)"}
-
-
-def test_examples_in_docstrings() -> None:
-    failed, tried = doctest.testmod(spending)
-    assert (failed, tried > 0) == (0, True)

@@ -63,7 +63,7 @@ class Folded:
     >>> folded.text
     "'well-no', she said"
     >>> folded.span(11, 14)
-    Offsets(start=13, end=16)
+    Offsets(start=12, end=15)
     """
 
     def __init__(self, text: str, level: Fold | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import math
 from itertools import pairwise
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.evaluators.geval import weights
 from summeter.evaluators.geval.weights import SCORES, locate, read_digit, weigh
 from summeter.models.base import TokenLogprobs
 from summeter.records import ReplyError
@@ -137,8 +135,3 @@ def test_a_score_without_any_weight_is_no_number() -> None:
     tokens = [*plain('{"score": '), TokenLogprobs(token="4", logprob=-1e9), *plain("}")]
     with pytest.raises(ReplyError, match="any weight"):
         weigh(tokens, 4)
-
-
-def test_examples_in_docstrings() -> None:
-    assert doctest.testmod(weights).attempted > 2
-    assert doctest.testmod(weights).failed == 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import doctest
 import json
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -214,10 +213,3 @@ def test_a_long_document_is_shown_in_passages() -> None:
     shown = seen[0].prompt.split("<<<end of document")[0]
     assert "Sentence 0 tells" in shown
     assert "Ana sold the boat." in shown
-
-
-@pytest.mark.parametrize("name", ["together", "yesno", "direct"])
-def test_examples_in_docstrings(name: str) -> None:
-    failed, tried = doctest.testmod(import_module(f"summeter.evaluators.rating.{name}"))
-    assert tried
-    assert failed == 0

@@ -27,7 +27,7 @@ class Similarity:
     idf(w) = ln((1 + n) / (1 + df(w))) + 1, for n sentences of which df hold the word. Values in [0, 1].
 
     >>> [round(one, 2) for one in Similarity(["The cat sat.", "Dogs bark."]).scores("A cat sat")]
-    [0.62, 0.0]
+    [0.56, 0.0]
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:
