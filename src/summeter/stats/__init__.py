@@ -42,6 +42,7 @@ from .prefer import (
     win_rates,
 )
 from .resample import Bootstrap, Comparison, Interval, Method, bootstrap, bootstrap_mean, paired_bootstrap
+from .simultaneous import PairDifference, paired_differences
 from .spans import Overlap, mean_span_f1, overlap, span_f1
 from .strengths import BradleyTerry, Games, Strength, bradley_terry, games_from_scores, win_probability
 from .thresholds import (
@@ -80,6 +81,7 @@ __all__ = [
     "OrderEffect",
     "Overlap",
     "PairAccuracy",
+    "PairDifference",
     "PairPreference",
     "PairTest",
     "PpiMean",
@@ -134,6 +136,7 @@ __all__ = [
     "overlap",
     "p_matrix",
     "paired_bootstrap",
+    "paired_differences",
     "paired_permutation",
     "paired_permutations",
     "pairwise_accuracy",
