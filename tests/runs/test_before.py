@@ -13,7 +13,7 @@ from summeter.engine.runs import rescore
 from summeter.meta import correlate
 from summeter.report import html
 from summeter.runs.calls import CallStore
-from summeter.runs.places import ItemReader
+from summeter.runs.places import RunReader
 from summeter.runs.run import RunFolder
 
 RUN = Path(__file__).parent.parent / "fixtures" / "before" / "run"
@@ -43,7 +43,7 @@ def test_its_means_and_pairs_are_those_it_had(run: RunFolder) -> None:
 
 
 def test_its_judgments_are_read_whole_and_by_summary(run: RunFolder) -> None:
-    judgments, reader = run.judgments(), ItemReader(run)
+    judgments, reader = run.judgments(), RunReader(run)
     assert len(judgments) == sum(run.manifest.counts.values())
     assert {one.status for one in judgments} == {"ok", "unparsed", "refused", "error"}
     singles = [one for one in judgments if one.target.rival is None]

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.records import InputError, SummeterError, UsageError
-from summeter.runs.calls import Call, CallStats, CallStore
+from summeter.runs.calls import Call, CallStore
 
 
 @pytest.fixture
@@ -42,15 +42,6 @@ def test_it_lasts(path: Path) -> None:
     with CallStore(path) as store:
         assert store.get("k") == '{"text":"a"}'
     assert not path.with_name("calls.sqlite-wal").exists()  # a closed store is one file
-
-
-def test_stats_add_up_by_model() -> None:
-    with CallStore() as store:
-        store.put("1", "{}", '{"text":"","tokens_in":10,"tokens_out":2,"seconds":0.5}', "a/x")
-        store.put("2", "{}", '{"text":"","tokens_in":5,"tokens_out":null,"seconds":0.25}', "a/x")
-        store.put("3", "{}", '{"text":""}', "b/y")
-        # a/x: 10 + 5 in, 2 + nothing out, 0.5 + 0.25 s; b/y tells nothing.
-        assert store.stats() == [CallStats("a/x", 2, 15, 2, 0.75), CallStats("b/y", 1, 0, 0, 0.0)]
 
 
 def test_iteration_is_in_order_of_storing_and_complete() -> None:

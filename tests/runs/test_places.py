@@ -12,7 +12,7 @@ from report import duel_runs as duels
 from report import fake_runs as fake
 
 from summeter.records import InputError, Judgment
-from summeter.runs.places import ItemReader, PeopleReader
+from summeter.runs.places import HumanReader, RunReader
 from summeter.runs.run import RunFolder
 
 
@@ -26,7 +26,7 @@ def of(judgments: list[Judgment], document_id: str, system: str) -> list[Judgmen
 
 def check(run: RunFolder) -> int:
     """Each summary's judgments are those among all; returns how many were read."""
-    whole, reader = run.judgments(), ItemReader(run)
+    whole, reader = run.judgments(), RunReader(run)
     names = {(one.target.document_id, name) for one in whole for name in (one.target.system, one.target.rival) if name}
     assert set(reader.items()) == names
     read = {name: reader.read(*name) for name in names}
@@ -38,14 +38,14 @@ def test_a_finished_run(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
     # 22 judgments, as counted in tests/report/test_blocks.py.
     assert check(run) == 22
-    assert ItemReader(run).read("bridge", "nobody") == []
+    assert RunReader(run).read("bridge", "nobody") == []
 
 
 def test_a_run_with_failures_that_has_not_finished(tmp_path: Path) -> None:
     errors = [("talk", "cedar", "timed out"), ("bridge", "aster", "timed out")]
     run = fake.make(tmp_path / "run", status="interrupted", errors=errors)
     check(run)
-    (failed,) = [one for one in ItemReader(run).read("talk", "cedar") if one.status == "error"]
+    (failed,) = [one for one in RunReader(run).read("talk", "cedar") if one.status == "error"]
     assert (failed.aspect, failed.reason) == ("faithfulness", "timed out")
 
 
@@ -84,12 +84,12 @@ def test_what_no_line_of_progress_confirms_is_not_read(tmp_path: Path) -> None:
     progress = run.folder / "progress.jsonl"
     progress.write_text("".join(line for line in progress.read_text().splitlines(keepends=True) if "talk" not in line))
     check(run)
-    assert {document for document, _ in ItemReader(run).items()} == {"bridge"}
+    assert {document for document, _ in RunReader(run).items()} == {"bridge"}
 
 
 def test_a_file_that_has_changed_since_is_an_error(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
-    reader = ItemReader(run)
+    reader = RunReader(run)
     file = run.folder / "judgments" / "novelty.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(reversed(lines)))
@@ -99,7 +99,7 @@ def test_a_file_that_has_changed_since_is_an_error(tmp_path: Path) -> None:
 
 def test_a_file_that_has_been_cut_since_is_an_error_and_not_fewer_judgments(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
-    reader = ItemReader(run)
+    reader = RunReader(run)
     file = run.folder / "judgments" / "novelty.jsonl"
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:-1]))
@@ -110,7 +110,7 @@ def test_a_file_that_has_been_cut_since_is_an_error_and_not_fewer_judgments(tmp_
 def test_what_people_said(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
     said = list(run.data.judgments("human.raw"))
-    reader = PeopleReader(run)
+    reader = HumanReader(run)
     assert {name: reader.read(*name) for name in reader.items()} == {
         ("bridge", system): of(said, "bridge", system) for system in ("aster", "cedar")
     }

@@ -7,9 +7,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from summeter.runs.sqlite import connect, lay_out, version_of
+from summeter.runs.sqlite import KeyValueFile, connect
 
-MARKS = (0x5355, 1)
+
+class Store(KeyValueFile):
+    """A store of one table."""
+
+    MARK, SCHEMA = 0x5355, ("CREATE TABLE IF NOT EXISTS calls (id INTEGER)",)
+    TABLE, CONTENT, NAME = "calls", "recorded calls", "call store"
 
 
 class Meanwhile:
@@ -27,7 +32,7 @@ class Meanwhile:
         if sql == "PRAGMA application_id":
             row = found.fetchone()
             with suppress(sqlite3.OperationalError):  # it may have to wait
-                lay_out(self.other, MARKS, ("CREATE TABLE calls (id INTEGER)",))
+                Store.lay_out(self.other)
             return self.own.execute("SELECT ?", row)
         return found
 
@@ -35,8 +40,8 @@ class Meanwhile:
 def test_a_new_file_that_another_process_lays_out_meanwhile_is_ours(tmp_path: Path) -> None:
     path = tmp_path / "calls.sqlite"
     both: Any = Meanwhile(path)
-    assert version_of(both, path, MARKS, "recorded calls", new=True) == 0
-    lay_out(both.other, MARKS, ("CREATE TABLE IF NOT EXISTS calls (id INTEGER)",))
-    assert version_of(both.own, path, MARKS, "recorded calls", new=True) == 1
+    assert Store.version(both, path, new=True) == 0
+    Store.lay_out(both.other)
+    assert Store.version(both.own, path, new=True) == 1
     both.own.close()
     both.other.close()

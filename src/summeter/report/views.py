@@ -12,7 +12,7 @@ from summeter.data.dataset import Dataset
 from summeter.records import InputError, JudgeKey, KeyFacts, judge_names
 from summeter.report.blocks import Source
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.runs.places import ItemReader, PeopleReader
+from summeter.runs.places import HumanReader, RunReader
 from summeter.runs.run import RunFolder
 from summeter.scoring import PairScore, ScoreTable, SystemTable
 
@@ -46,9 +46,9 @@ class RunView:
         return self.folder.data
 
     @cached_property
-    def items(self) -> ItemReader:
+    def items(self) -> RunReader:
         """The judgments of any summary, read when they are asked for."""
-        return ItemReader(self.folder)
+        return RunReader(self.folder)
 
     @cached_property
     def scores(self) -> ScoreTable:
@@ -76,9 +76,9 @@ class RunView:
         return set(self.items.items())
 
     @cached_property
-    def people(self) -> PeopleReader:
+    def people(self) -> HumanReader:
         """Judgments of people on the same summaries, where the data hold any, read when they are asked for."""
-        return PeopleReader(self.folder)
+        return HumanReader(self.folder)
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:

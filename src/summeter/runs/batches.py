@@ -20,6 +20,8 @@ from typing import Any
 from summeter.records import InputError
 
 BATCHES = "batches.jsonl"
+_ANNOUNCED = ("nonce", "model", "address", "at", "keys")
+"""The fields of a submission that are known before its request."""
 
 
 @dataclass
@@ -60,37 +62,36 @@ class BatchLog:
 
     def of(self, model: str) -> list[Submission]:
         """The batches of a model, the earliest first."""
-        return [one for one in self._all.values() if one.model == model]
+        return [batch for batch in self._all.values() if batch.model == model]
 
     def held(self, model: str) -> dict[str, Submission]:
         """Calls to a model, by key, and the latest batch that answers each: all but those that failed there."""
-        found: dict[str, Submission] = {}
-        for made in self.of(model):
-            for key in made.keys:
-                if key in made.failed:
-                    found.pop(key, None)
+        held: dict[str, Submission] = {}
+        for batch in self.of(model):
+            for key in batch.keys:
+                if key in batch.failed:
+                    held.pop(key, None)
                 else:
-                    found[key] = made
-        return found
+                    held[key] = batch
+        return held
 
     def refused(self, model: str) -> dict[str, str]:
         """Calls to a model, by key, that were refused for their reply format, and the format."""
-        return {key: lacks for made in self.of(model) for key, lacks in made.failed.items() if lacks is not None}
+        return {key: lacks for batch in self.of(model) for key, lacks in batch.failed.items() if lacks is not None}
 
     @property
     def open(self) -> list[Submission]:
         """The batches whose results were not read."""
-        return [one for one in self._all.values() if not one.ended]
+        return [batch for batch in self._all.values() if not batch.ended]
 
     @property
     def ids(self) -> frozenset[str]:
         """The ids of all batches that have one, and of those that were taken for one of them."""
-        return frozenset(one.id for one in self._all.values() if one.id is not None) | self._strange
+        return frozenset(batch.id for batch in self._all.values() if batch.id is not None) | self._strange
 
-    def submitting(self, made: Submission) -> None:
+    def submitting(self, batch: Submission) -> None:
         """About to be handed in."""
-        fields = {"nonce": made.nonce, "model": made.model, "address": made.address, "at": made.at, "keys": made.keys}
-        self._add({"event": "submitting", **fields})
+        self._add({"event": "submitting", **{name: getattr(batch, name) for name in _ANNOUNCED}})
 
     def submitted(self, nonce: str, id: str, *, found: bool = False) -> None:  # noqa: A002 - as in the log
         """It has an id, which came or was `found`."""
@@ -125,23 +126,23 @@ class BatchLog:
                 raise InputError.at(path, number, None, f"is no line of a log of batches ({error})") from error
 
     def _apply(self, event: Mapping[str, Any]) -> None:
-        kind, nonce = event["event"], event["nonce"]
-        if kind == "submitting":
-            made = Submission(nonce, event["model"], event["address"], event["at"], tuple(event["keys"]))
-            self._all[nonce] = made
-        elif kind == "submitted":
-            self._all[nonce].id = event["id"]
-            self._all[nonce].found = bool(event.get("found"))
-        elif kind == "mistaken":
-            self._strange.add(event["id"])
-            self._all[nonce].id, self._all[nonce].found = None, False
-        elif kind == "ended":
-            self._all[nonce].ended = True
-            self._all[nonce].failed |= event["failed"]
-        elif kind == "withdrawn":
-            self._all.pop(nonce, None)
-        else:
-            raise ValueError(f"unknown event {kind!r}")
+        nonce = event["nonce"]
+        match event["event"]:
+            case "submitting":
+                fields = {name: event[name] for name in _ANNOUNCED}
+                self._all[nonce] = Submission(**{**fields, "keys": tuple(event["keys"])})
+            case "submitted":
+                self._all[nonce].id, self._all[nonce].found = event["id"], bool(event.get("found"))
+            case "mistaken":
+                self._strange.add(event["id"])
+                self._all[nonce].id, self._all[nonce].found = None, False
+            case "ended":
+                self._all[nonce].ended = True
+                self._all[nonce].failed |= event["failed"]
+            case "withdrawn":
+                self._all.pop(nonce, None)
+            case kind:
+                raise ValueError(f"unknown event {kind!r}")
 
 
 def _append(path: Path, line: bytes) -> None:
@@ -161,6 +162,7 @@ def _append(path: Path, line: bytes) -> None:
 def waiting_words(batches: Iterable[Submission]) -> Sequence[str]:
     """A line for each batch that is still at the vendor's."""
     return [
-        f"batch {one.name} ({len(one.keys)} calls to {one.model}, since {one.since}) goes on without this command"
-        for one in batches
+        f"batch {batch.name} ({len(batch.keys)} calls to {batch.model}, since {batch.since})"
+        " goes on without this command"
+        for batch in batches
     ]

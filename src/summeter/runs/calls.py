@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from summeter.runs.sqlite import KeyValueFile, Layout, connect
+from summeter.runs.sqlite import KeyValueFile, connect
 
 MOVED_EVERY = 500
 # Should the mover not keep up, the log is moved by whoever writes, at 64 MiB.
@@ -46,16 +46,6 @@ class CallTokens(NamedTuple):
     tokens_written: int | None = None
 
 
-class CallStats(NamedTuple):
-    """What a store holds, for one model string. `seconds` and tokens are sums over the calls that tell them."""
-
-    model: str
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    seconds: float
-
-
 class CallStore(KeyValueFile):
     """Content-addressed calls.
 
@@ -69,17 +59,12 @@ class CallStore(KeyValueFile):
     '{"text":"a"}'
     """
 
-    LAYOUT = Layout(
-        mark=0x534D5452,  # "SMTR"
-        version=1,
-        schema=(
-            """CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,
-            request TEXT NOT NULL, completion TEXT NOT NULL)""",
-        ),
-        table="calls",
-        content="recorded calls",
-        name="call store",
+    MARK = 0x534D5452  # "SMTR"
+    SCHEMA = (
+        """CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,
+        request TEXT NOT NULL, completion TEXT NOT NULL)""",
     )
+    TABLE, CONTENT, NAME = "calls", "recorded calls", "call store"
 
     def __init__(
         self, path: str | Path | None = None, *, readonly: bool = False, clock: Callable[[], float] = time.time
@@ -116,15 +101,6 @@ class CallStore(KeyValueFile):
         """The tokens of every call, in the order of storing."""
         read = ", ".join(f"json_extract(completion, '$.{name}')" for name in CallTokens._fields[2:])
         return [CallTokens(*row) for row in self.rows(f"SELECT key, model, {read} FROM calls ORDER BY rowid")]  # noqa: S608 - names of our own
-
-    def stats(self) -> list[CallStats]:
-        """Counts and sums a model string, by name."""
-        rows = self.rows(
-            "SELECT model, count(*), total(json_extract(completion, '$.tokens_in')),"
-            " total(json_extract(completion, '$.tokens_out')), total(json_extract(completion, '$.seconds'))"
-            " FROM calls GROUP BY model ORDER BY model"
-        )
-        return [CallStats(name, count, int(tin), int(tout), seconds) for name, count, tin, tout, seconds in rows]
 
     def __len__(self) -> int:
         return int(self.rows("SELECT count(*) FROM calls")[0][0])

@@ -19,10 +19,11 @@ from summeter.scoring import dedupe
 R = TypeVar("R", bound=Record)
 
 
-class Places:
-    """Where lines about each summary stand in some files: some 250 bytes a summary, and 24 for each file it is in.
+class SummaryReader:
+    """Records about any summary, from files of JSON lines, read when they are asked for.
 
-    The lines of a pair stand with both of its summaries.
+    Memory holds where the lines stand: some 250 bytes a summary, and 24 for each file it is in. The lines of a pair
+    stand with both of its summaries.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,19 @@ class Places:
         # (document, system) -> number of a file, start and length of lines that stand together; and so on.
         self._at: dict[tuple[str, str], array[int]] = {}
 
-    def add(self, file: Path, kept: Container[DoneKey] | None = None) -> None:
+    def items(self) -> Iterator[tuple[str, str]]:
+        """(document, system) of every summary that some line is about, alone or in a pair."""
+        return iter(self._at)
+
+    def read(self, document_id: str, system: str) -> list[Judgment]:
+        """All judgments of this summary, alone or in a pair; file by file, in order of writing.
+
+        Raises InputError where a file has changed since it was looked through.
+        """
+        rows = [_parsed(Judgment, file, line) for file, line in self._lines(document_id, system)]
+        return _about(rows, document_id, system, self._files[0])
+
+    def _add(self, file: Path, kept: Container[DoneKey] | None = None) -> None:
         """Find the lines of a file of judgments or failures, if there is one: those of items `kept`, else all."""
         self._files.append(file)
         if not file.exists():
@@ -55,79 +68,52 @@ class Places:
         else:
             places.extend((number, start, length))
 
-    def summaries(self) -> Iterator[tuple[str, str]]:
-        """(document, system) of every summary that some line is about, alone or in a pair."""
-        return iter(self._at)
-
-    def lines(self, document_id: str, system: str) -> Iterator[tuple[Path, bytes]]:
-        """The lines about a summary, each with its file, in the order of files and lines.
-
-        Raises InputError where a file has become shorter than it was.
-        """
-        found = self._at.get((document_id, system), array("q"))
-        for number, start, length in zip(found[::3], found[1::3], found[2::3], strict=True):
+    def _lines(self, document_id: str, system: str) -> Iterator[tuple[Path, bytes]]:
+        places = self._at.get((document_id, system), array("q"))
+        for number, start, length in zip(places[::3], places[1::3], places[2::3], strict=True):
             file = self._files[number]
             with file.open("rb") as opened:
                 opened.seek(start)
-                held = opened.read(length)
-            if len(held) < length:
+                lines = opened.read(length)
+            if len(lines) < length:
                 raise _changed(file)
-            for line in held.splitlines():
+            for line in lines.splitlines():
                 yield file, line
 
 
-class ItemReader:
-    """The judgments of any summary of a run, read when they are asked for: those that `RunFolder.judgments` gives."""
+class HumanReader(SummaryReader):
+    """What people said of the summaries in a run's own copy of the data."""
 
     def __init__(self, run: RunFolder) -> None:
-        self._places = Places()
-        self._models = {judge.signature: judge.model for judge in run.manifest.judges}
-        self._failures = run.folder / FAILURES
-        self._done = {entry.key for entry in run.progress()}
-        for judge in run.manifest.judges:
-            self._places.add(run.folder / "judgments" / f"{judge.file}.jsonl", self._done)
-        failed = {failure.key for failure in run.failures() if failure.status == "error"}
-        self._places.add(self._failures, failed - self._done)
+        super().__init__()
+        self._add(run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl")
 
-    def items(self) -> Iterator[tuple[str, str]]:
-        """(document, system) of every summary that was judged, alone or in a pair."""
-        return self._places.summaries()
+
+class RunReader(SummaryReader):
+    """The judgments of a run: those that `RunFolder.judgments` gives, one a question."""
+
+    def __init__(self, run: RunFolder) -> None:
+        super().__init__()
+        self._models = {judge.signature: judge.model for judge in run.manifest.judges}
+        done = {entry.key for entry in run.progress()}
+        for judge in run.manifest.judges:
+            self._add(run.file_of(judge), done)
+        failed = {failure.key for failure in run.failures() if failure.status == "error"}
+        self._failures = run.folder / FAILURES
+        self._add(self._failures, failed - done)
 
     def read(self, document_id: str, system: str) -> list[Judgment]:
-        """One judgment a question on this summary, alone or in a pair; judge by judge, in order of writing.
-
-        Raises InputError where the run's files have changed since they were looked through.
-        """
-        found: list[Judgment] = []
+        """One judgment a question on this summary, judge by judge; see `SummaryReader.read`."""
+        rows: list[Judgment] = []
         last: dict[DoneKey, Failure] = {}
-        for file, line in self._places.lines(document_id, system):
+        for file, line in self._lines(document_id, system):
             if file != self._failures:
-                found.append(_read(Judgment, file, line))
-            elif (failure := _read(Failure, file, line)).status == "error":
+                rows.append(_parsed(Judgment, file, line))
+            elif (failure := _parsed(Failure, file, line)).status == "error":
                 last[failure.key] = failure
         for failure in last.values():
-            found.extend(as_judgments(failure, self._models))
-        _check(found, document_id, system, self._failures.parent)
-        return dedupe(found)
-
-
-class PeopleReader:
-    """What people said of any summary in a run's own copy of the data, read when it is asked for."""
-
-    def __init__(self, run: RunFolder) -> None:
-        self._places = Places()
-        self._file = run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl"
-        self._places.add(self._file)
-
-    def items(self) -> Iterator[tuple[str, str]]:
-        """(document, system) of every summary that people judged."""
-        return self._places.summaries()
-
-    def read(self, document_id: str, system: str) -> list[Judgment]:
-        """Everything people said of this summary, in order. InputError where the file has changed meanwhile."""
-        found = [_read(Judgment, file, line) for file, line in self._places.lines(document_id, system)]
-        _check(found, document_id, system, self._file)
-        return found
+            rows.extend(as_judgments(failure, self._models))
+        return dedupe(_about(rows, document_id, system, self._failures.parent))
 
 
 def _item(row: dict[str, Any]) -> DoneKey:
@@ -136,18 +122,19 @@ def _item(row: dict[str, Any]) -> DoneKey:
     return row["signature"], target["document_id"], target["system"], target.get("rival")
 
 
-def _read(kind: type[R], file: Path, line: bytes) -> R:
+def _parsed(kind: type[R], file: Path, line: bytes) -> R:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
         raise _changed(file) from error
 
 
-def _check(found: list[Judgment], document_id: str, system: str, file: Path) -> None:
-    """InputError unless all are about this summary: where they were found, another writer has put others since."""
-    for one in found:
-        if one.target.document_id != document_id or system not in (one.target.system, one.target.rival):
+def _about(rows: list[Judgment], document_id: str, system: str, file: Path) -> list[Judgment]:
+    """The rows; InputError unless all are about this summary: another writer has put others in their place."""
+    for row in rows:
+        if row.target.document_id != document_id or system not in (row.target.system, row.target.rival):
             raise _changed(file)
+    return rows
 
 
 def _changed(file: Path) -> InputError:

@@ -10,7 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from summeter.runs.sqlite import KeyValueFile, Layout
+from summeter.runs.sqlite import KeyValueFile
 
 RESULTS = "results.sqlite"
 AT_ONCE = 500
@@ -21,12 +21,12 @@ def result_key(model: str, task: str, texts: Sequence[str]) -> bytes:
 
     Lengths are hashed with the texts, so that no two splits of one text share a key.
     """
-    made = hashlib.blake2b(digest_size=16)
+    key = hashlib.blake2b(digest_size=16)
     for text in (model, task, *texts):
         data = text.encode("utf-8", "surrogatepass")
-        made.update(len(data).to_bytes(8, "little"))
-        made.update(data)
-    return made.digest()
+        key.update(len(data).to_bytes(8, "little"))
+        key.update(data)
+    return key.digest()
 
 
 class ResultStore(KeyValueFile):
@@ -42,18 +42,13 @@ class ResultStore(KeyValueFile):
     {b'k': b'1'}
     """
 
-    LAYOUT = Layout(
-        mark=0x534D5253,  # "SMRS"
-        version=1,
-        schema=(
-            "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-            """CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, model INTEGER NOT NULL, value BLOB NOT NULL)
-            WITHOUT ROWID""",
-        ),
-        table="results",
-        content="stored results",
-        name="result store",
+    MARK = 0x534D5253  # "SMRS"
+    SCHEMA = (
+        "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+        """CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, model INTEGER NOT NULL, value BLOB NOT NULL)
+        WITHOUT ROWID""",
     )
+    TABLE, CONTENT, NAME = "results", "stored results", "result store"
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that are there."""

@@ -107,7 +107,7 @@ class RunFolder:
         Raises InputError, behind the last of them, where judgments that are confirmed as written are gone."""
         left = {entry.key: entry.judgments for entry in self.progress()}
         for judge in self.manifest.judges:
-            file = self._file(judge)
+            file = self.file_of(judge)
             # Counted before the rows are read, which take from `left`.
             repeated = _may_repeat(file, sum(left[key] for key in left if key[0] == judge.signature))
             rows = _confirmed(file, left)
@@ -123,7 +123,7 @@ class RunFolder:
         left = {entry.key: entry.judgments for entry in self.progress()}
         parts = []
         for judge in self.manifest.judges:
-            table = JudgmentTable.read(self._file(judge), repeats=True)
+            table = JudgmentTable.read(self.file_of(judge), repeats=True)
             groups = table.groups("signature", "document", "system", "rival")
             first = table.take(groups.first)
             columns = (first.signature, first.document, first.system, first.rival)
@@ -136,7 +136,8 @@ class RunFolder:
         self._check_whole(left)
         return JudgmentTable.join([*parts, JudgmentTable.of(self._errors(left))])
 
-    def _file(self, judge: JudgeEntry) -> Path:
+    def file_of(self, judge: JudgeEntry) -> Path:
+        """Where a judge's judgments stand."""
         return self.folder / "judgments" / f"{judge.file}.jsonl"
 
     def _check_whole(self, left: Mapping[DoneKey, int]) -> None:

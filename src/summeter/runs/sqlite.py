@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 from summeter.records import InputError, SummeterError, UsageError
 
@@ -40,63 +40,26 @@ def transaction(connection: sqlite3.Connection, kind: Literal["IMMEDIATE", "DEFE
         raise
 
 
-def version_of(
-    connection: sqlite3.Connection, path: Path | None, wanted: tuple[int, int], what: str, *, new: bool
-) -> int:
-    """The version of the store in a file, 0 where there is none yet. `wanted` is the mark of the application and the
-    newest version it reads. InputError for a file of somebody else's, or of a newer version; where no `new` one may be
-    made, for an empty file too."""
-    mark, newest = wanted
-    # One look at all three: between two of them another process may lay the store out.
-    with transaction(connection, "DEFERRED"):
-        made: int = connection.execute("PRAGMA application_id").fetchone()[0]
-        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if made != mark and (made or not new or tables):
-        raise InputError.at(path or "memory", None, None, f"is an SQLite file, but not one of {what}")
-    if version > newest:
-        raise InputError.at(
-            path or "memory", None, None,
-            f"was written by a newer summeter (store version {version}, this one reads {newest}); upgrade",
-        )  # fmt: skip
-    return version
-
-
-def lay_out(connection: sqlite3.Connection, marks: tuple[int, int], schema: tuple[str, ...]) -> None:
-    """Make the tables of a new store, and mark the file with application and version."""
-    mark, version = marks
-    with transaction(connection):
-        connection.execute(f"PRAGMA application_id = {mark}")
-        connection.execute(f"PRAGMA user_version = {version}")
-        for sql in schema:
-            connection.execute(sql)
-
-
-class Layout(NamedTuple):
-    """How a store is laid out, and its names: `mark` tells its files from any others, `table` has the column `key`."""
-
-    mark: int
-    version: int
-    schema: tuple[str, ...]
-    table: str
-    content: str
-    name: str
-
-
 class KeyValueFile:
     """Values by key in one SQLite file; what is written is committed when the call returns. `path` None keeps them in
-    memory. Raises UsageError where a file that is only read is not there, InputError for a file of another kind."""
+    memory. Raises UsageError where a file that is only read is not there, InputError for a file of another kind.
 
-    LAYOUT: ClassVar[Layout]
+    `MARK` and `VERSION` tell the files of a store from any others; `TABLE` has the column `key`; `CONTENT` and `NAME`
+    are for messages."""
+
+    MARK: ClassVar[int]
+    VERSION: ClassVar[int] = 1
+    SCHEMA: ClassVar[tuple[str, ...]]
+    TABLE: ClassVar[str]
+    CONTENT: ClassVar[str]
+    NAME: ClassVar[str]
 
     def __init__(self, path: str | Path | None = None, *, readonly: bool = False) -> None:
         self.path = None if path is None else Path(path)
         self.readonly = readonly
         self._lock = threading.Lock()
         if self.path is not None and readonly and not self.path.is_file():
-            raise UsageError(
-                f"{self.path}: there are no {self.LAYOUT.content}; a replay needs the {self.path.name} of a run"
-            )
+            raise UsageError(f"{self.path}: there are no {self.CONTENT}; a replay needs the {self.path.name} of a run")
         try:
             self._connection = self._connect()
             self._prepare()
@@ -108,7 +71,7 @@ class KeyValueFile:
             raise
 
     def __contains__(self, key: object) -> bool:
-        return bool(self.rows(f"SELECT 1 FROM {self.LAYOUT.table} WHERE key = ?", (key,)))  # noqa: S608 - a name of ours
+        return bool(self.rows(f"SELECT 1 FROM {self.TABLE} WHERE key = ?", (key,)))  # noqa: S608 - a name of ours
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """The rows a statement gives."""
@@ -117,7 +80,7 @@ class KeyValueFile:
     def write(self, work: Callable[[sqlite3.Connection], T], *, at_once: bool = True) -> T:
         """What `work` returns; what it writes is committed all `at_once`, or statement by statement."""
         if self.readonly:
-            raise UsageError(f"{self.path}: the {self.LAYOUT.name} is open for reading only")
+            raise UsageError(f"{self.path}: the {self.NAME} is open for reading only")
 
         def inside(connection: sqlite3.Connection) -> T:
             with transaction(connection):
@@ -168,19 +131,42 @@ class KeyValueFile:
         return connection
 
     def _prepare(self) -> None:
-        layout, connection = self.LAYOUT, self._connection
-        marks = (layout.mark, layout.version)
-        version = version_of(connection, self.path, marks, layout.content, new=not self.readonly)
+        version = self.version(self._connection, self.path, new=not self.readonly)
         if self.readonly:
             return
         # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.execute("PRAGMA synchronous = NORMAL")
         if not version:
-            lay_out(connection, marks, layout.schema)
+            self.lay_out(self._connection)
+
+    @classmethod
+    def version(cls, connection: sqlite3.Connection, path: Path | None, *, new: bool) -> int:
+        """The version of the store in a file, 0 where there is none yet. InputError for a file of another kind or of a
+        newer version; where no `new` one may be made, for an empty file too."""
+        # One look at all three: between two of them another process may lay the store out.
+        with transaction(connection, "DEFERRED"):
+            mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
+            version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+            tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if mark != cls.MARK and (mark or not new or tables):
+            raise InputError.at(path or "memory", None, None, f"is an SQLite file, but not one of {cls.CONTENT}")
+        if version > cls.VERSION:
+            newer = f"was written by a newer summeter (store version {version}, this one reads {cls.VERSION}); upgrade"
+            raise InputError.at(path or "memory", None, None, newer)
+        return version
+
+    @classmethod
+    def lay_out(cls, connection: sqlite3.Connection) -> None:
+        """Make the tables of a new store, and mark its file."""
+        with transaction(connection):
+            connection.execute(f"PRAGMA application_id = {cls.MARK}")
+            connection.execute(f"PRAGMA user_version = {cls.VERSION}")
+            for sql in cls.SCHEMA:
+                connection.execute(sql)
 
     def _fault(self, error: sqlite3.Error) -> SummeterError:
-        where, name = self.path or "memory", self.LAYOUT.name
+        where, name = self.path or "memory", self.NAME
         code = getattr(error, "sqlite_errorname", "") or ""
         if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             return InputError.at(where, None, None, f"is not a readable {name} ({error}); move it away or restore it")

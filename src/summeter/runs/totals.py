@@ -74,7 +74,7 @@ class RunTotals:
             replies=reply_counts_of(table),
             statuses={name: n for name, n in zip(table.status.names, counts, strict=True) if name is not None and n},
             truncated=_truncated(table),
-            coverage=coverage(scores, ((one.n, one.missing) for one in preferences)),
+            coverage=coverage(scores, ((row.n, row.missing) for row in preferences)),
             work=_work(table),
         )
 

@@ -25,7 +25,7 @@ def write_views(run: RunFolder) -> None:
     write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in totals.scores))
     write_lines(run.folder / "scores.csv", _csv(totals.scores))
     if totals.preferences:
-        write_lines(run.folder / PAIRS, (one.model_dump_json() for one in totals.preferences))
+        write_lines(run.folder / PAIRS, (row.model_dump_json() for row in totals.preferences))
     else:
         (run.folder / PAIRS).unlink(missing_ok=True)
     write_text(run.folder / "summary.json", json.dumps(_summary(totals), ensure_ascii=False, indent=1) + "\n")
@@ -57,7 +57,7 @@ def _summary(totals: RunTotals) -> dict[str, object]:
         "coverage": totals.coverage,
         "ranking": totals.systems.ranking(),
         "rows": totals.systems.to_dicts(),
-        "pairs": [one.model_dump() for one in totals.pairs],
+        "pairs": [row.model_dump() for row in totals.pairs],
         "truncated_tokens": totals.truncated._asdict(),
-        "replies": [{**one.model_dump(), "success": one.success} for one in totals.replies],
+        "replies": [{**row.model_dump(), "success": row.success} for row in totals.replies],
     }
