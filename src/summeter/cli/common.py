@@ -57,7 +57,7 @@ def in_options(text: object) -> str:
     from summeter.records import Fault, Message
 
     message = text.text if isinstance(text, Fault) else text
-    return message.told(option) if isinstance(message, Message) else str(message)
+    return message.worded(option) if isinstance(message, Message) else str(message)
 
 
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:

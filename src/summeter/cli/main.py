@@ -6,7 +6,6 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterator, MutableMapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -37,46 +36,29 @@ COMMANDS = {
 """Name -> where its command or group is ("module:name" in this package), and what the overview says of it."""
 
 
-class Commands(MutableMapping[str, Any]):
-    """The commands by name; each is imported when it is asked for, so that the overview imports none."""
-
-    def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            place, about = COMMANDS[name]
-            module, _, attribute = place.partition(":")
-            command = getattr(import_module(f"summeter.cli.{module}"), attribute)
-            holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-            holder.callback()(lambda: None)
-            if isinstance(command, typer.Typer):
-                holder.add_typer(command, name=name, help=about)
-            else:
-                holder.command(name, short_help=about)(command)
-            group: Any = typer.main.get_command(holder)
-            self._loaded[name] = group.commands[name]
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-
 class LazyGroup(TyperGroup):
     """The root command: its overview says what each command is for and imports none of them."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = Commands()
+        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, imported when it is first asked for; None where there is none."""
+        del ctx
+        if cmd_name in COMMANDS and self.commands[cmd_name] is None:
+            place, about = COMMANDS[cmd_name]
+            module, _, attribute = place.partition(":")
+            command = getattr(import_module(f"summeter.cli.{module}"), attribute)
+            holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+            holder.callback()(lambda: None)
+            if isinstance(command, typer.Typer):
+                holder.add_typer(command, name=cmd_name, help=about)
+            else:
+                holder.command(cmd_name, short_help=about)(command)
+            group: Any = typer.main.get_command(holder)
+            self.commands[cmd_name] = group.commands[cmd_name]
+        return self.commands.get(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the overview."""
@@ -164,7 +146,7 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return _hushed()
     if isinstance(error, SummeterError):
-        typer.echo(f"summeter: {error.told(option)}", err=True)
+        typer.echo(f"summeter: {error.worded(option)}", err=True)
         return error.exit_code
     if isinstance(error, OSError):
         typer.echo(f"summeter: {_of_disk(error)}", err=True)

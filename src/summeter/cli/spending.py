@@ -51,15 +51,15 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
         yield f"  {shared:,} of the tokens in repeat the beginning of an earlier prompt, which providers may cache"
 
 
-def reading(model: str, tokens: int | None, said: str) -> str:
+def reading(model: str, tokens: int | None, source: str) -> str:
     """The context length of a model, in words.
 
     >>> reading("vllm/m", 8192, "the server at http://host/v1"), reading("vllm/m", None, "it is down")[:36]
     ('context of vllm/m: 8,192 tokens (source: the server at http://host/v1)', 'context of vllm/m: unknown (it is do')
     """
     if tokens is not None:
-        return f"context of {model}: {tokens:,} tokens (source: {said})"
-    return f"context of {model}: unknown ({said}); set it with --context TOKENS to judge long documents in windows"
+        return f"context of {model}: {tokens:,} tokens (source: {source})"
+    return f"context of {model}: unknown ({source}); set it with --context TOKENS to judge long documents in windows"
 
 
 def _wanted(row: Estimate) -> str:

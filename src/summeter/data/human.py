@@ -7,7 +7,7 @@ judgment of `PEOPLE`. `human_judgments.py` turns checked blocks into judgments, 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import (
@@ -58,17 +58,20 @@ def _votes(cell: Any) -> dict[str, Any]:
     return cell
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max:
-        return float(value)
-    raise problem(f"is {describe(value)}; give a number, or null for no vote")
+def _given(read: Callable[[Any], Any], expected: str) -> PlainValidator:
+    """What `read` makes of a value; None is a fault that says what is `expected`."""
+
+    def validate(value: Any) -> Any:
+        if (result := read(value)) is None:
+            raise problem(f"is {describe(value)}; give {expected}")
+        return result
+
+    return PlainValidator(validate)
 
 
-def _presence(value: Any) -> int:
-    label = binary(value)
-    if label is None:
-        raise problem(f"is {describe(value)}; give 1 (present), 0 (absent) or null")
-    return label
+def _number(value: Any) -> float | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return float(value) if number else None
 
 
 def _types_of(value: Any) -> str | None:
@@ -83,23 +86,9 @@ def _types_of(value: Any) -> str | None:
     return joined_error_types(names)
 
 
-def _label_or_types(value: Any, expected: str) -> int | str:
+def _label(value: Any) -> int | str | None:
     label = binary(value)
-    label_or_types = _types_of(value) if label is None else label
-    if label_or_types is None:
-        raise problem(f"is {describe(value)}; give {expected}")
-    return label_or_types
-
-
-def _label(value: Any) -> int | str:
-    return _label_or_types(value, "1 (supported), 0 (error), the name of an error type, or null")
-
-
-def _types(value: Any) -> str:
-    types = _types_of(value)
-    if types is None:
-        raise problem(f"is {describe(value)}; give an error type, or null")
-    return types
+    return _types_of(value) if label is None else label
 
 
 def _indexes(value: Any, info: ValidationInfo) -> tuple[int, ...]:
@@ -112,10 +101,6 @@ def _indexes(value: Any, info: ValidationInfo) -> tuple[int, ...]:
     if len(set(value)) < len(value):
         raise problem("names a sentence twice; name it once")
     return tuple(value)
-
-
-def _span_label(value: Any) -> int | str:
-    return _label_or_types(value, "an error type, 1 (supported) or 0 (error)")
 
 
 def _whole(value: Any) -> int:
@@ -131,11 +116,12 @@ def _annotator(value: Any) -> str | None:
 
 
 Votes = Annotated[dict[str, T | None], BeforeValidator(_votes)]
-Number = Annotated[float, PlainValidator(_number)]
+Number = Annotated[float, _given(_number, "a number, or null for no vote")]
 Scores = dict[str, Votes[Number]]
-Label = Annotated[int | str, PlainValidator(_label)]
-Types = Annotated[str, PlainValidator(_types)]
-Presence = Annotated[int, PlainValidator(_presence)]
+Label = Annotated[int | str, _given(_label, "1 (supported), 0 (error), the name of an error type, or null")]
+SpanLabel = Annotated[int | str, _given(_label, "an error type, 1 (supported) or 0 (error)")]
+Types = Annotated[str, _given(_types_of, "an error type, or null")]
+Presence = Annotated[int, _given(binary, "1 (present), 0 (absent) or null")]
 Indexes = Annotated[tuple[int, ...], PlainValidator(_indexes)]
 
 
@@ -147,7 +133,7 @@ class HumanSpan(BaseModel):
     annotator: Annotated[str | None, PlainValidator(_annotator)] = None
     start: int
     end: int
-    label: Annotated[int | str, PlainValidator(_span_label)] = Field(default=None, validate_default=True)
+    label: SpanLabel = Field(default=None, validate_default=True)
 
     @model_validator(mode="before")
     @classmethod

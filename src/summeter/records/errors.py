@@ -42,10 +42,10 @@ class Parameter(NamedTuple):
 
 
 class Message(str):
-    """A text with parameters in it: as a string, what a Python caller reads; `told` says it in other words.
+    """A text with parameters in it: as a string, what a Python caller reads; `worded` says it in other words.
 
     >>> text = Message("set ", Parameter("max_cost"), ", or raise ", Parameter("max_tokens", "9000"))
-    >>> text, text.told(lambda parameter: f"--{parameter.name}")
+    >>> text, text.worded(lambda parameter: f"--{parameter.name}")
     ('set max_cost, or raise max_tokens=9000', 'set --max_cost, or raise --max_tokens')
     """
 
@@ -58,7 +58,7 @@ class Message(str):
         self.parts = tuple(part for several in nested for part in several)
         return self
 
-    def told(self, name: Callable[[Parameter], str]) -> str:
+    def worded(self, name: Callable[[Parameter], str]) -> str:
         """The text with each parameter as `name` has it."""
         return "".join(name(part) if isinstance(part, Parameter) else part for part in self.parts)
 
@@ -87,9 +87,9 @@ class SummeterError(Exception):
         self._text = Message(*parts)
         super().__init__(self._text)
 
-    def told(self, name: Callable[[Parameter], str]) -> str:
+    def worded(self, name: Callable[[Parameter], str]) -> str:
         """The text with each parameter as `name` has it."""
-        return self._text.told(name)
+        return self._text.worded(name)
 
 
 class UsageError(SummeterError):
@@ -245,8 +245,8 @@ def fault_of(reason: str | None) -> ReplyFault | None:
     >>> fault_of("key facts from the document: no JSON: the reply is empty")
     'no_json'
     """
-    words = {said: fault for fault, said in REPLY_FAULTS.items()}
-    return next((words[part] for part in (reason or "").split(": ")[:4] if part in words), None)
+    faults = {words: fault for fault, words in REPLY_FAULTS.items()}
+    return next((faults[part] for part in (reason or "").split(": ")[:4] if part in faults), None)
 
 
 def first_error(error: BaseException) -> BaseException:

@@ -28,7 +28,7 @@ def _show(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple | list):
-        return ",".join(_show(one) for one in value)
+        return ",".join(_show(item) for item in value)
     return str(value)
 
 
