@@ -76,9 +76,8 @@ def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
 
     page = html([run], run.folder / "report.html")
     if as_json:
-        seed = _seed(run)
-        pairs = [row.model_dump() for row in run.pairs(seed=seed)]
-        rows = run.summary(seed=seed).to_dicts()
+        pairs = [row.model_dump() for row in run.pairs()]
+        rows = run.summary().to_dicts()
         replies = [{**count.model_dump(), "success": count.success} for count in run.totals.replies]
         print_json(rows, pairs=pairs, replies=replies, counts=run.manifest.counts, coverage=run.manifest.coverage)
         return
@@ -93,8 +92,7 @@ def show_scores(run: Run) -> None:
 
     from summeter.report import pairs, ranking, reliabilities, trust
 
-    console, seed = Console(), _seed(run)
-    table, compared = run.summary(seed=seed), run.pairs(seed=seed)
+    console, table, compared = Console(), run.summary(), run.pairs()
     if len(table) or not compared:
         ranking(table, console)
     if len(table) and compared:
@@ -107,10 +105,6 @@ def show_scores(run: Run) -> None:
     names = [count.judge for count in replies]
     for count in replies:
         typer.echo(count.line(count.signature if names.count(count.judge) > 1 else count.judge))
-
-
-def _seed(run: Run) -> int:
-    return int(run.manifest.options.get("seed") or 0)
 
 
 def assignments(

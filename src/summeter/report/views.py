@@ -38,7 +38,7 @@ class RunView:
     @property
     def seed(self) -> int:
         """The seed of every interval of this run."""
-        return int(self.manifest.options.get("seed") or 0)
+        return self.folder.seed
 
     @cached_property
     def data(self) -> Dataset:

@@ -21,7 +21,7 @@ from summeter.data.dataset import Dataset, load
 from summeter.records import InputError, Judgment, Record, Status, UsageError, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.totals import RunTotals
-from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, pair_scores, system_scores, to_frame
+from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
 
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
@@ -176,11 +176,9 @@ class RunFolder:
         """The run in numbers; added up again only where the run has gone on."""
         stamp = tuple(_stamp(self.folder / name) for name in (PROGRESS, FAILURES))
         if self._totals is None or self._totals[0] != stamp:
-            self._totals = stamp, RunTotals.of(self.table(), self.reduce, self._domains(), self.seed)
+            domains = {document.id: document.domain for document in self.data.documents.values()}
+            self._totals = stamp, RunTotals.of(self.table(), self.reduce, domains, self.seed)
         return self._totals[1]
-
-    def _domains(self) -> dict[str, str | None]:
-        return {document.id: document.domain for document in self.data.documents.values()}
 
     @property
     def seed(self) -> int:
@@ -195,17 +193,13 @@ class RunFolder:
         """A pandas data frame of `scores`, one row a summary, judge and aspect."""
         return to_frame([score.model_dump() for score in self.totals.scores])
 
-    def summary(self, *, seed: int | None = None) -> SystemTable:
+    def summary(self) -> SystemTable:
         """Means of systems with interval, n and missing, over all documents and by domain."""
-        if seed is None or seed == self.seed:
-            return self.totals.systems
-        return SystemTable(system_scores(self.totals.scores, self._domains(), seed=seed))
+        return self.totals.systems
 
-    def pairs(self, *, seed: int | None = None) -> list[PairScore]:
+    def pairs(self) -> list[PairScore]:
         """Mean preferences of each pair of systems by judge and aspect; empty where nothing compares."""
-        if seed is None or seed == self.seed:
-            return list(self.totals.pairs)
-        return pair_scores(self.totals.preferences, seed=seed)
+        return list(self.totals.pairs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
