@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 from engine.judges import rows
 
-from summeter.audit import Attack, Design, injection, read_attacks
+from summeter.audit import Attack, injection, read_attacks
 from summeter.audit.injection import ALL, flips
 from summeter.audit.variants import CLEAN, Subject, document_id, subjects, variants
 from summeter.data.dataset import load
@@ -54,9 +54,7 @@ class Steady(Gullible):
 
 
 def test_a_gullible_judge_is_turned_and_a_steady_one_is_not(tmp_path: Path) -> None:
-    study = injection(
-        rows(), [Gullible(), Steady()], out=tmp_path / "run", design=Design(sample=6, attacks=(*CONTROLS, UP, DOWN))
-    )
+    study = injection(rows(), [Gullible(), Steady()], out=tmp_path / "run", sample=6, attacks=(*CONTROLS, UP, DOWN))
     # System b's second sentence is the only one of more than three words: one verdict a document can be raised,
     # the other three (two of system a, one of b) can be lowered; three documents.
     up = study.where(judge="gullible")[0]
@@ -67,9 +65,7 @@ def test_a_gullible_judge_is_turned_and_a_steady_one_is_not(tmp_path: Path) -> N
     assert (pooled.details["attack"], pooled.value, pooled.n) == (ALL, 1.0, 3)  # pushing up only
     assert [row.value for row in study.where(judge="steady")] == [0.0, 0.0, 0.0]
     assert read_study(tmp_path / "run" / "injection.json").to_dicts() == study.to_dicts()
-    again = injection(
-        rows(), [Gullible(), Steady()], out=tmp_path / "run", design=Design(sample=6, attacks=(*CONTROLS, UP, DOWN))
-    )
+    again = injection(rows(), [Gullible(), Steady()], out=tmp_path / "run", sample=6, attacks=(*CONTROLS, UP, DOWN))
     assert again.to_dicts() == study.to_dicts()
 
 
@@ -176,7 +172,7 @@ def test_a_faulty_file_is_named(tmp_path: Path, text: str, wrong: str) -> None:
 
 def test_an_empty_sample_or_empty_data_are_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="at least 1 summary"):
-        injection(rows(), [Steady()], out=tmp_path / "r", design=Design(sample=0))
+        injection(rows(), [Steady()], out=tmp_path / "r", sample=0)
     empty = [{"document": "It rained.", "summary": " "}]
     with pytest.raises(UsageError, match="nothing to attack"):
         injection(empty, [Steady()], out=tmp_path / "r")

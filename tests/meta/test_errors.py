@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment
 
-from summeter.evaluators.finesure.verdicts import CATEGORIES
+from summeter.evaluators.finesure.fact_check import CATEGORIES
 from summeter.meta import errors
 from summeter.meta._errors import LOCALISATION, canonical_type
 from summeter.records import Judgment, UsageError

@@ -1,6 +1,6 @@
 """Audits of a judge: what it does when somebody tries to make it do something else."""
 
 from summeter.audit.attacks import Attack, read_attacks
-from summeter.audit.injection import Design, injection
+from summeter.audit.injection import injection
 
-__all__ = ["Attack", "Design", "injection", "read_attacks"]
+__all__ = ["Attack", "injection", "read_attacks"]

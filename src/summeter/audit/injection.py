@@ -53,13 +53,6 @@ class _Outcome(NamedTuple):
     control: float | None
 
 
-class Design(NamedTuple):
-    """How many summaries are attacked, with what (None: the shipped set)."""
-
-    sample: int = 20
-    attacks: tuple[Attack, ...] | None = None
-
-
 @with_options
 def injection(
     data: Data,
@@ -67,12 +60,14 @@ def injection(
     *,
     models: Mapping[str, str] | str | None = None,
     out: str | Path,
-    design: Design | None = None,
+    sample: int = 20,
+    attacks: Sequence[Attack] | None = None,
     replay: str | Path | None = None,
     progress: Progress | None = None,
     **options: Unpack[OptionArgs],
 ) -> Study:
-    """The flip rate of each judge, aspect and attack, on a sample of the summaries of `data`.
+    """The flip rate of each judge, aspect and attack, on `sample` summaries of `data`; `attacks` default to the shipped
+    set.
 
     `out` is a run's folder like any other (it resumes and replays); the study is kept in it as `injection.json`.
     Rows have the study `injection` and the statistic `flip_rate`: `value` is the share of verdicts turned, `n` the
@@ -82,14 +77,13 @@ def injection(
 
     Raises UsageError for a sample under 1 or data without text, and whatever `evaluate` raises.
     """
-    design = design or Design()
-    if design.sample < 1:
-        raise UsageError(f"the sample must hold at least 1 summary, not {design.sample}")
-    attacks = design.attacks or read_attacks()
+    if sample < 1:
+        raise UsageError(f"the sample must hold at least 1 summary, not {sample}")
+    attacks = attacks or read_attacks()
     judges = [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
     dataset = data if isinstance(data, Dataset) else load(data)
     seed = int(options.get("seed") or 0)
-    chosen = subjects(dataset, design.sample, seed)
+    chosen = subjects(dataset, sample, seed)
     rivals = any(part.pairwise for judge in judges for part in judge.parts())
     audited = variants(dataset, chosen, attacks, rivals=rivals)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)

@@ -47,15 +47,15 @@ def injection(
     **options: Any,
 ) -> None:
     """Put texts that command the judge into summaries and documents of DATA; print how many verdicts they turn."""
-    from summeter.audit import Design, read_attacks
     from summeter.audit import injection as audit
+    from summeter.audit import read_attacks
     from summeter.engine.progress import progress
     from summeter.models.resolve import parse_bindings
 
     loaded = read_data(data, map_, preset, format_)
     study = audit(
         loaded, evaluator_names(evaluators), models=parse_bindings(models or []), out=out,
-        design=Design(sample, read_attacks(attacks)), seed=seed, replay=replay,
+        sample=sample, attacks=read_attacks(attacks), seed=seed, replay=replay,
         progress=progress(quiet=as_json), **options,
     )  # fmt: skip
     if as_json:

@@ -345,11 +345,13 @@ class Texts(NamedTuple):
     repeated: int
 
 
-def read_texts(value: Any, names: Sequence[str], noun: str, fault: Callable[[Any, int], str | None]) -> Texts:
-    """The list of texts under one of these names, or under an object's only key.
+def read_texts(reply: str, names: Sequence[str], noun: str, material: Sequence[str] = ()) -> Texts:
+    """The list of texts in a reply's object, under one of these names or under its only key. An entry without a letter
+    or digit is a fault of the whole reply; `noun` names it. `material` is what the texts were drawn from."""
+    return read_reply(reply, lambda value: _texts(value, names, noun), wanted=is_object, material=material)
 
-    `fault` says what is wrong with an entry (counted from 1), or None; such an entry is a fault of the whole reply.
-    """
+
+def _texts(value: Any, names: Sequence[str], noun: str) -> Texts:
     named = [value[name] for name in names if name in value]
     value = named[0] if len(named) == 1 else unwrap(value)
     if isinstance(value, dict) and len(named := [value[name] for name in names if name in value]) == 1:
@@ -358,9 +360,9 @@ def read_texts(value: Any, names: Sequence[str], noun: str, fault: Callable[[Any
         raise ReplyError(f"expected a list of {noun}s, got {show(value)}")
     kept: dict[str, str] = {}
     for place, entry in enumerate(value, 1):
-        if why := fault(entry, place):
-            raise ReplyError(why)
-        kept.setdefault(choice(clean(entry)) or clean(entry), clean(entry))
+        if not isinstance(entry, str) or not any(map(str.isalnum, entry)):
+            raise ReplyError(f"{noun} {place} is {show(entry)}, not a statement")
+        kept.setdefault(choice(entry) or clean(entry), clean(entry))
     if not kept:
         raise ReplyError(f"the list of {noun}s is empty")
     return Texts(tuple(kept.values()), len(value) - len(kept))

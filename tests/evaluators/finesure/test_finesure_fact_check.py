@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from evaluators.finesure.finesure_items import Judge, item, run
 
-from summeter.evaluators.finesure.fact_check import FactCheck
-from summeter.evaluators.finesure.verdicts import CATEGORIES, category
+from summeter.evaluators.finesure.fact_check import CATEGORIES, FactCheck, category
 from summeter.models.base import Completion
 from summeter.records import ReplyError, UsageError
 

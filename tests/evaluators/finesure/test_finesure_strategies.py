@@ -11,7 +11,7 @@ from evaluators.finesure.finesure_items import Judge, item, run
 
 from summeter.evaluators.catalog import build
 from summeter.evaluators.finesure.fact_check import FactCheck
-from summeter.evaluators.finesure.verdicts import QUOTE, WANTED, Strategy
+from summeter.evaluators.finesure.strategies import QUOTE, WANTED, Strategy
 from summeter.records import UsageError, fault_of
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -15,8 +15,7 @@ from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.bundle import FineSurE
-from summeter.evaluators.finesure.key_facts import KeyFactExtraction
-from summeter.evaluators.finesure.validation import ballot, read_votes, roles
+from summeter.evaluators.finesure.key_facts import KeyFactExtraction, read_votes, validator_roles
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Item, Judgment, KeyFacts, ModelError, ReplyError, fault_of
 
@@ -43,7 +42,7 @@ class Broken(Judge):
 def models(*replies: str, facts: Sequence[str] = FACTS) -> dict[str, Judge]:
     """A judge that proposes `facts`, and one validator a reply."""
     made = {"judge": Judge(lambda _: json.dumps({"key_facts": facts}))}
-    for role, reply in zip(roles(len(replies)), replies, strict=True):
+    for role, reply in zip(validator_roles(len(replies)), replies, strict=True):
         made[role] = Judge(lambda _, reply=reply: reply)  # type: ignore[misc]
     return made
 
@@ -159,7 +158,10 @@ def test_each_validator_is_asked_once_about_the_whole_list_with_the_document_fir
     assert text.endswith('There are 3 key facts. The keys of your answer: "1" to "3", every one of them once.')
     assert first.schema_ is not None
     assert list(first.schema_["$defs"]["vote"]["properties"]) == ["reason", "useful"]
-    assert 'The keys of your answer: "1".' in ballot(BARE.document.text, ["One."]).messages[1].content
+    assert (
+        'The keys of your answer: "1".'
+        in KeyFactExtraction().validation_prompt(BARE.document.text, ["One."]).messages[1].content
+    )
 
 
 def test_a_document_too_long_for_a_validator_is_shown_in_passages_near_the_facts() -> None:
@@ -235,7 +237,9 @@ def test_what_is_no_ballot(value: Any, says: str) -> None:
 
 
 def _replies() -> Replies:
-    prompt = "\n\n".join(message.content for message in ballot(BARE.document.text, FACTS).messages)
+    prompt = "\n\n".join(
+        message.content for message in KeyFactExtraction().validation_prompt(BARE.document.text, FACTS).messages
+    )
     return Replies(votes("y", "n", "y"), votes("y", "y", "y"), prompt)
 
 

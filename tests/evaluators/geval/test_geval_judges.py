@@ -13,9 +13,8 @@ from summeter.evaluators.aspects import AspectDef
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.geval.common import ScoreForm
-from summeter.evaluators.geval.geval import GEval
+from summeter.evaluators.geval.geval import TUNED, GEval, read_steps
 from summeter.evaluators.geval.plus import GEvalPlus, GEvalPlusFaithfulness, GEvalPlusRating
-from summeter.evaluators.geval.steps import TUNED, read_steps
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings

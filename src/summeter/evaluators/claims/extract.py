@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import (
     Texts,
     choice,
-    is_object,
     list_schema,
     object_schema,
-    read_reply,
     read_texts,
     show,
     text_schema,
@@ -115,17 +113,8 @@ def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
     >>> read_claims('{"claims": ["A sold B.", "B is a boat.", "a sold b"]}')
     Texts(texts=('A sold B.', 'B is a boat.'), repeated=1)
     """
-    return read_reply(text, _claims, wanted=is_object, material=material)
-
-
-def _claims(value: Any) -> Texts:
-    claims = read_texts(value, ("claims",), "claim", _fault)
+    claims = read_texts(text, ("claims",), "claim", material)
     return claims._replace(texts=tuple(" ".join(claim.split()) for claim in claims.texts))
-
-
-def _fault(entry: Any, place: int) -> str | None:
-    del place
-    return None if isinstance(entry, str) and choice(entry) else f"a claim is {show(entry)}, not a text"
 
 
 def anchor(texts: Sequence[str], summary: Summary) -> list[tuple[Span | None, How | None]]:

@@ -15,9 +15,8 @@ from pydantic import Field
 from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.fact_check import find_quotes
 from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source, templates
-from summeter.evaluators.finesure.verdicts import WANTED, Strategy, Wanted, asked_first, quotes_of
+from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
 from summeter.evaluators.llm import NO_DATA, LLMJudge, Slot
 from summeter.evaluators.replies import (
     YES_NO,

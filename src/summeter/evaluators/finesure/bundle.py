@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.finesure.align import Align
-from summeter.evaluators.finesure.fact_check import FactCheck, check_strategy
+from summeter.evaluators.finesure.fact_check import FactCheck, Taxonomy, check_strategy
 from summeter.evaluators.finesure.key_facts import MOST, Source
-from summeter.evaluators.finesure.verdicts import Strategy, Taxonomy
+from summeter.evaluators.finesure.strategies import Strategy
 
 
 class FineSurE(Evaluator):

@@ -6,23 +6,42 @@ EMNLP 2024). One call a summary. faithfulness = share of sentences without error
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.verdicts import WANTED, Strategy, Taxonomy, VerdictForm
+from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
-from summeter.evaluators.replies import clean, read_reply, show
+from summeter.evaluators.replies import (
+    NO_YES,
+    choice,
+    clean,
+    field,
+    keyed_schema,
+    optional_text,
+    read_entries,
+    read_reply,
+    show,
+    yes,
+)
 from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment
-from summeter.records import Item, Judgment, ReplyError, Span
+from summeter.records import Item, Judgment, ReplyError, Span, canonical_error_type
+from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 from summeter.text.match import QuoteFinder
 
 Verdicts = tuple[SupportVerdict | NoVerdict, ...]
+
+Taxonomy = Literal["finesure", "unisumeval"]
+
+CATEGORIES: dict[Taxonomy, tuple[str, ...]] = {"finesure": FINESURE, "unisumeval": UNISUMEVAL}
+"""FineSurE's nine categories (after FRANK, Pagnoni et al., 2021) and UniSumEval's five (Lee et al., 2024). Their
+meanings stand in the prompt templates."""
 
 
 class FactCheck(SentenceJudge):
@@ -61,7 +80,7 @@ class FactCheck(SentenceJudge):
     @property
     def template(self) -> str:
         """The name of its prompt template."""
-        if not self._form.wanted.category:
+        if not self._wanted.category:
             return "fact_check_yes_no"
         return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
 
@@ -79,23 +98,30 @@ class FactCheck(SentenceJudge):
             "document_code": fence_code(item.document.text),
             "sentences": lines(item.sentences),
             "summary_code": fence_code(item.document.text, item.summary.text),
-            **WANTED[self.strategy]._asdict(),
+            **self._wanted._asdict(),
         }
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
-        """One verdict a sentence, with what the strategy asks for."""
+        """One required verdict a sentence, with what the strategy asks for, in that order."""
         del data
-        return self._form.schema(len(item.sentences))
+        if not self._wanted.category:
+            return keyed_schema(len(item.sentences), "verdict", {"supported": NO_YES})
+        # Errors first: a dry run, which takes the first, then counts every window of a long document.
+        named = {"type": "string", "enum": sorted(CATEGORIES[self.taxonomy], key=lambda name: name == NO_ERROR)}
+        return keyed_schema(len(item.sentences), "verdict", {**asked_first(self._wanted), "category": named})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
-        """One verdict a sentence, in this evaluator's form or the released code's."""
+        """One verdict a sentence: in the form asked for, or in the released one, a list in their order."""
         del data
+        texts = item.sentences
         return read_reply(
             text,
-            lambda value: self._form.read(value, item.sentences),
+            lambda value: read_entries(
+                value, len(texts), "sentence", lambda entry, place: self._verdict(entry, place, texts)
+            ),
             same=lambda verdicts: [(verdict.supported, verdict.category) for verdict in verdicts],
             material=material(item)[:2],
-            wordless=not self._form.wanted.reason,
+            wordless=not self._wanted.reason,
         )
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
@@ -125,8 +151,26 @@ class FactCheck(SentenceJudge):
         return support_judgment(builder, verdict._replace(reason=reason), place, evidence)
 
     @property
-    def _form(self) -> VerdictForm:
-        return VerdictForm(WANTED[self.strategy], self.taxonomy)
+    def _wanted(self) -> Wanted:
+        return WANTED[self.strategy]
+
+    def _verdict(self, entry: Any, place: int, sentences: tuple[str, ...]) -> SupportVerdict:
+        """The verdict in an entry: in the form asked for, or a bare category (a bare yes or no, where that was asked).
+        An entry that repeats its sentence must not have the text of another one."""
+        bare = isinstance(entry, str)
+        if bare:
+            entry = {"category" if self._wanted.category else "supported": entry}
+        if not isinstance(entry, dict):
+            raise ReplyError(f"the verdict is {show(entry)}, not an object")
+        _check_sentence(entry.get("sentence"), place, sentences)
+        if not self._wanted.category:
+            return SupportVerdict(yes(field(entry, "supported")), None, optional_text(entry))
+        if "category" not in entry:
+            raise ReplyError("the verdict has no category")
+        why, named = optional_text(entry), category(entry["category"], self.taxonomy)
+        return SupportVerdict(
+            named == NO_ERROR, named, why, quotes_of(entry) if self._wanted.quote and not bare else None
+        )
 
 
 def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
@@ -146,19 +190,38 @@ def _evidence(verdict: SupportVerdict, document: str) -> tuple[tuple[Span, ...],
     return spans, " ".join(filter(None, [verdict.reason, *notes])) or None
 
 
-def find_quotes(quotes: Sequence[str], finder: QuoteFinder, of: Any) -> tuple[tuple[Span, ...], list[str]]:
-    """Where quotes stand in a text, each once; and a note on each that stands nowhere."""
-    spans, notes = [], []
-    for quote in quotes:
-        place = finder.find(quote)
-        if place is None:
-            notes.append(f"[not in the {of}: {show(quote, 120)}]")
-        else:
-            spans.append(Span(of=of, start=place.start, end=place.end))
-    return tuple(dict.fromkeys(spans)), notes
-
-
 @lru_cache(maxsize=32)
 def _finder(document: str) -> QuoteFinder:
     """One for all summaries of a document: preparing it is expensive."""
     return QuoteFinder(document)
+
+
+def category(value: Any, taxonomy: Taxonomy) -> str:
+    """The category a judge means; ReplyError where it is none of the taxonomy's.
+
+    Case, blanks, hyphens, quotes, a full stop and the word "error" do not matter.
+
+    >>> category("Out of context.", "finesure")
+    'out-of-context error'
+    """
+    label = choice(value)
+    if label is None:
+        raise ReplyError(f"the category is {show(value)}, not a text")
+    name = canonical_error_type(label)
+    if name in CATEGORIES[taxonomy]:
+        return name
+    raise ReplyError(f"{show(value)} is none of the categories: {', '.join(CATEGORIES[taxonomy])}")
+
+
+def _check_sentence(repeated: Any, index: int, sentences: tuple[str, ...]) -> None:
+    """Judges often retype a sentence a little, so no match is no fault; but the text of another one is."""
+    letters = _letters(repeated)
+    if not letters or letters == _letters(sentences[index]):
+        return
+    for other, sentence in enumerate(sentences):
+        if letters == _letters(sentence):
+            raise ReplyError(f"the entry in its place repeats sentence {other + 1}", fault="wrong_count")
+
+
+def _letters(text: Any) -> str:
+    return re.sub(r"\W+", "", choice(text) or "")

@@ -11,29 +11,34 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
-from summeter.evaluators.fences import fence_code
-from summeter.evaluators.finesure import validation
-from summeter.evaluators.llm import load_template
+from summeter.evaluators.fences import fence_code, lines
+from summeter.evaluators.llm import NoVerdict, load_template
 from summeter.evaluators.replies import (
+    REASON,
+    YES_NO,
     Texts,
     choice,
-    is_object,
+    field,
+    keyed_schema,
     list_schema,
     object_schema,
+    optional_text,
+    read_entries,
     read_reply,
     read_texts,
     show,
     text_schema,
+    yes,
 )
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt
-from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import Document, Item, Judgment, Origin, Status, digest
+from summeter.models.structured import Answer, Asked, BoundLLM, Form
+from summeter.records import Document, Item, Judgment, Origin, ReplyError, Status, digest
 
 Source = Literal["auto", "given", "reference", "document"]
 
@@ -44,6 +49,9 @@ FACT: Final = 300
 """Longest key fact that the schema allows, in characters; the prompts ask for 30 words."""
 REPLY_TOKENS: Final = 50
 """Tokens that a key fact takes in a reply."""
+VALIDATION: Final = "key_facts_validate"
+VOTE_TOKENS: Final = 60
+"""Tokens that a vote takes, reason included."""
 MOST: Final = 100
 """No list longer than this can be asked for: servers' schemas end here."""
 
@@ -81,7 +89,7 @@ class KeyFactExtraction(Evaluator):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators."""
-        return (*self.roles, *validation.roles(self.validators))
+        return (*self.roles, *validator_roles(self.validators))
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the prompts."""
@@ -162,30 +170,141 @@ class KeyFactExtraction(Evaluator):
         return load_template(KeyFactExtraction, TEMPLATES[origin], self.prompts).fill(**holes)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
+        """The list without what the majority of the validators rejects, each of whom is asked once, side by side.
+
+        Roles bound to one model ask it for samples of their own, so that one reply does not vote twice (at temperature
+        0 they will mostly agree all the same). A reply that cannot be used is that validator's failure alone. A model
+        that gives no reply at all (ModelError) ends the validation, once the others have answered: the run tries such a
+        document again, and their replies are kept.
+        """
         if not document.text.strip():
             why = "the document is empty, so no key fact can be validated by it"
             return Prepared(document_id=document.id, status="skipped", reason=why, calls=extracted.calls)
-        proposed: list[str] = extracted.data["key_facts"]
-        roles = validation.roles(self.validators)
-        outcome = await validation.validate(document, proposed, roles, tools, self.prompts)
-        rejected = outcome.rejected
+        facts: list[str] = extracted.data["key_facts"]
+        roles = validator_roles(self.validators)
+        models = [tools.llm(role) for role in roles]
+        draws = [sum(earlier.id == model.id for earlier in models[:place]) for place, model in enumerate(models)]
+        questions = (
+            self._vote(role, model, document, facts, Asked(draw=draw))
+            for role, model, draw in zip(roles, models, draws, strict=True)
+        )
+        answers = await asyncio.gather(*questions, return_exceptions=True)
+        errors = [answer for answer in answers if isinstance(answer, BaseException)]
+        if errors:
+            raise errors[0] if len(errors) == 1 else BaseExceptionGroup("validators", errors)
+        ballots = [answer for answer in answers if isinstance(answer, Ballot)]
+        rejected = rejected_facts(ballots)
+        kept = [fact for index, fact in enumerate(facts) if index not in rejected]
         data = {
             **extracted.data,
-            "key_facts": [fact for index, fact in enumerate(proposed) if index not in rejected],
-            "proposed": proposed,
+            "key_facts": kept,
+            "proposed": facts,
             "rejected": rejected,
-            "validation": [validator.row() for validator in outcome.validators],
+            "validation": [ballot.row() for ballot in ballots],
         }
-        failed: tuple[Status, str] | None = outcome.failure
-        if failed is None and not data["key_facts"]:
-            failed = "skipped", f"the validators rejected all {len(proposed)} key facts from the {data['origin']}"
+        calls = (*extracted.calls, *(key for ballot in ballots for key in ballot.answer.calls))
+        failed = unusable(ballots)
+        if failed is None and not kept:
+            failed = NoVerdict(
+                "skipped", f"the validators rejected all {len(facts)} key facts from the {data['origin']}"
+            )
         if failed is None:
-            return Prepared(document_id=document.id, data=data, calls=(*extracted.calls, *outcome.calls))
-        stored = {key: value for key, value in data.items() if key != "key_facts"}
-        status, reason = failed
-        return Prepared(
-            document_id=document.id, data=stored, calls=(*extracted.calls, *outcome.calls), status=status, reason=reason
+            return Prepared(document_id=document.id, data=data, calls=calls)
+        del data["key_facts"]
+        return Prepared(document_id=document.id, data=data, calls=calls, status=failed.status, reason=failed.reason)
+
+    async def _vote(
+        self, role: str, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Asked
+    ) -> Ballot:
+        """One validator's votes. Of a document too long for it, it is shown the passages nearest to the facts."""
+        frame = self.validation_prompt("", facts)
+        source_shown = shown(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
+        source = source_shown.views[0].text
+        form = Form(
+            "key_fact_votes",
+            keyed_schema(len(facts), "vote", {"reason": text_schema(REASON), "useful": YES_NO}),
+            lambda reply: read_votes(reply, len(facts), (source, *facts)),
         )
+        answer = await model.ask(self.validation_prompt(source, facts), form, sampling)
+        return Ballot(role, model.id, answer, source_shown.truncated_tokens)
+
+    def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:
+        """What a validator is asked: the document's text, then the numbered facts."""
+        return load_template(KeyFactExtraction, VALIDATION, self.prompts).fill(
+            document=document,
+            document_code=fence_code(document),
+            key_facts=lines(facts),
+            facts_code=fence_code(document, *facts),
+        )
+
+
+class Vote(NamedTuple):
+    """One validator on one key fact."""
+
+    useful: bool
+    reason: str | None
+
+
+class Ballot(NamedTuple):
+    """One validator's part: its votes in the order of the facts, or why there are none; and how many tokens of a
+    document that is longer than it reads it was not shown."""
+
+    role: str
+    model: str
+    answer: Answer[tuple[Vote, ...]]
+    truncated_tokens: int | None = None
+
+    def row(self) -> dict[str, Any]:
+        """As it is stored."""
+        votes = None if self.answer.data is None else [vote._asdict() for vote in self.answer.data]
+        cut = {} if self.truncated_tokens is None else {"truncated_tokens": self.truncated_tokens}
+        answer = {"status": self.answer.status, "reason": self.answer.reason}
+        return {"role": self.role, "model": self.model, **answer, "votes": votes, **cut}
+
+
+def validator_roles(count: int) -> tuple[str, ...]:
+    """The roles of so many validators.
+
+    >>> validator_roles(3)
+    ('validator', 'validator2', 'validator3')
+    """
+    return tuple("validator" if number == 1 else f"validator{number}" for number in range(1, count + 1))
+
+
+def rejected_facts(ballots: Sequence[Ballot]) -> list[int]:
+    """The facts (counted from 0) that more than half of the usable ballots reject; a tie rejects nothing."""
+    usable = [ballot.answer.data for ballot in ballots if ballot.answer.data is not None]
+    against = [sum(not vote.useful for vote in votes) for votes in zip(*usable, strict=True)]
+    return [index for index, count in enumerate(against) if 2 * count > len(usable)]
+
+
+def unusable(ballots: Sequence[Ballot]) -> NoVerdict | None:
+    """Why there is no validation, where no validator gave a usable reply; else None."""
+    if any(ballot.answer.data is not None for ballot in ballots):
+        return None
+    status: Status = "refused" if {ballot.answer.status for ballot in ballots} == {"refused"} else "unparsed"
+    reasons = "; ".join(f"{ballot.role}: {ballot.answer.reason}" for ballot in ballots)
+    return NoVerdict(status, f"validation of key facts, without one usable reply: {reasons}")
+
+
+def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[Vote, ...]:
+    """Exactly one vote a key fact from a reply, or ReplyError. `material` is what was judged.
+
+    >>> read_votes('{"1": {"reason": "Central.", "useful": "yes"}}', 1)
+    (Vote(useful=True, reason='Central.'),)
+    """
+    return read_reply(
+        reply,
+        lambda value: read_entries(value, count, "key fact", _vote),
+        same=lambda votes: [vote.useful for vote in votes],
+        material=material,
+    )
+
+
+def _vote(entry: Any, _: int) -> Vote:
+    if not isinstance(entry, dict):
+        raise ReplyError(f"the vote is {show(entry)}, not an object")
+    return Vote(yes(field(entry, "useful")), optional_text(entry))
 
 
 def _merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
@@ -205,7 +324,7 @@ def _merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
 
 def templates(validators: int) -> list[str]:
     """The templates that lead to a list of key facts."""
-    return [*TEMPLATES.values(), *([validation.TEMPLATE] if validators else [])]
+    return [*TEMPLATES.values(), *([VALIDATION] if validators else [])]
 
 
 def schema(limit: int) -> dict[str, Any]:
@@ -220,18 +339,7 @@ def read_key_facts(reply: str, material: Sequence[str] = ()) -> Texts:
     >>> read_key_facts("{'key facts': ['A sold B.', 'a sold b']}")
     Texts(texts=('A sold B.',), repeated=1)
     """
-    return read_reply(
-        reply,
-        lambda value: read_texts(value, ("key_facts", "key facts"), "key fact", _fault),
-        wanted=is_object,
-        material=material,
-    )
-
-
-def _fault(entry: Any, place: int) -> str | None:
-    if isinstance(entry, str) and any(char.isalnum() for char in entry):
-        return None
-    return f"key fact {place} is {show(entry)}, not a statement"
+    return read_texts(reply, ("key_facts", "key facts"), "key fact", material)
 
 
 def _reference(document: Document) -> str | None:

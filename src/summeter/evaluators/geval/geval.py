@@ -9,6 +9,7 @@ there are these two is theirs; wordings, steps and the place of the key facts ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,11 +18,43 @@ from pydantic import field_validator, model_validator
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
-from summeter.evaluators.geval import steps as steps_
 from summeter.evaluators.geval.common import ScoreForm
-from summeter.records import Document, Item, digest
+from summeter.evaluators.replies import (
+    clean,
+    is_object,
+    list_schema,
+    object_schema,
+    read_reply,
+    show,
+    text_schema,
+    unwrap,
+)
+from summeter.models.structured import Form
+from summeter.records import Document, Item, ReplyError, digest
 
 TEMPLATE_OF_STEPS = "geval_steps"
+MOST = 10
+SCHEMA = object_schema({"steps": list_schema(text_schema(400), MOST)})
+_NUMBERED = re.compile(r"(?:step\s*)?\d{1,2}[.):]\s*", re.IGNORECASE)
+
+TUNED: dict[str, tuple[str, ...]] = {
+    "faithfulness": (
+        "Go through the summary and list every statement it makes.",
+        "Look each statement up in the document: it is supported where it is stated there or follows from it.",
+        "Give the score by the share of the statements that are supported: 1 for none, 5 for all.",
+    ),
+    "completeness": (
+        "List the key facts of the document, those that a reader of a summary would miss.",
+        "Look in the summary for each key fact: it is there where a reader of the summary alone would learn it.",
+        "Give the score by the share of the key facts that are there: 1 for none, 5 for all.",
+    ),
+    "conciseness": (
+        "List the key facts of the document, those that a reader of a summary would miss.",
+        "Go through the sentences of the summary: a sentence is needed where it tells a key fact not told before.",
+        "Give the score by the share of the sentences that are needed: 1 for none, 5 for all.",
+    ),
+}
+"""Steps tuned to FineSurE's three aspects, in our words; where key facts are given the judge need not list them."""
 
 
 class GEval(ScoreForm):
@@ -57,15 +90,15 @@ class GEval(ScoreForm):
 
     @model_validator(mode="after")
     def _has_steps(self) -> Self:
-        if self.steps == "tuned" and self.aspect not in steps_.TUNED:
-            raise ValueError(f"there are tuned steps for {', '.join(steps_.TUNED)}, not for {self.aspect!r}")
+        if self.steps == "tuned" and self.aspect not in TUNED:
+            raise ValueError(f"there are tuned steps for {', '.join(TUNED)}, not for {self.aspect!r}")
         return self
 
     @property
     def given(self) -> tuple[str, ...] | None:
         """The steps, where the model is not to write them."""
         if self.steps == "tuned":
-            return steps_.TUNED[self.aspect]
+            return TUNED[self.aspect]
         if self.steps == "model":
             return self.about.steps
         return self.steps
@@ -98,11 +131,14 @@ class GEval(ScoreForm):
                 return facts
             data, calls = {"key_facts": facts.data["key_facts"], "origin": facts.data["origin"]}, facts.calls
         if self.given is None:
-            written = await steps_.written(tools.llm("judge"), self.load_template(TEMPLATE_OF_STEPS), self.about)
+            # The question names no document, so it is one stored call however many there are.
+            question = self.load_template(TEMPLATE_OF_STEPS).fill(aspect=self.about)
+            written = await tools.llm("judge").ask(question, Form("geval_steps", SCHEMA, read_steps))
             calls = (*calls, *written.calls)
-            if written.status != "ok":
-                return Prepared(document_id=document.id, calls=calls, status=written.status, reason=written.reason)
-            data["steps"] = list(written.texts)
+            if written.data is None:
+                why = f"evaluation steps: {written.reason}"
+                return Prepared(document_id=document.id, calls=calls, status=written.status, reason=why)
+            data["steps"] = list(written.data)
         return Prepared(document_id=document.id, data=data, calls=calls)
 
     def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -114,3 +150,24 @@ class GEval(ScoreForm):
     @property
     def _extraction(self) -> KeyFactExtraction:
         return KeyFactExtraction(source="auto" if self.key_facts == "none" else self.key_facts, prompts=self.prompts)
+
+
+def read_steps(text: str) -> tuple[str, ...]:
+    """The steps in a reply, without their numbers.
+
+    >>> read_steps('{"steps": ["1. Read both.", "Give the score."]}')
+    ('Read both.', 'Give the score.')
+    """
+    return read_reply(text, _steps, wanted=is_object)
+
+
+def _steps(value: Any) -> tuple[str, ...]:
+    value = value["steps"] if "steps" in value else unwrap(value)
+    if not isinstance(value, list) or not value:
+        raise ReplyError(f"expected a list of steps, got {show(value)}")
+    if len(value) > MOST:
+        raise ReplyError(f"{len(value)} steps, more than {MOST}")
+    for place, step in enumerate(value, 1):
+        if not isinstance(step, str) or not any(char.isalpha() for char in step):
+            raise ReplyError(f"step {place} is {show(step)}, not a sentence")
+    return tuple(_NUMBERED.sub("", " ".join(clean(step).split()), count=1) for step in value)
