@@ -7,7 +7,7 @@ from importlib import util
 import numpy as np
 import pytest
 
-from summeter.evaluators.support.scorer import default_scorer
+from summeter.evaluators.support.scorer import LexicalScorer
 
 
 @pytest.fixture(scope="module")
@@ -62,4 +62,4 @@ def test_absent_data_is_said_plainly(root, tmp_path):
 
 def test_the_page_shows_the_shipped_configuration(root):
     page = (root / "docs" / "quality.md").read_text(encoding="utf-8")
-    assert default_scorer().id in page
+    assert LexicalScorer().id in page

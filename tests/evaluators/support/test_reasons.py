@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 from summeter.evaluators.support.analysis import analyse
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.features import measure
-from summeter.evaluators.support.reasons import CAUTION, LONGEST, MOST, findings, reasons_for
+from summeter.evaluators.support.findings import findings
+from summeter.evaluators.support.reasons import CAUTION, LONGEST, MOST, reasons_for
+from summeter.evaluators.support.scene import Scene
 from summeter.evaluators.support.scorer import LexicalScorer, Support
 from summeter.evaluators.support.weights import shipped
 from summeter.text.split import split
@@ -42,8 +44,8 @@ def verdict(case: Case) -> Support:
 
 
 def kinds(claim: str, evidence: Evidence) -> set[str]:
-    found = measure(analyse(claim), evidence, shipped().common)
-    return {one.kind for one in findings(claim, found, evidence, "source")}
+    measured = measure(analyse(claim), evidence, shipped().common)
+    return {finding.kind for finding in findings(Scene.of(claim, measured, evidence, "source"))}
 
 
 def named_first(case: Case) -> bool:

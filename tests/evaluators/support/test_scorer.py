@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.evaluators.support.features import PENALTIES, REVISION, SHARES
-from summeter.evaluators.support.scorer import LexicalScorer, default_scorer
+from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.weights import Calibration, Weights, digest, shipped
 from summeter.text.split import split
 
@@ -96,7 +96,7 @@ def test_who_copies_is_held_to_more():
 def test_a_copy_is_supported_and_a_splice_of_two_sentences_is_not():
     text = "The mayor of Lund opened the new bridge on Monday. The ferry to Malmo was sold to a firm from Oslo."
     spans = [(0, 50), (51, len(text))]
-    scorer = default_scorer()
+    scorer = LexicalScorer()
     copy, splice = scorer.score(
         ["The mayor of Lund opened the new bridge on Monday.", "The mayor of Lund was sold to a firm."],
         scorer.prepare(text, spans),
@@ -155,7 +155,7 @@ def test_any_script(script):
 @settings(deadline=None)  # the first claim loads the weights
 @given(st.lists(st.text(max_size=40), max_size=4), st.text(max_size=200))
 def test_any_text_gives_valid_spans_and_the_same_verdict_twice(claims, text):
-    scorer = default_scorer()
+    scorer = LexicalScorer()
     found = scorer.score(claims, scorer.prepare(text, split(text)))
     assert len(found) == len(claims)
     for verdict in found:
@@ -168,7 +168,7 @@ def test_any_text_gives_valid_spans_and_the_same_verdict_twice(claims, text):
 
 
 def test_claims_are_scored_alone():
-    scorer = default_scorer()
+    scorer = LexicalScorer()
     evidence = scorer.prepare(SOURCE, split(SOURCE))
     claims = ["Profits rose.", "Penguins swim.", "It was."]
     assert scorer.score(claims, evidence) == [scorer.score([claim], evidence)[0] for claim in claims]
@@ -183,7 +183,7 @@ def test_a_fact_at_the_end_of_a_long_source_is_found():
     for sentence in [*filler, "The heron nested on the lighthouse at dawn."]:
         spans.append((at, at + len(sentence)))
         at += len(sentence) + 1
-    scorer = default_scorer()
+    scorer = LexicalScorer()
     start = time.perf_counter()
     verdict = scorer.score(["A heron nested on the lighthouse."], scorer.prepare(text, spans))[0]
     assert time.perf_counter() - start < 20  # about a second on an idle core; this bound only catches explosions

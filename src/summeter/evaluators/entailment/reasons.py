@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats
-from summeter.evaluators.support.scorer import default_scorer
+from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.records import Span
 
 TELLING = 0.5
@@ -54,7 +54,7 @@ def findings(claim: str, text: str, spans: Sequence[tuple[int, int]], scratch: d
 
     Nothing where it has nothing against it. `scratch` keeps the document as it reads it.
     """
-    scorer = default_scorer("source")
+    scorer = LexicalScorer()
     if "lexical" not in scratch:
         scratch["lexical"] = scorer.prepare(text, list(spans))
     verdict = scorer.score([claim], scratch["lexical"])[0]

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.support.evidence import Evidence
+from summeter.evaluators.support.evidence import prepare as index
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
 from summeter.evaluators.support.network import MODEL, combination, score
 from summeter.evaluators.support.reasons import LONGEST
-from summeter.evaluators.support.scorer import LexicalScorer, default_scorer
+from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.scorer import Support as Verdict
 from summeter.evaluators.support.weights import Use
 from summeter.models.base import NLI, Kind
-from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span
+from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
 from summeter.text.split import split
 
 
@@ -47,7 +48,7 @@ class Support(Evaluator):
     def signature_fields(self) -> dict[str, object]:
         """The scorer's id, which hashes weights and rules, and changed settings."""
         joint = {"joint": combination().digest} if self.network else {}
-        return {"scorer": default_scorer().id, **joint, **super().signature_fields()}
+        return {"scorer": LexicalScorer().id, **joint, **super().signature_fields()}
 
     @property
     def required_roles(self) -> tuple[str, ...]:
@@ -67,8 +68,7 @@ class Support(Evaluator):
         reference = next((text for text in document.references if text.strip()), None)
         if reference is not None:
             return KeyFacts.of([reference[start:end] for start, end in split(reference)], "reference")
-        spans = [(span.start, span.end) for span in document.sentences]
-        picked = facts_of_document(document.text, spans, self.max_key_facts)
+        picked = facts_of_document(document.text, _places(document.sentences), self.max_key_facts)
         return KeyFacts.of([document.text[start:end] for start, end in picked], "document")
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -76,79 +76,52 @@ class Support(Evaluator):
         builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
         nli = tools.nli if self.network else None
-        return [*await _faithfulness(item, builder, tools, nli), *await _coverage(item, facts, builder, nli)]
+        if "source" not in tools.scratch:
+            tools.scratch["source"] = index(item.document.text, _places(item.document.sentences))
+        verdicts = await _verdicts(item.sentences, tools.scratch["source"], "source", nli)
+        faithful = [
+            _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
+            for place, verdict in enumerate(verdicts)
+        ]
+        return [*faithful, *await _coverage(item, facts, builder, nli)]
 
 
 async def _verdicts(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI | None) -> list[Verdict]:
     """By words and network, or by the words alone where there is none."""
-    if nli is None:
-        return default_scorer(use).score(claims, evidence)
-    return await score(claims, evidence, use, nli)
-
-
-async def _faithfulness(item: Item, builder: JudgmentBuilder, tools: Tools, nli: NLI | None) -> list[Judgment]:
-    """Each sentence against the document, which is made ready once for all its summaries."""
-    scorer = default_scorer("source")
-    if "source" not in tools.scratch:
-        tools.scratch["source"] = scorer.prepare(item.document.text, _ends(item.document.sentences))
-    verdicts = await _verdicts(item.sentences, tools.scratch["source"], "source", nli)
-    return [
-        _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
-        for place, verdict in enumerate(verdicts)
-    ]
+    return LexicalScorer(use).score(claims, evidence) if nli is None else await score(claims, evidence, use, nli)
 
 
 async def _coverage(item: Item, facts: KeyFacts, builder: JudgmentBuilder, nli: NLI | None) -> list[Judgment]:
     """Each key fact against the summary; then each sentence by the key fact it carries best."""
-    scorer = default_scorer("summary")
     if not facts.facts:
         why = "no key facts: none given, no reference, and the document has no sentence to take one from"
         return [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
-    spans = _ends(item.summary.sentences)
-    whole = await _verdicts(facts.texts, scorer.prepare(item.summary.text, spans), "summary", nli)
+    spans = _places(item.summary.sentences)
+    verdicts = await _verdicts(facts.texts, index(item.summary.text, spans), "summary", nli)
     present = [
         _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
-        for place, verdict in enumerate(whole)
+        for place, verdict in enumerate(verdicts)
     ]
-    carried = [
-        _carries(builder, place, spans, item.sentences[place], facts, whole, scorer) for place in range(len(spans))
-    ]
-    return present + carried
+    return present + [_carries(builder, place, facts, verdicts) for place in range(len(spans))]
 
 
-def _carries(
-    builder: JudgmentBuilder,
-    place: int,
-    spans: list[tuple[int, int]],
-    text: str,
-    facts: KeyFacts,
-    whole: list[Verdict],
-    scorer: LexicalScorer,
-) -> Judgment:
+def _carries(builder: JudgmentBuilder, place: int, facts: KeyFacts, whole: Sequence[Verdict]) -> Judgment:
     """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
-    alone = scorer.decide(facts.texts, scorer.prepare(text, [(0, len(text))]))
-    candidates: list[tuple[bool, float, int]] = []
-    for number, (here, there) in enumerate(zip(alone, whole, strict=True)):
-        verdicts = [here, there] if _overlap(spans[place], there.evidence) else [here]
-        known = [
-            (bool(verdict.supported), verdict.probability, -number)
-            for verdict in verdicts
-            if verdict.probability is not None
-        ]
-        candidates.extend(known)
+    text, span = builder.item.sentences[place], builder.item.summary.sentences[place]
+    alone = LexicalScorer("summary").decide(facts.texts, index(text, [(0, len(text))]))
+    candidates = [
+        (bool(verdict.supported), verdict.probability, -number)
+        for number, (here, there) in enumerate(zip(alone, whole, strict=True))
+        for verdict in (here, there)
+        if verdict.probability is not None
+        and (verdict is here or any(span.start < end and start < span.end for start, end in there.evidence))
+    ]
     if not candidates:
         return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
     carries, probability, negative = max(candidates)
-    best = -negative
-    outcome = f"carries key fact {best + 1}" if carries else f"carries no key fact; nearest: {best + 1}"
-    return builder.ok(
-        "conciseness",
-        "sentence",
-        place,
-        value=probability,
-        label=int(carries),
-        reason=f"{outcome} ({_shortened(facts.texts[best], LONGEST - len(outcome) - 3)})",
-    )
+    outcome = f"carries key fact {1 - negative}" if carries else f"carries no key fact; nearest: {1 - negative}"
+    reason = f"{outcome} ({_shortened(facts.texts[-negative], LONGEST - len(outcome) - 3)})"
+    return builder.ok("conciseness", "sentence", place, value=probability, label=int(carries), reason=reason)
 
 
 def _shortened(text: str, length: int) -> str:
@@ -160,30 +133,17 @@ def _shortened(text: str, length: int) -> str:
 
 
 def _judgment(
-    builder: JudgmentBuilder,
-    aspect: str,
-    unit: tuple[Literal["sentence", "key_fact"], int],
-    verdict: Verdict,
-    of: Side,
-    list_id: str | None = None,
+    builder: JudgmentBuilder, aspect: str, unit: tuple[Unit, int], verdict: Verdict, of: Side, **fields: Any
 ) -> Judgment:
     reason = "; ".join(verdict.reasons) or None
     if verdict.probability is None:
-        return builder.failed(aspect, "skipped", reason or "nothing to check", *unit, list_id=list_id)
+        return builder.failed(aspect, "skipped", reason or "nothing to check", *unit, **fields)
+    evidence = tuple(Span(of=of, start=start, end=end) for start, end in verdict.evidence)
     return builder.ok(
-        aspect,
-        *unit,
-        value=verdict.probability,
-        label=int(bool(verdict.supported)),
-        reason=reason,
-        evidence=tuple(Span(of=of, start=start, end=end) for start, end in verdict.evidence),
-        list_id=list_id,
-    )
+        aspect, *unit, value=verdict.probability, label=int(bool(verdict.supported)), reason=reason, evidence=evidence,
+        **fields,
+    )  # fmt: skip
 
 
-def _ends(spans: Iterable[Span]) -> list[tuple[int, int]]:
+def _places(spans: Iterable[Span]) -> list[tuple[int, int]]:
     return [(span.start, span.end) for span in spans]
-
-
-def _overlap(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in others)

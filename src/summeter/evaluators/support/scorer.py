@@ -157,8 +157,3 @@ def _claim_words(claim: str) -> Sequence[Word]:
 
 def _supported(look: Look, score: float, calibration: Calibration) -> bool:
     return score >= calibration.least(look.measured.features["copied"]) and not look.measured.numbers
-
-
-def default_scorer(named: Use = "source") -> LexicalScorer:
-    """The scorer `support` uses, for sentences against a "source" or key facts against a "summary"."""
-    return LexicalScorer(named)

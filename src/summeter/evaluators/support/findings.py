@@ -1,0 +1,741 @@
+"""What a person can check of a claim: numbers, names and words that the source does not have, or has otherwise.
+
+Each check in `CHECKS` reads a scene (a claim beside the sentence that speaks of it) and yields findings; then come
+those about words that no other check accounts for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Final, Literal
+
+from summeter.evaluators.support import lexicon
+from summeter.evaluators.support.analysis import Word, analyse, opposites, stem
+from summeter.evaluators.support.evidence import Evidence
+from summeter.evaluators.support.numbers import Number
+from summeter.evaluators.support.scene import Finding, Scene, Side, shown
+
+_SHOWN: Final = 3  # words named in one finding
+_PERCENT: Final = ("cent", "percent")
+_REPORTING: Final = frozenset(stem(word) for word in lexicon.REPORTING)
+_DENYING: Final = frozenset(stem(word) for word in lexicon.DENYING)
+
+
+Check = Callable[[Scene], Iterator[Finding]]
+
+
+def _listed(quotes: Iterable[str], most: int = _SHOWN) -> tuple[str, int]:
+    """A few quotations and how many more there are; and the number of all."""
+    texts = list(dict.fromkeys(quotes))
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return f"{', '.join(texts[:most])}{more}", len(texts)
+
+
+def unmatched(sentence: str, passage: str) -> str:
+    """The content words of the sentence that are not in the passage, as words of a reason: what a reader looks for
+    where a network gives a number only. Inflection does not count, nor how a number is written.
+
+    >>> unmatched("The mill was sold for two pounds.", "Ada sells her mill.")
+    "not in it: 'two', 'pounds'"
+    >>> unmatched("Ada sold mills.", "Ada sells her mill.")
+    'all content words are in it'
+    """
+    there = {word.key for word in analyse(passage)}
+    content = [word for word in analyse(sentence) if word.content]
+    if not content:
+        return "it has no content words"
+    texts, count = _listed(
+        (f"'{sentence[word.start : word.end][:40]}'" for word in content if word.key not in there), 4
+    )
+    return f"not in it: {texts}" if count else "all content words are in it"
+
+
+# Numbers: not in the source, of another unit, or beside another word.
+
+_REACH: Final = 4
+_SIGN_BEFORE: Final = re.compile(r"(?:[$£€¥₹]|\b(?:usd|eur|gbp))\s?$", re.IGNORECASE)
+_SIGN_AFTER: Final = re.compile(
+    r"\s?(?:%|％|per\s?cent\b|percent\b|pc\b|dollars?\b|euros?\b|pounds?\b|yen\b|usd\b|eur\b|gbp\b|[€£$])",
+    re.IGNORECASE,
+)
+_CURRENCIES: Final = {
+    "$": "dollar", "£": "pound", "€": "euro", "usd": "dollar", "eur": "euro", "gbp": "pound", "¥": "yen"
+}  # fmt: skip
+_UNIT: Final = re.compile(r"[\s-]?[^\W\d_]+(?:-[^\W\d_]+)?")
+_ABBREVIATED: Final = re.compile(r"(?:k|m|mn|bn|tn)\b", re.IGNORECASE)
+_SCALES: Final = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "tn": 1e12}
+
+
+@cache
+def _other_words() -> dict[float, frozenset[str]]:
+    table = {value: {stem(word) for word in words.split()} for value, words in lexicon.TIMES.items()}
+    for value, word in enumerate(lexicon.ORDINALS):
+        table.setdefault(float(value), set()).add(stem(word))
+    return {value: frozenset(words) for value, words in table.items()}
+
+
+def numbers(scene: Scene) -> Iterator[Finding]:
+    """Numbers that stand nowhere first, then those of another unit or beside another word."""
+    absent = [_absent(scene, number) for number in scene.measured.numbers if _in_other_form(scene, number) is None]
+    yield from absent
+    taken = {word.start for finding in absent for word in finding.words}
+    claim = scene.claim
+    for at, word in enumerate(claim.words):
+        ordinal = word.number is not None and claim.text[word.end - 1].isalpha() and claim.text[word.start].isdigit()
+        if ordinal or word.number is None or word.start in taken or word.key not in scene.evidence.places:
+            continue
+        finding = _other_money(scene, at) or _other_unit(scene, at) or _other_company(scene, at)
+        if finding:
+            yield finding
+
+
+def other_forms(scene: Scene) -> Iterator[Finding]:
+    """Numbers that the source has in words the comparison does not know."""
+    for number in scene.measured.numbers:
+        other = _in_other_form(scene, number)
+        if other is not None:
+            claimed = shown(scene.claim.text, number.start, number.end)
+            yield Finding("form", f"'{claimed}' stands in the {scene.named} only as '{other}'")
+
+
+def _in_other_form(scene: Scene, number: Number) -> str | None:
+    """The value where it stands in words that the comparison does not know: twice, eighth, 340m."""
+    evidence = scene.evidence
+    if number.kind == "plain" and not _of_score(scene, number):
+        for key in sorted(_other_words().get(number.value, ())):
+            if key in evidence.places:
+                return scene.source.quote(evidence.words[evidence.places[key][0]])
+    written = scene.claim.text[number.start : number.end]
+    if "," in written:  # 123 , 456 in texts that were cut into tokens
+        spaced = re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text)
+        if spaced:
+            return shown(evidence.text, spaced.start(), spaced.end())
+    times = _letters(scene.claim.text, number)
+    for other in evidence.numbers:
+        others = _letters(evidence.text, other)
+        if times != others and other.value * others == number.value * times:
+            return shown(evidence.text, other.start, other.end)
+    return None
+
+
+def _letters(text: str, number: Number) -> float:
+    """What a letter behind the number multiplies it by: the m of 340m euros."""
+    match = _ABBREVIATED.match(text, number.end)
+    return _SCALES[match.group().lower()] if match else 1.0
+
+
+def _of_score(scene: Scene, number: Number) -> bool:
+    """3-2: a number that a hyphen joins to another."""
+    return any(
+        other.number and {other.end, other.start} & {number.start - 1, number.end + 1} and other.start != number.start
+        for other in scene.claim.words
+    )
+
+
+def _absent(scene: Scene, number: Number) -> Finding:
+    claim = scene.claim
+    at = next(i for i, word in enumerate(claim.words) if word.start == number.start)
+    word = claim.words[at]
+    after = next(claim.ahead(at, 1), None)
+    if after and after.start in scene.missing and number.kind == "plain":
+        return Finding("number", scene.absent(claim.quote(word, after), None), (word, after))
+    claimed = claim.quote(word)
+    nearest = _nearest(scene, at)
+    if nearest is None:
+        tail = ", which has no numbers"
+    elif nearest.value == number.value or nearest.kind != number.kind:
+        claimed, tail = _signed(claim.text, number), f"; nearest: {_marked(_signed(scene.evidence.text, nearest))}"
+    else:
+        tail = f"; nearest: {_marked(shown(scene.evidence.text, nearest.start, nearest.end))}"
+    return Finding("number", f"{_marked(claimed)} is not in the {scene.named}{tail}", (word,))
+
+
+def _signed(text: str, number: Number) -> str:
+    """The number with its sign of money or per cent."""
+    before, after = _signs(text, number)
+    return shown(text, before.start() if before else number.start, after.end() if after else number.end)
+
+
+def _signs(text: str, number: Number) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+    before = _SIGN_BEFORE.search(text, max(0, number.start - 5), number.start)
+    return before, _SIGN_AFTER.match(text, number.end)
+
+
+def _marked(text: str) -> str:
+    """In quotes where it is written in words; digits speak for themselves."""
+    return f"'{text}'" if text[:1].isalpha() else text
+
+
+def _nearest(scene: Scene, at: int) -> Number | None:
+    """The number in the claim's place: between its neighbours, beside one, of its kind, and only then by value."""
+    number = scene.claim.words[at].number
+    if number is None or not scene.evidence.numbers:
+        return None
+    beside = _beside(scene.claim, at)
+    held = {word.key for word in scene.claim.words if word.number}
+    for side in (scene.line, scene.window, scene.source):
+        ranked = [
+            (-len(beside & _beside(side, place)), word.key in held, word.number.kind != number.kind,
+             abs(word.number.value - number.value), word.start, word.number)
+            for place, word in enumerate(side.words) if word.number
+        ]  # fmt: skip
+        if ranked:
+            return min(ranked)[-1]
+    return None
+
+
+def _beside(side: Side, at: int) -> set[str]:
+    """The keys of the words on both sides of a place."""
+    return {word.key for word in (*side.words[max(0, at - 1) : at], *side.words[at + 1 : at + 2])}
+
+
+def _other_money(scene: Scene, at: int) -> Finding | None:
+    """£25,000 where the source says €25,000."""
+    word = scene.claim.words[at]
+    number = word.number
+    if number is None or number.kind != "currency":
+        return None
+    same = [other for other in scene.evidence.numbers if other.value == number.value and other.kind == "currency"]
+    mine, others = _currency(scene.claim.text, number), [_currency(scene.evidence.text, other) for other in same]
+    if mine is None or not same or None in others or mine in others:
+        return None
+    text = scene.instead(_signed(scene.claim.text, number), _signed(scene.evidence.text, same[0]))
+    return Finding("unit", text, scene.claim.words[at : at + 2])
+
+
+def _currency(text: str, number: Number) -> str | None:
+    before, after = _signs(text, number)
+    sign = before or after
+    if sign is None:
+        return None
+    written = sign.group().strip().lower()
+    return _CURRENCIES.get(written, written.rstrip("s"))
+
+
+def _other_unit(scene: Scene, at: int) -> Finding | None:
+    """20 g where the source says 20 mg: the number stands there, the word behind it does not."""
+    word, after, source = scene.claim.words[at], next(scene.claim.ahead(at, 1), None), scene.source
+    if after is None or after.start not in scene.missing:
+        return None
+    for place in scene.evidence.places[word.key]:
+        behind = next(source.ahead(place, 1), None)
+        if behind is None or not behind.content or behind.number or behind.key in scene.claim.keys:
+            continue
+        unit = _UNIT.match(source.text, source.words[place].end)
+        other = shown(source.text, source.words[place].start, unit.end() if unit else behind.end)
+        return Finding("unit", scene.instead(scene.claim.quote(word, after), other), (word, after))
+    return None
+
+
+def _other_company(scene: Scene, at: int) -> Finding | None:
+    """3 people injured where the source has 12 people injured and 3 killed: both numbers stand there, exchanged."""
+    claim, source, line = scene.claim, scene.source, scene.line
+    word = claim.words[at]
+    places = scene.evidence.places[word.key]
+    mine = _counted(claim, at)
+    others = {other.key for place in places for other in _counted(source, place)}
+    if not mine or any(other.key in others for other in mine):
+        return None
+    # What it stands behind binds it as well: on page 3.
+    before = {other.key for other in claim.behind(at, 1) if other.content}
+    if before & {other.key for place in places for other in source.behind(place, 1)}:
+        return None
+    for place, other in enumerate(line.words):
+        if other.number is None or other.key == word.key:
+            continue
+        shared = {counted.key: counted for counted in _counted(line, place)}
+        bound = next((counted for counted in mine if counted.key in shared), None)
+        if bound is not None:
+            text = scene.instead(claim.quote(word, bound), line.quote(other, shared[bound.key]))
+            return Finding("unit", text, (word,))
+    return None
+
+
+def _counted(side: Side, at: int) -> list[Word]:
+    """The content words a number may count: a few behind it, up to the next number or the end of the clause."""
+    counted = []
+    for word in side.ahead(at, _REACH):
+        if word.number:
+            break
+        if word.content and word.key not in _PERCENT:
+            counted.append(word)
+    return counted
+
+
+# Single words: absent, another one of their kind, or another one in their place.
+
+Phrase = tuple[Word, ...]
+
+
+def siblings(scene: Scene) -> Iterator[Finding]:
+    """June for May, the third for the second, weeks for months: the claim has one of a group, its sentence another."""
+    for at, word in enumerate(scene.claim.words):
+        if not word.content or word.key in scene.line.keys:
+            continue
+        groups = [
+            group for form in _forms(scene.claim.lower(word)) for group in lexicon.siblings().get(form, ())
+        ]  # fmt: skip
+        other = _sibling(scene, at, groups) if groups else None
+        if other is not None:
+            pair = scene.claim.quote(word), scene.line.quote(other)
+            yield Finding("word", (scene.absent if word.start in scene.missing else scene.instead)(*pair), (word,))
+
+
+def _forms(text: str) -> tuple[str, ...]:
+    return (text, text[:-1]) if text.endswith("s") else (text,)
+
+
+def _sibling(scene: Scene, at: int, groups: Sequence[frozenset[str]]) -> Word | None:
+    """The one of the word's group that stands in the core sentence and not in the claim."""
+    line, before = scene.line, scene.claim.key(at - 1)
+    free = [(at, word) for at, word in enumerate(line.words) if word.content and word.key not in scene.claim.keys]
+    for group in groups:
+        others = [(at, word) for at, word in free if any(form in group for form in _forms(line.lower(word)))]
+        if others:
+            return min(others, key=lambda other: (other[0] == 0 or line.key(other[0] - 1) != before, other[0]))[1]
+    return None
+
+
+def names_elsewhere(scene: Scene) -> Iterator[Finding]:
+    """Names that the source knows, where the sentence that speaks of the claim has another name in their place."""
+    strange = [
+        word for word in scene.claim.names if word.key not in scene.line.keys and word.key in scene.evidence.places
+    ]
+    for phrase in _phrases(scene, strange):
+        other = _in_place(scene, phrase)
+        if other is not None:
+            yield Finding("name", scene.instead(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
+
+
+def others_in_place(scene: Scene) -> Iterator[Finding]:
+    """The tenant must, where the sentence that speaks of the claim has the landlord must."""
+    for at, word in enumerate(scene.claim.words):
+        if not word.content or word.capital or word.number:
+            continue
+        if word.key in scene.line.keys or word.key not in scene.evidence.places:
+            continue
+        place = _slot(scene, at, at)
+        if place is not None and not place[-1].capital and not place[-1].number:
+            yield Finding("word", scene.instead(scene.claim.quote(word), scene.line.quote(*place)), (word,))
+
+
+def names_missing(scene: Scene, used: frozenset[int]) -> Iterator[Finding]:
+    """Names that stand nowhere, each with the name in its place."""
+    for phrase in _phrases(scene, (word for word in scene.measured.missing if word.start not in used)):
+        # Capitalised inside the sentence; at its start two words must be.
+        if phrase[-1].capital and (phrase[0].start != scene.claim.words[0].start or len(phrase) > 1):
+            other = _in_place(scene, phrase) or _like(scene, phrase)
+            yield Finding("name", scene.absent(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
+
+
+def words_missing(scene: Scene, used: frozenset[int]) -> Iterator[Finding]:
+    """Other words that stand nowhere: those with something in their place, then the rest in one line."""
+    claim, rest = scene.claim, []
+    left = [word for word in scene.measured.missing if word.start not in used and not _is_accounted(scene, word)]
+    for phrase in _phrases(scene, left):
+        first, last = claim.words.index(phrase[0]), claim.words.index(phrase[-1])
+        place = None if phrase[0].key in _REPORTING else _slot(scene, first, last)
+        if place is not None:
+            text = scene.absent(claim.quote(phrase[0], phrase[-1]), scene.line.quote(*place))
+            yield Finding("word", text, phrase)
+        else:
+            rest.append(phrase)
+    if rest:
+        texts, count = _listed(f"'{claim.quote(phrase[0], phrase[-1])}'" for phrase in rest)
+        text = f"{texts} {'has' if count == 1 else 'have'} no support in the {scene.named}"
+        yield Finding("missing", text, tuple(word for phrase in rest for word in phrase))
+
+
+def words_elsewhere(scene: Scene, used: frozenset[int]) -> Iterator[Finding]:
+    """Words that stand in the source, but not beside the rest."""
+    words = [word for word in scene.measured.elsewhere if word.start not in used]
+    if words:
+        texts, count = _listed(f"'{scene.claim.quote(word)}'" for word in words)
+        verb = "stands" if count == 1 else "stand"
+        text = f"{texts} {verb} elsewhere in the {scene.named}, not beside the rest"
+        yield Finding("elsewhere", text, tuple(words))
+
+
+def _is_accounted(scene: Scene, word: Word) -> bool:
+    """Whether the source has it in another form: a sign of money, a negation, a doubt."""
+    text, line = scene.claim.lower(word), scene.line
+    # The source's "14%" has no word for "per cent"; its number was compared with the sign.
+    if text in _PERCENT or word.negation:
+        return True
+    at = scene.claim.words.index(word)
+    number = scene.claim.words[at - 1].number if at else None
+    if number is not None and number.kind == "currency":
+        return True
+    if word.key in _DENYING:
+        return _denies(line)
+    return text in lexicon.UNSETTLED and any(line.lower(other) in lexicon.UNSETTLED for other in line.words)
+
+
+def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
+    """Words of the claim that stand side by side make one phrase; a word that is said twice counts once."""
+    places = {word.start: at for at, word in enumerate(scene.claim.words)}
+    phrase: list[Word] = []
+    seen: set[str] = set()
+    for word in words:
+        if word.key in seen:
+            continue
+        seen.add(word.key)
+        joined = phrase and places[word.start] == places[phrase[-1].start] + 1 and word.capital == phrase[-1].capital
+        if phrase and not (joined and not scene.claim.parted(phrase[-1], word)):
+            yield tuple(phrase)
+            phrase = []
+        phrase.append(word)
+    if phrase:
+        yield tuple(phrase)
+
+
+def _slot(scene: Scene, first: int, last: int) -> tuple[Word, Word] | None:
+    """What the core sentence has between the same two neighbours as the claim's words first..last, or None.
+
+    The start and the end of a sentence count as neighbours. It has as many words of content as the claim there, none of
+    them in the claim, and at most one word more.
+    """
+    claim, line = scene.claim, scene.line
+    left, right = claim.key(first - 1), claim.key(last + 1)
+    if left is None and right is None:
+        return None
+    size = sum(word.content for word in claim.words[first : last + 1])
+    for start in range(len(line.words)):
+        if line.key(start - 1) != left:
+            continue
+        for end in range(start, min(len(line.words), start + last - first + 2)):
+            piece = line.words[start : end + 1]
+            content = [word for word in piece if word.content]
+            if len(content) != size or line.key(end + 1) != right:
+                continue
+            if not any(word.key in claim.keys for word in content):
+                return piece[0], piece[-1]
+    return None
+
+
+def _in_place(scene: Scene, phrase: Phrase) -> str | None:
+    """The name that stands where the claim's does: between the same neighbours, or beside one of them."""
+    claim, line = scene.claim, scene.line
+    first, last = claim.words.index(phrase[0]), claim.words.index(phrase[-1])
+    both = _slot(scene, first, last)
+    if both is not None and both[-1].capital:
+        return line.quote(*both)
+    left, right = claim.key(first - 1), claim.key(last + 1)
+    return _run(scene, lambda at: at > 0 and line.key(at - 1) == left, step=1) or _run(
+        scene, lambda at: at + 1 < len(line.words) and line.key(at + 1) == right, step=-1
+    )
+
+
+def _run(scene: Scene, fits: Callable[[int], bool], *, step: Literal[1, -1]) -> str | None:
+    """The capitalised words, none of them the claim's, that begin (step 1) or end (step -1) where it fits."""
+    line = scene.line
+
+    def free(at: int) -> bool:
+        word = line.words[at]
+        if not word.capital or not word.content or word.key in scene.claim.keys:
+            return False
+        return line.lower(word) not in lexicon.TITLES
+
+    for at in range(len(line.words)):
+        if not (free(at) and fits(at)):
+            continue
+        end = at
+        while 0 <= end + step < len(line.words) and free(end + step):
+            end += step
+        return line.quote(line.words[min(at, end)], line.words[max(at, end)])
+    return None
+
+
+def _like(scene: Scene, phrase: Phrase) -> str | None:
+    """A name of the core sentence that begins as the claim's does."""
+    start, line = scene.claim.lower(phrase[-1])[:2], scene.line
+    return next(
+        (
+            line.quote(word)
+            for word in line.names
+            if word.key not in scene.claim.keys and line.lower(word).startswith(start)
+        ),
+        None,
+    )
+
+
+# Words that both have, and that say the opposite, or less, or the other way round.
+
+_SPEAKER: Final = re.compile(r"^[ \t]*(?P<name>[^\W\d_][\w .'-]{0,30}?)[ \t]?:", re.MULTILINE)
+_MUTUAL: Final = frozenset(stem(word) for word in lexicon.SAME_BOTH_WAYS)
+_ENGLISH: Final = lexicon.words_of("the of and to for its his her their with from by")
+_BEING: Final = lexicon.words_of("be is am are was were been being get gets got")
+_CALENDAR: Final = frozenset(stem(word) for word in lexicon.MONTHS | lexicon.WEEKDAYS)
+# Not only, no other, no later than: these compare, they do not deny.
+_NO_DENIAL: Final = lexicon.words_of("only just least as so other longer more less later fewer")
+_AUXILIARY: Final = lexicon.words_of(
+    "do be is am are was were did does has have had will would can could shall should may might must"
+)
+
+
+def _denies(side: Side) -> bool:
+    """Whether anything in the words denies: not, fail, refuse."""
+    return any(word.negation or word.key in _DENYING for word in side.words)
+
+
+def _denials(side: Side) -> list[tuple[Word, Word]]:
+    """Where each negation begins (with its auxiliary), and the content word it is about."""
+    denials = []
+    for at, word in enumerate(side.words):
+        if not word.negation:
+            continue
+        about = next((following for following in side.ahead(at, 4) if following.content), None)
+        after = next(side.ahead(at, 1), None)
+        if about is None or about.number or (after and side.lower(after) in _NO_DENIAL):
+            continue
+        first = word
+        for before in side.behind(at, 2):
+            text = side.lower(before)
+            if before.end + 1 < first.start or not (text in _AUXILIARY or text in lexicon.CONTRACTED or text == "n"):
+                break
+            first = before
+        denials.append((first, about))
+    return denials
+
+
+def negation(scene: Scene) -> Iterator[Finding]:
+    """What one side denies and the other says outright; what both deny cancels out."""
+    claim, line = scene.claim, scene.line
+    denials, denials_there = _denials(claim), _denials(line)
+    denied, denied_there = {about.key for _, about in denials}, {about.key for _, about in denials_there}
+    denials = [denial for denial in denials if denial[1].key not in denied_there]
+    if scene.is_question:
+        if not denials and not _denies(claim):
+            yield from _answered_no(scene)
+        return
+    if not denials and not any(word.key in _DENYING for word in claim.words):
+        for first, about in denials_there:
+            if about.key in claim.keys - denied:
+                yield Finding("negation", f"negated in the {scene.named}: '{line.quote(first, about)}'")
+                return
+    for first, about in denials:
+        pool = line if about.key in line.keys else scene.window
+        if about.key in pool.keys and not _denies(pool):
+            yield Finding("negation", f"negated here, not in the {scene.named}: '{claim.quote(first, about)}'")
+            return
+
+
+def _answered_no(scene: Scene) -> Iterator[Finding]:
+    """The claim says what the source asks, and the answer is no."""
+    if scene.core + 1 >= len(scene.evidence.sentences):
+        return
+    answer = scene.part(scene.core + 1, scene.core + 2)
+    for at, word in enumerate(answer.words[:3]):
+        if word.negation:
+            last = next(answer.ahead(at, 1), word)
+            yield Finding("negation", f"negated in the {scene.named}: '{answer.quote(word, last)}'")
+            return
+
+
+def opposite(scene: Scene) -> Iterator[Finding]:
+    """Opposites; those that are grammar words (after, before) only in front of the same word."""
+    denied = {about.start for _, about in _denials(scene.claim)}
+    denied_there = {about.start for _, about in _denials(scene.line)}
+    present = {word.key: word for word in scene.line.words}
+    for word in scene.claim.words:
+        if word.key in present or word.start in denied:
+            continue
+        for key in sorted(opposites().get(word.key, ())):
+            if key not in present or key in scene.claim.keys:
+                continue
+            other = present[key]
+            if other.start not in denied_there and (word.content or _same_next(scene, word, other)):
+                text = scene.instead(scene.claim.quote(word), scene.line.quote(other))
+                yield Finding("opposite", text, (word,))
+                break
+
+
+def _same_next(scene: Scene, word: Word, other: Word) -> bool:
+    here, there = scene.claim.following(word), scene.source.following(other)
+    return bool(here and there and here.key == there.key)
+
+
+def roles(scene: Scene) -> Iterator[Finding]:
+    """Who did it to whom: the words beside a shared word stand on its other sides in the source."""
+    claim, line = scene.claim, scene.line
+    # Only where order says who: not in German, where a verb may have its subject behind it.
+    if not any(line.lower(word) in _ENGLISH for word in line.words):
+        return
+    for at, verb in enumerate(claim.words):
+        if not verb.content or verb.capital or verb.number or verb.key in _REPORTING or verb.key == "percent":
+            continue
+        beside = _neighbours(claim, at)
+        if beside is None or verb.key in _MUTUAL:
+            continue
+        if any(other.key == verb.key and _crossed(beside, line, place) for place, other in enumerate(line.words)):
+            text = f"'{claim.quote(beside[0], beside[1])}' is the other way round in the {scene.named}"
+            yield Finding("roles", text)
+            return
+
+
+def _neighbours(side: Side, at: int) -> tuple[Word, Word, bool] | None:
+    """The nearest content words before and behind, and whether it is passive; None where order does not say who."""
+
+    def fit(word: Word) -> bool:
+        return word.content and not word.number and word.key != "percent" and word.key not in _CALENDAR
+
+    left = next((word for word in side.behind(at, 4) if fit(word)), None)
+    right = next((word for word in side.ahead(at, 5) if fit(word)), None)
+    passive = _passive(side, at)
+    return None if left is None or right is None or passive is None else (left, right, passive)
+
+
+def _passive(side: Side, at: int) -> bool | None:
+    """Whether what stands in front is done to; None where a form of "be" has no "by" behind it."""
+    ahead = [side.lower(word) for word in side.ahead(at, 4)]
+    if any(side.lower(word) in _BEING for word in side.behind(at, 3)):
+        return True if "by" in ahead else None
+    return ahead[:1] == ["by"]
+
+
+def _crossed(beside: tuple[Word, Word, bool], line: Side, place: int) -> bool:
+    left, right, passive = beside
+    passive_there = _passive(line, place)
+    if passive_there is None:
+        return False
+    before, behind = ({word.key for word in words} for words in (line.behind(place, 6), line.ahead(place, 6)))
+    if passive != passive_there:
+        before, behind = behind, before
+    return left.key in behind - before and right.key in before - behind
+
+
+def speaker(scene: Scene) -> Iterator[Finding]:
+    """A dialogue's line is given to somebody who neither speaks it nor is named in it."""
+    if not scene.claim.words or not scene.claim.words[0].capital:
+        return
+    subject, text = scene.claim.words[0], scene.evidence.text
+    name = scene.claim.quote(subject)
+    # Most texts are no dialogue: they are not searched for speakers again for every claim.
+    if f"{name}:" not in text or subject.key in scene.line.keys:
+        return
+    marks = [(match.start("name"), match["name"].strip()) for match in _SPEAKER.finditer(text)]
+    own = [speaker for start, speaker in marks if start <= scene.line.words[0].start]
+    if own and own[-1] not in scene.claim.text and name in {speaker for _, speaker in marks}:
+        yield Finding("name", f"'{name}' does not say this in the {scene.named}; '{own[-1]}' does", (subject,))
+
+
+def pronoun(scene: Scene) -> Iterator[Finding]:
+    """He where the source speaks of her only, or the reverse."""
+    for own, other in ((lexicon.MALE, lexicon.FEMALE), (lexicon.FEMALE, lexicon.MALE)):
+        here = next((word for word in scene.claim.words if scene.claim.lower(word) in own), None)
+        if here is None or any(stem(name) in scene.evidence.places for name in own):
+            continue
+        there = next((word for word in scene.line.words if scene.line.lower(word) in other), None)
+        if there:
+            yield Finding("word", scene.instead(scene.claim.quote(here), scene.line.quote(there)), (here,))
+            return
+
+
+def quantifier(scene: Scene) -> Iterator[Finding]:
+    """All where the source says some, in front of the same word."""
+    claim, window = scene.claim, scene.window
+    for at, word in enumerate(claim.words):
+        rank = lexicon.QUANTIFIERS.get(claim.lower(word))
+        counted = next((following for following in claim.ahead(at, 3) if following.content), None)
+        if rank is None or counted is None or counted.number:
+            continue
+        others = [
+            other
+            for place, same in enumerate(window.words)
+            if same.key == counted.key
+            for other in window.behind(place, 3)
+            if window.lower(other) in lexicon.QUANTIFIERS
+        ]
+        if others and rank not in {lexicon.QUANTIFIERS[window.lower(other)] for other in others}:
+            there = window.quote(others[0], scene.source.following(others[0]))
+            yield Finding("quantifier", scene.instead(claim.quote(word, counted), there), (word,))
+            return
+
+
+_MOODS: Final = (("possible", lexicon.POSSIBLE), ("future", lexicon.FUTURE), ("needed", lexicon.NEEDED))
+
+
+def _mood(side: Side, at: int) -> tuple[str, Word | None] | None:
+    """Whether what a word tells may be, will be, must be, or is done; None where its form does not say."""
+    for word in side.behind(at, 3):
+        for name, members in _MOODS:
+            if side.lower(word) in members and not word.capital:
+                return name, word
+    text = side.lower(side.words[at])
+    return ("done", None) if text.endswith("ed") or lexicon.irregular().get(text, text) != text else None
+
+
+def modality(scene: Scene) -> Iterator[Finding]:
+    """Will where the source says may; done where the source says it will be."""
+    claim, line = scene.claim, scene.line
+    unsettled = any(claim.lower(word) in lexicon.UNSETTLED for word in claim.words)
+    for at, word in enumerate(claim.words):
+        if not word.content or word.capital or word.number or word.key in _REPORTING:
+            continue
+        mood = _mood(claim, at)
+        there = [(_mood(line, place), other) for place, other in enumerate(line.words) if other.key == word.key]
+        if mood is None or not there or any(other is None or other[0] == mood[0] for other, _ in there):
+            continue
+        name, modal = mood
+        if name != "needed" and modal is None and unsettled:
+            continue
+        mood_there, same = there[0]
+        first = mood_there[1] if mood_there and mood_there[1] else same
+        yield Finding("modality", scene.instead(claim.quote(modal or word, word), line.quote(first, same)), (word,))
+        return
+
+
+def cause(scene: Scene) -> Iterator[Finding]:
+    """A cause that the source does not name, between things that stand in different sentences."""
+    claim, window = scene.claim, scene.window
+    at = next((i for i, word in enumerate(claim.words) if claim.lower(word) in lexicon.CAUSES), None)
+    if at is None or any(window.lower(word) in lexicon.LINKS for word in window.words):
+        return
+    before = {word.key for word in claim.words[:at] if word.content}
+    behind = {word.key for word in claim.words[at + 1 :] if word.content}
+    if before and behind and not _together(scene.evidence, before, behind):
+        word = claim.words[at]
+        yield Finding("cause", f"'{claim.quote(word)}': the {scene.named} does not link the two", (word,))
+
+
+def _together(evidence: Evidence, before: set[str], behind: set[str]) -> bool:
+    """Whether one sentence of the evidence has most of both sides."""
+    for i in range(len(evidence.sentences)):
+        keys = {word.key for word in evidence.words_of(i, i + 1)}
+        if 2 * len(keys & before) >= len(before) and 2 * len(keys & behind) >= len(behind):
+            return True
+    return False
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    numbers, siblings, negation, opposite, roles, speaker, pronoun, quantifier, modality, cause, names_elsewhere,
+    others_in_place,
+)  # fmt: skip
+# Of two findings about the same words the one whose kind comes first is kept.
+_ORDER: Final = (
+    "number", "unit", "negation", "opposite", "roles", "name", "word", "quantifier", "modality", "cause", "missing",
+    "elsewhere", "form",
+)  # fmt: skip
+
+
+def findings(scene: Scene) -> list[Finding]:
+    """All findings against the claim, most important first; no word of the claim is reported twice."""
+    against = [finding for check in CHECKS for finding in check(scene)]
+    used = _used(against)
+    names = list(names_missing(scene, used))
+    rest = [*names, *words_missing(scene, used | _used(names))]
+    rest += [*words_elsewhere(scene, used | _used(rest)), *other_forms(scene)]
+    kept: list[Finding] = []
+    reported: set[int] = set()
+    for finding in sorted([*against, *rest], key=lambda finding: _ORDER.index(finding.kind)):
+        starts = {word.start for word in finding.words}
+        if not starts or not starts <= reported:
+            kept.append(finding)
+            reported |= starts
+    return kept
+
+
+def _used(against: Iterable[Finding]) -> frozenset[int]:
+    return frozenset(word.start for finding in against for word in finding.words)
