@@ -306,4 +306,4 @@ def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
 
 def test_no_cell_is_a_formula() -> None:
     assert csv_text(("a",), iter([("=HYPERLINK(1)",), ("fine",)])) == "a\r\n'=HYPERLINK(1)\r\nfine\r\n"
-    assert all(platform_named(name).columns() for name in PLATFORMS)
+    assert all(platform_named(name).columns for name in PLATFORMS)

@@ -50,7 +50,8 @@ def write_submissions(service: CampaignService, file: Path) -> int:
     """Write submissions and outcomes as the campaign's platform reads them; returns the number of submissions."""
     platform = platform_named(service.campaign.platform.name)
     works = submissions(service.campaign, service.state)
-    write_text(file, csv_text(platform.columns(), (platform.row(work) for work in works)))
+    headers, cells = zip(*platform.columns, strict=True)
+    write_text(file, csv_text(headers, ([cell(work) for cell in cells] for work in works)))
     return len(works)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -61,6 +61,21 @@ class Work(NamedTuple):
         return self.outcome is not None and self.reason is None and self.answered > 0
 
 
+Column = tuple[str, Callable[[Work], object]]
+DECISION: tuple[Column, ...] = (
+    ("Approve", lambda work: "X" if work.approved else ""),
+    ("Reject", lambda work: work.reason or ""),
+)
+"""A submission under which nothing was done is neither approved nor rejected here."""
+FIGURES: tuple[Column, ...] = (
+    ("Answered", lambda work: work.answered),
+    ("Batches", lambda work: work.batches),
+    ("Checks seen", lambda work: work.checks_seen),
+    ("Checks passed", lambda work: work.checks_passed),
+    ("Bonus", lambda work: f"{work.bonus:.2f}"),
+)
+
+
 def submissions(campaign: Campaign, state: State) -> list[Work]:
     """Every submission of every person, in order of joining and coming."""
     return [
@@ -100,6 +115,8 @@ class Platform(ABC):
     """Where a page may send a form, for the content security policy."""
     frames: ClassVar[str] = ""
     """Who may frame a page, for the same."""
+    columns: ClassVar[tuple[Column, ...]]
+    """The CSV of submissions: each column's header and its cell for a submission."""
 
     @abstractmethod
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
@@ -114,14 +131,6 @@ class Platform(ABC):
         """What the platform is told to ask of people, in its own terms."""
         del wanted
         return {}
-
-    @abstractmethod
-    def columns(self) -> Sequence[str]:
-        """The header of the CSV that is written."""
-
-    @abstractmethod
-    def row(self, work: Work) -> Sequence[object]:
-        """The row of a submission. One of which nothing was done is neither approved nor rejected here."""
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """What the platform is given to pay the bonuses. Raises UsageError where it pays none."""

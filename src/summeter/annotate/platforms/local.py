@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.people import Names, Visitor
-from summeter.annotate.platforms.base import Platform, Work, plain_id
+from summeter.annotate.platforms.base import Platform, plain_id
 
 
 class Local(Platform):
     """`?token=anna.0123...`; a made-up annotator at an account says so in `study`."""
 
     name = "local"
+    columns = (
+        ("account", lambda work: work.id),
+        ("answered", lambda work: work.answered),
+        ("batches", lambda work: work.batches),
+        ("outcome", lambda work: work.outcome or ""),
+        ("pay", lambda work: f"{work.pay:.2f}"),
+        ("bonus", lambda work: f"{work.bonus:.2f}"),
+    )
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The account of a token, while the campaign names it."""
@@ -21,11 +29,3 @@ class Local(Platform):
             return None
         simulated = Visitor(self.name, account, plain_id(query.get("study")))
         return simulated if names.is_simulated(simulated) else Visitor(self.name, account)
-
-    def columns(self) -> Sequence[str]:
-        """Account, how far it came, what it earned."""
-        return ("account", "answered", "batches", "outcome", "pay", "bonus")
-
-    def row(self, work: Work) -> Sequence[object]:
-        """One a person."""
-        return work.id, work.answered, work.batches, work.outcome or "", f"{work.pay:.2f}", f"{work.bonus:.2f}"

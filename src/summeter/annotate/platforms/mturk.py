@@ -7,7 +7,17 @@ from pathlib import Path
 
 from summeter.annotate.campaign.config import Campaign, Prerequisites
 from summeter.annotate.campaign.people import PREVIEW, Names, Visitor
-from summeter.annotate.platforms.base import Form, Platform, SubmissionStatus, Work, csv_text, plain_id, read_csv
+from summeter.annotate.platforms.base import (
+    DECISION,
+    FIGURES,
+    Form,
+    Platform,
+    SubmissionStatus,
+    Work,
+    csv_text,
+    plain_id,
+    read_csv,
+)
 
 NOT_AVAILABLE = "ASSIGNMENT_ID_NOT_AVAILABLE"
 LIVE, SANDBOX = "https://www.mturk.com", "https://workersandbox.mturk.com"
@@ -20,6 +30,15 @@ class MTurk(Platform):
     """An external question. Answers are stored here; the platform gets the outcome and its code."""
 
     name = "mturk"
+    columns = (
+        (_ASSIGNMENT, lambda work: work.session),
+        ("HITId", lambda work: work.study),
+        (_WORKER, lambda work: work.id),
+        *DECISION,
+        ("Answer.outcome", lambda work: work.outcome or ""),
+        ("Answer.code", lambda work: work.code),
+        *FIGURES,
+    )
     forms = frames = f"{LIVE} {SANDBOX} https://worker.mturk.com"
     """A submitted assignment is redirected to the worker's own site, which the policy of the form covers too."""
 
@@ -45,55 +64,13 @@ class MTurk(Platform):
     def prerequisites(self, wanted: Prerequisites) -> Form:
         """Qualification requirements as `CreateHIT` takes them."""
         rules: list[Form] = [
-            {
-                "QualificationTypeId": APPROVAL,
-                "Comparator": "GreaterThan",
-                "IntegerValues": [int(wanted.approval_above)],
-            },
-            {
-                "QualificationTypeId": ACCEPTED,
-                "Comparator": "GreaterThanOrEqualTo",
-                "IntegerValues": [wanted.accepted_at_least],
-            },
+            _rule(APPROVAL, "GreaterThan", IntegerValues=[int(wanted.approval_above)]),
+            _rule(ACCEPTED, "GreaterThanOrEqualTo", IntegerValues=[wanted.accepted_at_least]),
         ]
         if wanted.locales:
             places = [{"Country": locale} for locale in wanted.locales]
-            rules.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
+            rules.append(_rule(LOCALE, "In", LocaleValues=places))
         return {"qualification_requirements": rules}
-
-    def columns(self) -> Sequence[str]:
-        """Those of a batch file of results that is uploaded after review (an X to approve, a reason to reject)."""
-        return (
-            "AssignmentId",
-            "HITId",
-            "WorkerId",
-            "Approve",
-            "Reject",
-            "Answer.outcome",
-            "Answer.code",
-            "Answered",
-            "Batches",
-            "Checks seen",
-            "Checks passed",
-            "Bonus",
-        )
-
-    def row(self, work: Work) -> Sequence[object]:
-        """One an assignment. One of which nothing was done is neither approved nor rejected here."""
-        return (
-            work.session,
-            work.study,
-            work.id,
-            "X" if work.approved else "",
-            work.reason or "",
-            work.outcome or "",
-            work.code,
-            work.answered,
-            work.batches,
-            work.checks_seen,
-            work.checks_passed,
-            f"{work.bonus:.2f}",
-        )
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """A row a call of `SendBonus`, by its parameters; the token keeps a bonus from being paid twice."""
@@ -115,3 +92,7 @@ class MTurk(Platform):
             for _, row in read_csv(file, (_WORKER, _ASSIGNMENT, _STATUS))
             if row[_WORKER]
         ]
+
+
+def _rule(qualification: str, comparator: str, **values: object) -> Form:
+    return {"QualificationTypeId": qualification, "Comparator": comparator, **values}

@@ -8,17 +8,35 @@ from urllib.parse import quote
 
 from summeter.annotate.campaign.config import Campaign, Prerequisites
 from summeter.annotate.campaign.people import Names, Visitor
-from summeter.annotate.platforms.base import Form, Platform, SubmissionStatus, Work, plain_id, read_csv
+from summeter.annotate.platforms.base import (
+    DECISION,
+    FIGURES,
+    Form,
+    Platform,
+    SubmissionStatus,
+    Work,
+    plain_id,
+    read_csv,
+)
 from summeter.records import UsageError
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
-_ID, _SUBMISSION, _STATUS = "Participant id", "Submission id", "Status"
+_ID, _SUBMISSION, _STATUS, _CODE = "Participant id", "Submission id", "Status", "Completion code"
 
 
 class Prolific(Platform):
     """Its links and CSV, as its help pages give them."""
 
     name = "prolific"
+    columns = (
+        (_SUBMISSION, lambda work: work.session),
+        (_ID, lambda work: work.id),
+        ("Study id", lambda work: work.study),
+        *DECISION,
+        ("Outcome", lambda work: work.outcome or ""),
+        (_CODE, lambda work: work.code),
+        *FIGURES,
+    )
     link = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
@@ -44,40 +62,6 @@ class Prolific(Platform):
             filters.append({"filter_id": "current-country-of-residence", "selected_values": list(wanted.locales)})
         return {"filters": filters}
 
-    def columns(self) -> Sequence[str]:
-        """What is needed to approve and reject; Prolific's bulk forms take lists of submission ids."""
-        return (
-            "Submission id",
-            "Participant id",
-            "Study id",
-            "Approve",
-            "Reject",
-            "Outcome",
-            "Completion code",
-            "Answered",
-            "Batches",
-            "Checks seen",
-            "Checks passed",
-            "Bonus",
-        )
-
-    def row(self, work: Work) -> Sequence[object]:
-        """One a submission. One of which nothing was done is neither approved nor rejected here."""
-        return (
-            work.session,
-            work.id,
-            work.study,
-            "X" if work.approved else "",
-            work.reason or "",
-            work.outcome or "",
-            work.code,
-            work.answered,
-            work.batches,
-            work.checks_seen,
-            work.checks_passed,
-            f"{work.bonus:.2f}",
-        )
-
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """A line `participant,amount` each, as the form for bulk bonuses takes them: of one study only."""
         del campaign, names
@@ -101,7 +85,7 @@ class Prolific(Platform):
                 row.get(_SUBMISSION, ""),
                 {
                     "status": row[_STATUS].strip().lower(),
-                    "code": row.get("Completion code", ""),
+                    "code": row.get(_CODE, ""),
                     "submission": row.get(_SUBMISSION, ""),
                 },
             )
