@@ -124,17 +124,14 @@ class Platform(ABC):
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
         """Where a finished person goes: an address, or a form to send; neither where the code is all."""
-        del visitor, outcome, code
         return None, None
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
         """What the platform is told to ask of people, in its own terms."""
-        del wanted
         return {}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """What the platform is given to pay the bonuses. Raises UsageError where it pays none."""
-        del works, campaign, names
         raise UsageError(
             f"the platform {self.name} pays no bonuses; the CSV of submissions says what everybody has earned"
         )

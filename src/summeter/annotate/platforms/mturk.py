@@ -44,7 +44,6 @@ class MTurk(Platform):
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The worker of a link; before the assignment is accepted, a preview."""
-        del names
         assignment = plain_id(query.get("assignmentId"))
         if assignment == NOT_AVAILABLE:
             return Visitor(self.name, PREVIEW)

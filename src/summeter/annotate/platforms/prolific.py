@@ -41,7 +41,6 @@ class Prolific(Platform):
 
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The participant of a link."""
-        del names, campaign
         participant = plain_id(query.get("PROLIFIC_PID"))
         if participant is None:
             return None
@@ -49,7 +48,6 @@ class Prolific(Platform):
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
         """Back to Prolific with the outcome's code."""
-        del visitor, outcome
         return f"{COMPLETE}{quote(code, safe='')}", None
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
@@ -64,7 +62,6 @@ class Prolific(Platform):
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:
         """A line `participant,amount` each, as the form for bulk bonuses takes them: of one study only."""
-        del campaign, names
         amounts: dict[str, float] = {}
         studies = {work.study for work in works if work.bonus}
         if len(studies) > 1:

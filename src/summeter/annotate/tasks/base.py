@@ -20,8 +20,8 @@ from summeter.annotate.campaign.assistance import Verdicts
 from summeter.annotate.campaign.config import Campaign, Named
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, summary_body
-from summeter.records import Judgment, Summary, Unit
+from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of, summary_body
+from summeter.records import Judgment, Summary, Target, Unit
 
 LONGEST = 2000
 """Characters of a comment or a reason."""
@@ -56,26 +56,41 @@ class Disagreement(NamedTuple):
 
 
 class Kind(ABC):
-    """A kind of task. `needs` says in words what the data must hold for it.
+    """A kind of task. `needs` says in words what the data must hold for it; keys of its tasks begin with `code`.
 
     `unit` is what an adjudicator decides on. `coefficients` are the measures of agreement; annotators are compared by
     the first. An annotator's mean agreement leaves out `side_aspects`. Judgments signed with one of `mean_signatures`
-    are merged by their mean, all others by majority. `words_in_checks` says that attention checks hold words of the
+    are merged by their mean, all others by majority. `focused` is the field of the body whose like is highlighted in
+    the document. `words_in_checks` says that attention checks hold words of the
     campaign's settings (`attention.stranger`, `attention.paraphrases`).
     """
 
     name: ClassVar[str]
+    code: ClassVar[str]
     needs: ClassVar[str]
     unit: ClassVar[str] = "summary"
     coefficients: ClassVar[tuple[str, ...]] = ("alpha_nominal", "ac1", "identical")
     side_aspects: ClassVar[frozenset[str]] = frozenset()
     mean_signatures: ClassVar[frozenset[str]] = frozenset()
+    focused: ClassVar[str | None] = None
     words_in_checks: ClassVar[bool] = False
 
     @property
     def script(self) -> Path:
         """The script that draws the task: it stands beside the module, under the same name."""
         return Path(inspect.getfile(type(self))).with_suffix(".js")
+
+    def work_task(self, source: Source, *parts: str | int, group: str | None = None, **fields: Any) -> Task:
+        """A task of the work on a document, named by `parts`; it stays together with those of its `group`."""
+        document = source.document.id
+        key = key_of(self.code, document, *parts)
+        together = key_of(document) if group is None else key_of(document, group)
+        return Task(key=key, kind=self.name, document_id=document, group=together, **fields)
+
+    def check_task(self, source: Source, number: int, **fields: Any) -> Task:
+        """The `number`-th attention check, about a document."""
+        key = key_of(f"{self.code}-check", number)
+        return Task(key=key, kind=self.name, role="check", document_id=source.document.id, **fields)
 
     @abstractmethod
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
@@ -127,32 +142,26 @@ class Kind(ABC):
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
         """Judgments that follow from those of several tasks; `sources` by document."""
-        del judgments, sources
         yield from ()
 
     def focus(self, task: Task) -> str | None:
         """The text whose like is highlighted in the document."""
-        del task
-        return None
+        return None if self.focused is None else str(task.body[self.focused])
 
     def agrees(self, task: Task, answer: Json) -> bool | None:
         """Whether the answer says what the machine's verdict said; None where no verdict is shown."""
-        del task, answer
         return None
 
     def shown(self, body: Json, letters: Sequence[str]) -> Json:
         """The body as a browser gets it; `letters` are the systems in the order of showing."""
-        del letters
         return body
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
         """A browser's answer with systems in place of letters (what does not fit is left for `read` to refuse)."""
-        del letters
         return answer
 
     def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
         """A stored answer as the browser sent it."""
-        del letters
         return answer
 
 
@@ -198,6 +207,12 @@ class AssistedKind(Kind):
         if agrees is not None and answer["machine"] is not None and (answer["machine"] == "agree") != agrees:
             raise Misfit("answer.machine", f"says {answer['machine']}, but the answer itself says otherwise")
         return answer
+
+
+def labelled(judge: str, target: Target, aspect: str, signature: str, *, yes: bool, **more: Any) -> Judgment:
+    """A judgment with the label 1 or 0."""
+    about = {"target": target, "aspect": aspect, "judge": judge, "signature": signature}
+    return Judgment(**about, value=float(yes), label=int(yes), **more)
 
 
 def parsed(model: type[A], answer: Any) -> A:

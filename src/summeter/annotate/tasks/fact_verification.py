@@ -17,14 +17,15 @@ from summeter.annotate.tasks.base import (
     Disagreement,
     Misfit,
     check_chosen,
+    labelled,
     listed,
     parsed,
     split_of,
 )
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, key_of, summary_body
+from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, summary_body
 from summeter.data.human_judgments import SIGNATURES
-from summeter.records import Judgment, Target, Unit, canonical_error_type, error_types, joined_error_types
+from summeter.records import Judgment, Unit, canonical_error_type, error_types, joined_error_types
 
 ERROR_TYPES = (
     ("out-of-article error", "Says something that the document does not say and that cannot be checked against it."),
@@ -46,52 +47,39 @@ class FactVerification(AssistedKind):
     """One task a summary sentence."""
 
     name = "fact_verification"
+    code = "fv"
     needs = "summaries with at least one sentence"
     unit = "sentence"
+    focused = "sentence"
     machine_aspect = "faithfulness"
     machine_unit: ClassVar[Unit] = "sentence"
     no_details: ClassVar[Json] = {"error_types": [], "reason": None}
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every sentence of every summary."""
-        document = source.document.id
         for summary in source.summaries:
-            shown = summary_body(summary)
+            shown, system = summary_body(summary), summary.system
             for index, sentence in enumerate(summary.sentence_texts):
-                yield Task(
-                    key=key_of("fv", document, summary.system, index),
-                    kind=self.name,
-                    document_id=document,
-                    system=summary.system,
-                    index=index,
-                    group=key_of(document, summary.system),
-                    body=_body(shown, index, sentence, campaign),
-                )
+                body = _body(shown, index, sentence, campaign)
+                yield self.work_task(source, system, index, group=system, system=system, index=index, body=body)
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """A foreign sentence in place of one of the summary's: always wrong, under either machine verdict in turn."""
-        summaries = [summary for summary in source.summaries if summary.sentences]
-        if not summaries:
+        summary = others.summary(source)
+        if summary is None:
             return None
-        summary = others.rng.choice(summaries)
         accepted = number % 2 == 0
         sentences, wrong = list(summary.sentence_texts), others.foreign(source, accepted=accepted)
         index = others.rng.randrange(len(sentences))
         sentences[index] = wrong
-        return Task(
-            key=key_of("fv-check", number),
-            kind=self.name,
-            role="check",
-            document_id=source.document.id,
+        return self.check_task(
+            source,
+            number,
             system=summary.system,
             body=_body(joined_body(sentences), index, wrong, campaign),
             expected={"label": "not_supported", "machine": _label(supported=accepted)},
             feedback="The document does not say this: the sentence comes from another text.",
         )
-
-    def focus(self, task: Task) -> str | None:
-        """The sentence."""
-        return str(task.body["sentence"])
 
     def read(self, answer: Any, task: Task) -> Json:
         """Checked: types if and only if the sentence is not supported."""
@@ -106,31 +94,26 @@ class FactVerification(AssistedKind):
 
     def passed(self, task: Task, answer: Json) -> bool:
         """Whether the label is the expected one."""
-        return bool(task.expected and answer["label"] == task.expected["label"])
+        return bool(answer["label"] == task.expects.get("label"))
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One label of faithfulness, with all error types that were named."""
-        del source
-        label = int(answer.answer["label"] == "supported")
-        yield Judgment(
-            target=Target(document_id=task.document_id, system=task.system or "", unit="sentence", index=task.index),
-            aspect="faithfulness",
-            judge=answer.annotator,
-            signature=SIGNATURES["sentence_labels"],
-            value=float(label),
-            label=label,
+        yield labelled(
+            answer.annotator,
+            task.target("sentence"),
+            "faithfulness",
+            SIGNATURES["sentence_labels"],
+            yes=answer.answer["label"] == "supported",
             error_type=joined_error_types(answer.answer["error_types"]),
             reason=answer.answer.get("comment") or None,
         )
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Only the labels count: error types of an agreed error are merged."""
-        del task
         return split_of([answer.answer["label"].replace("_", " ") for answer in answers])
 
     def describe(self, task: Task, answer: Json) -> str:
         """The label with its error types."""
-        del task
         types = f" ({', '.join(answer['error_types'])})" if answer["error_types"] else ""
         return str(answer["label"]).replace("_", " ") + types
 
@@ -140,7 +123,6 @@ class FactVerification(AssistedKind):
 
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
         """The label with the error type and the reason."""
-        del task
         supported = decided(judgment)
         if supported is None:
             return None
@@ -172,7 +154,7 @@ class FactVerification(AssistedKind):
 
     def expected_answer(self, task: Task) -> Json:
         """The expected label."""
-        return _answer(task, supported=bool(task.expected and task.expected["label"] == "supported"))
+        return _answer(task, supported=task.expects.get("label") == "supported")
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
         """The right answer, or the other label with any error type."""
@@ -184,7 +166,6 @@ class FactVerification(AssistedKind):
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
         """Supported."""
-        del letters
         return _answer(task, supported=True)
 
 

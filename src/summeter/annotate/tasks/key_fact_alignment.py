@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from summeter.annotate.campaign.assistance import Verdicts, decided
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, Misfit, parsed, split_of
+from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, Misfit, labelled, parsed, split_of
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of, summary_body
+from summeter.annotate.tasks.task import Json, Others, Source, Task, summary_body
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Target, Unit
 
@@ -35,8 +35,10 @@ class KeyFactAlignment(AssistedKind):
     """One task a key fact and summary; the key facts of a summary stay together."""
 
     name = "key_fact_alignment"
+    code = "ka"
     needs = "documents with key facts, and summaries with at least one sentence"
     unit = "key_fact"
+    focused = "key_fact"
     words_in_checks = True
     machine_aspect = "completeness"
     machine_unit: ClassVar[Unit] = "key_fact"
@@ -44,41 +46,29 @@ class KeyFactAlignment(AssistedKind):
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every key fact against every summary."""
-        del campaign
-        document = source.document.id
         for summary in source.summaries:
             if not summary.sentences:
                 continue
-            shown = summary_body(summary)
+            system = summary.system
+            about = {"group": system, "system": system, "list_id": source.list_id}
             for index, fact in enumerate(source.facts):
-                yield Task(
-                    key=key_of("ka", document, summary.system, index),
-                    kind=self.name,
-                    document_id=document,
-                    system=summary.system,
-                    index=index,
-                    list_id=source.list_id,
-                    group=key_of(document, summary.system),
-                    body={"key_fact": fact, "summary": shown},
-                )
+                body = {"key_fact": fact, "summary": summary_body(summary)}
+                yield self.work_task(source, system, index, **about, index=index, body=body)
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """In turn a slight paraphrase of a sentence, which must align to it, and a fixed stranger, which must not."""
-        summaries = [summary for summary in source.summaries if summary.sentences]
-        if not summaries:
+        summary = others.summary(source)
+        if summary is None:
             return None
-        summary = others.rng.choice(summaries)
         place = others.rng.randrange(len(summary.sentences))
         paraphrased = number % 2 == 0
         frames, stranger = campaign.attention.paraphrases, campaign.attention.stranger
         frame = frames[number // 2 % len(frames)]
         fact = paraphrase(summary.sentence_texts[place], frame, campaign.language) if paraphrased else stranger
         right_verdict = number // 2 % 2 == 0
-        return Task(
-            key=key_of("ka-check", number),
-            kind=self.name,
-            role="check",
-            document_id=source.document.id,
+        return self.check_task(
+            source,
+            number,
             system=summary.system,
             body={"key_fact": fact, "summary": summary_body(summary)},
             expected={
@@ -87,10 +77,6 @@ class KeyFactAlignment(AssistedKind):
             },
             feedback="One of the sentences says almost the same." if paraphrased else "No sentence speaks of this.",
         )
-
-    def focus(self, task: Task) -> str | None:
-        """The key fact."""
-        return str(task.body["key_fact"])
 
     def read(self, answer: Any, task: Task) -> Json:
         """Checked, sentences in order."""
@@ -106,29 +92,20 @@ class KeyFactAlignment(AssistedKind):
 
     def passed(self, task: Task, answer: Json) -> bool:
         """Whether the paraphrased sentence is among those chosen, or nothing is for the stranger."""
-        if task.expected is None:
-            return False
-        place = task.expected["sentence"]
+        place = task.expects["sentence"]
         return place in answer["sentences"] if place is not None else not answer["sentences"]
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One label of completeness, with the sentences as evidence."""
         summary = source.summary(task.system)
-        label = int(bool(answer.answer["sentences"]))
-        yield Judgment(
-            target=Target(
-                document_id=task.document_id,
-                system=task.system or "",
-                unit="key_fact",
-                index=task.index,
-                list_id=task.list_id,
-            ),
-            aspect="completeness",
-            judge=answer.annotator,
-            signature=SIGNATURES["alignment"],
-            value=float(label),
-            label=label,
-            evidence=tuple(summary.sentences[index] for index in answer.answer["sentences"]),
+        sentences = answer.answer["sentences"]
+        yield labelled(
+            answer.annotator,
+            task.target("key_fact"),
+            "completeness",
+            SIGNATURES["alignment"],
+            yes=bool(sentences),
+            evidence=tuple(summary.sentences[index] for index in sentences),
             reason=answer.answer.get("comment") or None,
         )
 
@@ -147,15 +124,9 @@ class KeyFactAlignment(AssistedKind):
                 (span.start, span.end) for judgment in own for span in judgment.evidence if span.of == "summary"
             }
             for index, span in enumerate(source.summary(system).sentences):
-                label = int((span.start, span.end) in carrying)
-                yield Judgment(
-                    target=Target(document_id=document, system=system, unit="sentence", index=index),
-                    aspect="conciseness",
-                    judge=judge,
-                    signature=SIGNATURES["alignment"],
-                    value=float(label),
-                    label=label,
-                )
+                target = Target(document_id=document, system=system, unit="sentence", index=index)
+                yes = (span.start, span.end) in carrying
+                yield labelled(judge, target, "conciseness", SIGNATURES["alignment"], yes=yes)
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Any other choice of sentences."""
@@ -163,7 +134,6 @@ class KeyFactAlignment(AssistedKind):
 
     def describe(self, task: Task, answer: Json) -> str:
         """The sentences, counted from 1."""
-        del task
         sentences = ", ".join(str(index + 1) for index in answer["sentences"])
         return f"in sentence {sentences}" if sentences else "in none"
 
@@ -184,7 +154,6 @@ class KeyFactAlignment(AssistedKind):
 
     def following(self, task: Task, machine: Json) -> Json:
         """The machine's sentences."""
-        del task
         return _answer(machine["sentences"])
 
     def same(self, machine: Json, answer: Json) -> bool:
@@ -201,7 +170,7 @@ class KeyFactAlignment(AssistedKind):
 
     def expected_answer(self, task: Task) -> Json:
         """The paraphrased sentence, or none."""
-        place = (task.expected or {})["sentence"]
+        place = task.expects["sentence"]
         return _answer([] if place is None else [place])
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
@@ -214,7 +183,6 @@ class KeyFactAlignment(AssistedKind):
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
         """The first sentence."""
-        del task, letters
         return _answer([0])
 
 

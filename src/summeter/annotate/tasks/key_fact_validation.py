@@ -11,12 +11,13 @@ from pydantic import Field
 from summeter.annotate.campaign.assistance import Verdicts, decided
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks.base import LONGEST, AnswerModel, AssistedKind, Disagreement, parsed, split_of
+from summeter.annotate.tasks.base import LONGEST, AnswerModel, AssistedKind, Disagreement, labelled, parsed, split_of
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
-from summeter.records import Judgment, Target, Unit
+from summeter.annotate.tasks.task import Json, Others, Source, Task
+from summeter.records import Judgment, Unit
 
 ASPECT = "key_fact_validity"
+SIGNATURE = "human.key_fact_validity|v:1"
 CRITERIA = ("significant", "correct", "relevant")
 
 
@@ -33,45 +34,30 @@ class KeyFactValidation(AssistedKind):
     """One task a key fact of a document."""
 
     name = "key_fact_validation"
+    code = "kv"
     needs = "documents with key facts"
     unit = "key_fact"
+    focused = "key_fact"
     machine_aspect = ASPECT
     machine_unit: ClassVar[Unit] = "key_fact"
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every key fact; it hangs on the document's first summary, since a judgment is of a summary."""
-        del campaign
-        document = source.document.id
+        first, list_id = source.summaries[0].system, source.list_id
         for index, fact in enumerate(source.facts):
-            yield Task(
-                key=key_of("kv", document, index),
-                kind=self.name,
-                document_id=document,
-                index=index,
-                system=source.summaries[0].system,
-                list_id=source.list_id,
-                group=key_of(document),
-                body={"key_fact": fact},
-            )
+            yield self.work_task(source, index, system=first, index=index, list_id=list_id, body={"key_fact": fact})
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """In turn a trick key fact (another document's) and a random foreign sentence posing as one."""
-        del campaign
         accepted = number // 2 % 2 == 0
         draw = others.foreign_fact if number % 2 == 0 else others.foreign
-        return Task(
-            key=key_of("kv-check", number),
-            kind=self.name,
-            role="check",
-            document_id=source.document.id,
+        return self.check_task(
+            source,
+            number,
             body={"key_fact": draw(source, accepted=accepted)},
             expected={"valid": False, "machine": _verdict(accepted=accepted)},
             feedback="This is no key fact of the document: it comes from another text.",
         )
-
-    def focus(self, task: Task) -> str | None:
-        """The key fact."""
-        return str(task.body["key_fact"])
 
     def read(self, answer: Any, task: Task) -> Json:
         """Checked."""
@@ -79,36 +65,19 @@ class KeyFactValidation(AssistedKind):
 
     def passed(self, task: Task, answer: Json) -> bool:
         """Whether it was found valid, or not, as expected."""
-        return bool(task.expected and valid(answer) == task.expected["valid"])
+        return bool(valid(answer) == task.expects.get("valid"))
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One label: 1 for a valid key fact."""
-        del source
-        label = int(valid(answer.answer))
-        yield Judgment(
-            target=Target(
-                document_id=task.document_id,
-                system=task.system or "",
-                unit="key_fact",
-                index=task.index,
-                list_id=task.list_id,
-            ),
-            aspect=ASPECT,
-            judge=answer.annotator,
-            signature="human.key_fact_validity|v:1",
-            value=float(label),
-            label=label,
-            reason=answer.answer.get("why") or None,
-        )
+        accepted, why = valid(answer.answer), answer.answer.get("why") or None
+        yield labelled(answer.annotator, task.target("key_fact"), ASPECT, SIGNATURE, yes=accepted, reason=why)
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Valid or not, whichever criterion fails."""
-        del task
         return split_of(["valid" if valid(answer.answer) else "not valid" for answer in answers])
 
     def describe(self, task: Task, answer: Json) -> str:
         """Valid, or what it lacks."""
-        del task
         lacks = [name for name in CRITERIA if not answer[name]]
         return f"not valid: not {', not '.join(lacks)}" if lacks else "valid"
 
@@ -118,7 +87,6 @@ class KeyFactValidation(AssistedKind):
 
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
         """Valid or not, with the reason."""
-        del task
         accepted = decided(judgment)
         return None if accepted is None else {"verdict": _verdict(accepted=accepted), "reason": judgment.reason or None}
 
@@ -128,7 +96,6 @@ class KeyFactValidation(AssistedKind):
 
     def following(self, task: Task, machine: Json) -> Json:
         """Valid or not, as the machine says."""
-        del task
         return _answer(accepted=self.accepts(machine))
 
     def same(self, machine: Json, answer: Json) -> bool:
@@ -148,17 +115,15 @@ class KeyFactValidation(AssistedKind):
 
     def expected_answer(self, task: Task) -> Json:
         """Valid or not, as expected."""
-        return _answer(accepted=bool(task.expected and task.expected["valid"]))
+        return _answer(accepted=bool(task.expects.get("valid")))
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
         """The right answer, or the other one."""
-        del task
         accepted = profile.label(valid(right), rng)
         return right if accepted == valid(right) else _answer(accepted=accepted)
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
         """Valid."""
-        del task, letters
         return _answer(accepted=True)
 
 

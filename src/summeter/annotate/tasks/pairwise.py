@@ -26,8 +26,8 @@ from summeter.annotate.tasks.base import (
     with_jumble,
 )
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
-from summeter.records import Judgment, Summary, Target
+from summeter.annotate.tasks.task import Json, Others, Source, Task
+from summeter.records import Judgment, Summary
 
 ASPECTS = (("overall", "Which is the better summary of the document?"),)
 TIE = "tie"
@@ -45,24 +45,17 @@ class Pairwise(LetteredKind):
     """One task a document and pair of systems."""
 
     name = "pairwise"
+    code = "pw"
     needs = "documents with at least two summaries"
     unit = "pair"
     coefficients = ("alpha_nominal", "alpha_ordinal", "identical")
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every pair of summaries, systems in alphabetical order."""
-        document = source.document.id
-        for first, second in combinations(sorted(source.summaries, key=lambda summary: summary.system), 2):
-            yield Task(
-                key=key_of("pw", document, first.system, second.system),
-                kind=self.name,
-                document_id=document,
-                system=first.system,
-                rival=second.system,
-                systems=(first.system, second.system),
-                group=key_of(document),
-                body=_body((first, second), campaign),
-            )
+        for pair in combinations(sorted(source.summaries, key=lambda summary: summary.system), 2):
+            first, second = systems = tuple(summary.system for summary in pair)
+            body = _body(pair, campaign)
+            yield self.work_task(source, *systems, system=first, rival=second, systems=systems, body=body)
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """One side is a stranger's words in random order: it must lose on each aspect."""
@@ -70,11 +63,9 @@ class Pairwise(LetteredKind):
             return None
         pair = others.rng.sample(source.summaries, 2)
         odd = pair[0].system
-        return Task(
-            key=key_of("pw-check", number),
-            kind=self.name,
-            role="check",
-            document_id=source.document.id,
+        return self.check_task(
+            source,
+            number,
             systems=tuple(summary.system for summary in pair),
             expected={"loser": odd},
             body=with_jumble(_body(pair, campaign), odd, others.jumble(source)),
@@ -112,17 +103,16 @@ class Pairwise(LetteredKind):
 
     def passed(self, task: Task, answer: Json) -> bool:
         """Whether the odd one lost on each aspect."""
-        return task.expected is not None and not {task.expected["loser"], TIE} & set(answer["choices"].values())
+        return not {task.expects["loser"], TIE} & set(answer["choices"].values())
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """A preference an aspect, as head-to-head judges give it.
 
         The value is 1 where the system is preferred, 0 where its rival is, 0.5 for a tie.
         """
-        del source
         for aspect, choice in answer.answer["choices"].items():
             yield Judgment(
-                target=Target(document_id=task.document_id, system=task.system or "", rival=task.rival, unit="pair"),
+                target=task.target("pair"),
                 aspect=aspect,
                 judge=answer.annotator,
                 signature=SIGNATURE,
@@ -132,7 +122,6 @@ class Pairwise(LetteredKind):
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Other choices on some aspect; even where any aspect has no majority."""
-        del task
         splits = {
             aspect: split_of([answer.answer["choices"][aspect] for answer in answers])
             for aspect in answers[0].answer["choices"]
@@ -145,7 +134,6 @@ class Pairwise(LetteredKind):
 
     def describe(self, task: Task, answer: Json) -> str:
         """The choice on each aspect."""
-        del task
         choices = answer["choices"].items()
         return "; ".join(f"{aspect}: {'a tie' if choice == TIE else choice}" for aspect, choice in choices)
 
@@ -164,7 +152,7 @@ class Pairwise(LetteredKind):
 
     def expected_answer(self, task: Task) -> Json:
         """The other one on each aspect."""
-        odd = (task.expected or {})["loser"]
+        odd = task.expects["loser"]
         winner = next(system for system in task.systems if system != odd)
         return _answer(task, winner)
 

@@ -23,9 +23,9 @@ from summeter.annotate.tasks.base import (
     with_jumble,
 )
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
+from summeter.annotate.tasks.task import Json, Others, Source, Task
 from summeter.data.human_judgments import SIGNATURES
-from summeter.records import Judgment, Target, UsageError
+from summeter.records import Judgment, UsageError
 
 ASPECTS = (
     ("coherence", "Do the sentences follow from one another and make one text?"),
@@ -57,6 +57,7 @@ class Rating(LetteredKind):
     """One task a document."""
 
     name = "rating"
+    code = "ra"
     needs = "documents with at least one summary"
     coefficients = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical")
     side_aspects = frozenset({BEST})
@@ -69,15 +70,8 @@ class Rating(LetteredKind):
                 f"document {source.document.id!r} has {len(source.summaries)} summaries, more than the {len(LETTERS)} "
                 "that fit on a page; choose systems with `select`"
             )
-        document = source.document.id
-        yield Task(
-            key=key_of("ra", document),
-            kind=self.name,
-            document_id=document,
-            group=key_of(document),
-            systems=tuple(summary.system for summary in source.summaries),
-            body=_body(source, campaign),
-        )
+        systems = tuple(summary.system for summary in source.summaries)
+        yield self.work_task(source, systems=systems, body=_body(source, campaign))
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """One summary is a stranger's words in random order: not the best, and nothing is rated lower.
@@ -86,11 +80,9 @@ class Rating(LetteredKind):
         """
         systems = tuple(summary.system for summary in source.summaries)
         odd = others.rng.choice(systems)
-        return Task(
-            key=key_of("ra-check", number),
-            kind=self.name,
-            role="check",
-            document_id=source.document.id,
+        return self.check_task(
+            source,
+            number,
             systems=systems,
             body=with_jumble(_body(source, campaign), odd, others.jumble(source)),
             expected={"worst": odd},
@@ -130,9 +122,7 @@ class Rating(LetteredKind):
 
     def passed(self, task: Task, answer: Json) -> bool:
         """Whether the odd one is not the best and has the lowest mean (alone: a mean of at most 2)."""
-        if task.expected is None:
-            return False
-        odd = task.expected["worst"]
+        odd = task.expects["worst"]
         means = {system: fmean(cells.values()) for system, cells in answer["ratings"].items()}
         if len(means) == 1:
             return means[odd] <= 2
@@ -140,10 +130,9 @@ class Rating(LetteredKind):
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """A rating a summary and aspect; and whether it was the best."""
-        del source
         best = answer.answer["best"]
         for system, cells in answer.answer["ratings"].items():
-            target = Target(document_id=task.document_id, system=system)
+            target = task.target(system=system)
             ratings = [(aspect, float(rating), "ratings") for aspect, rating in cells.items()]
             if best is not None:
                 ratings.append((BEST, float(system == best), "overall"))
@@ -154,7 +143,6 @@ class Rating(LetteredKind):
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Ratings far apart: they are averaged all the same unless somebody decides."""
-        del task
         far = []
         for system, cells in answers[0].answer["ratings"].items():
             for aspect in cells:
@@ -166,7 +154,6 @@ class Rating(LetteredKind):
 
     def describe(self, task: Task, answer: Json) -> str:
         """Every rating, and the best summary."""
-        del task
         cells = "; ".join(
             f"{system}: " + ", ".join(f"{aspect} {rating}" for aspect, rating in given.items())
             for system, given in answer["ratings"].items()
@@ -186,7 +173,7 @@ class Rating(LetteredKind):
 
     def expected_answer(self, task: Task) -> Json:
         """1 for the odd one, 4 for all others."""
-        odd, aspects = (task.expected or {})["worst"], task.names("aspects")
+        odd, aspects = task.expects["worst"], task.names("aspects")
         return _answer(task, {system: dict.fromkeys(aspects, 1 if system == odd else 4) for system in task.systems})
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:

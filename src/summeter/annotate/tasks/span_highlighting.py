@@ -17,20 +17,18 @@ from summeter.annotate.tasks.base import (
     Kind,
     Misfit,
     check_chosen,
+    labelled,
     listed,
     parsed,
     split_of,
 )
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, key_of, summary_body
+from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, summary_body
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
-from summeter.records import Judgment, Span, Target
+from summeter.records import Judgment, Span
 
-KINDS = (
-    ("contradicted", "The document says otherwise."),
-    ("not_from_source", "The document does not say it."),
-)
+KINDS = (("contradicted", "The document says otherwise."), ("not_from_source", "The document does not say it."))
 
 
 class Marked(BaseModel):
@@ -56,38 +54,29 @@ class SpanHighlighting(Kind):
     """One task a summary."""
 
     name = "span_highlighting"
+    code = "sh"
     needs = "summaries that are not empty"
     coefficients = (*Kind.coefficients, "span_f1")
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every summary."""
-        document = source.document.id
         for summary in source.summaries:
             if summary.text.strip():
-                yield Task(
-                    key=key_of("sh", document, summary.system),
-                    kind=self.name,
-                    document_id=document,
-                    system=summary.system,
-                    group=key_of(document),
-                    body=_body(summary_body(summary), campaign),
-                )
+                body = _body(summary_body(summary), campaign)
+                yield self.work_task(source, summary.system, system=summary.system, body=body)
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """A foreign sentence is put into a summary; a span must touch it."""
-        summaries = [summary for summary in source.summaries if summary.sentences]
-        if not summaries:
+        summary = others.summary(source)
+        if summary is None:
             return None
-        summary = others.rng.choice(summaries)
         sentences = list(summary.sentence_texts)
         place = others.rng.randrange(len(sentences) + 1)
         sentences.insert(place, others.foreign(source))
         shown = joined_body(sentences)
-        return Task(
-            key=key_of("sh-check", number),
-            kind=self.name,
-            role="check",
-            document_id=source.document.id,
+        return self.check_task(
+            source,
+            number,
             system=summary.system,
             body=_body(shown, campaign),
             expected={"touch": shown["sentences"][place]},
@@ -116,40 +105,27 @@ class SpanHighlighting(Kind):
 
     def passed(self, task: Task, answer: Json) -> bool:
         """Whether some span touches the foreign sentence."""
-        if task.expected is None:
-            return False
-        start, end = task.expected["touch"]
+        start, end = task.expects["touch"]
         return any(span["start"] < end and start < span["end"] for span in answer["spans"])
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One judgment a span, and one that says whether the summary was found clean."""
-        del source
-        document, system = task.document_id, task.system or ""
-        for index, span in enumerate(answer.answer["spans"]):
-            yield Judgment(
-                target=Target(document_id=document, system=system, unit="span", index=index),
-                aspect="faithfulness",
-                judge=answer.annotator,
-                signature=SIGNATURES["spans"],
-                value=0.0,
-                label=0,
+        judge, spans = answer.annotator, answer.answer["spans"]
+        for index, span in enumerate(spans):
+            yield labelled(
+                judge,
+                task.target("span", index=index),
+                "faithfulness",
+                SIGNATURES["spans"],
+                yes=False,
                 error_type=span["category"] or span["kind"],
                 reason=span["reason"] or None,
                 evidence=(Span(of="summary", start=span["start"], end=span["end"]),),
             )
-        clean = int(not answer.answer["spans"])
-        yield Judgment(
-            target=Target(document_id=document, system=system),
-            aspect="faithfulness",
-            judge=answer.annotator,
-            signature=SIGNATURES[SPAN_FREE],
-            value=float(clean),
-            label=clean,
-        )
+        yield labelled(judge, task.target(), "faithfulness", SIGNATURES[SPAN_FREE], yes=not spans)
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Some marked what others found clean, or marks that touch no one else's."""
-        del task
         split = split_of(["marked" if answer.answer["spans"] else "clean" for answer in answers])
         if split is not None:
             return split
@@ -189,7 +165,7 @@ class SpanHighlighting(Kind):
 
     def expected_answer(self, task: Task) -> Json:
         """The foreign sentence."""
-        start, end = (task.expected or {})["touch"]
+        start, end = task.expects["touch"]
         return _answer(task, [(start, end, None)])
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
@@ -204,7 +180,6 @@ class SpanHighlighting(Kind):
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
         """Clean."""
-        del letters
         return _answer(task, [])
 
 

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from summeter.records import Document, Record, Summary
+from summeter.records import Document, Record, Summary, Target, Unit
 
 Json = dict[str, Any]
 Role = Literal["work", "check", "training"]
@@ -42,6 +42,16 @@ class Task(Record):
         verdict: Json | None = (self.assistance or {}).get("machine")
         return verdict
 
+    @property
+    def expects(self) -> Json:
+        """What a check or a training task expects."""
+        return self.expected or {}
+
+    def target(self, unit: Unit = "summary", **parts: Any) -> Target:
+        """What a judgment is about: the task's own target, but for `parts`."""
+        place = {"document_id": self.document_id, "system": self.system or "", "rival": self.rival}
+        return Target(**{**place, "unit": unit, "index": self.index, "list_id": self.list_id, **parts})
+
     def names(self, field: str) -> list[str]:
         """The names in a list of the body: `aspects`, `error_types`, `categories`, `kinds`."""
         return [str(entry["name"]) for entry in self.body[field]]
@@ -75,6 +85,11 @@ class Others(NamedTuple):
     rng: Random
     stranger: str
     explained: Mapping[bool, Mapping[str, Any]] = {}
+
+    def summary(self, source: Source) -> Summary | None:
+        """A summary of the document that has sentences; None where there is none."""
+        summaries = [summary for summary in source.summaries if summary.sentences]
+        return self.rng.choice(summaries) if summaries else None
 
     def foreign(self, source: Source, *, accepted: bool | None = None) -> str:
         """A sentence of a summary of another document; the fixed stranger where there is none.

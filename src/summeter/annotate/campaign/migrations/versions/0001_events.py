@@ -22,9 +22,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("annotator", "token", name="one_token_a_person"),
     )
     op.create_table(
-        "campaign",
-        sa.Column("name", sa.Text, primary_key=True),
-        sa.Column("value", sa.Text, nullable=False),
+        "campaign", sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False)
     )
 
 
