@@ -15,13 +15,13 @@ from summeter.annotate.campaign.state import Person, State
 from summeter.annotate.tasks.task import Task
 
 
-def choose(state: State, person: Person | None, most: int, groups: Mapping[str, Sequence[str]]) -> list[str]:
+def choose(state: State, person: Person, most: int, groups: Mapping[str, Sequence[str]]) -> list[str]:
     """Keys of up to `most` tasks of the work for a person, in the order of offering; none when all is taken.
 
     `groups` maps each task to the tasks of its group.
     """
     begun: list[str] = []
-    if person is not None and person.batches:
+    if person.batches:
         for key in person.batches[len(person.batches)].tasks:
             begun += [other for other in groups.get(key, ()) if other not in begun and _free(state, person, other)]
             if len(begun) >= most:
@@ -36,12 +36,10 @@ def choose(state: State, person: Person | None, most: int, groups: Mapping[str, 
     return sorted(chosen, key=state.place.__getitem__)
 
 
-def _free(state: State, person: Person | None, key: str) -> bool:
+def _free(state: State, person: Person, key: str) -> bool:
     """Whether a task has an open slot for this person."""
     slots = state.items[key]
-    if slots.open <= 0:
-        return False
-    return person is None or (person.annotator not in slots.held and key not in person.answers)
+    return slots.open > 0 and person.annotator not in slots.held and key not in person.answers
 
 
 def checks_due(person: Person, work: int, rate: float, rng: Random) -> int:

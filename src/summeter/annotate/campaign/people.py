@@ -112,5 +112,5 @@ def arm_of(annotator: str, seed: int, hide_for: float) -> str:
 
 def fraction(*parts: object) -> float:
     """A number in [0, 1) that depends on nothing but its arguments."""
-    found = hashlib.sha256(json.dumps([str(one) for one in parts]).encode()).digest()
-    return int.from_bytes(found[:8], "big") / 2**64
+    mark = hashlib.sha256(json.dumps([str(part) for part in parts]).encode()).digest()
+    return int.from_bytes(mark[:8], "big") / 2**64

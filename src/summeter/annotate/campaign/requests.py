@@ -12,6 +12,7 @@ from typing import Any
 
 from summeter.annotate.campaign.assignment import checks_due, choose, with_checks
 from summeter.annotate.campaign.config import HARD
+from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Turn
 from summeter.annotate.campaign.pay import pay_of
@@ -53,24 +54,36 @@ class PersonTurn:
 
     def __init__(self, folder: CampaignFolder, turn: Turn[State], visitor: Visitor) -> None:
         self.folder = folder
-        self.turn = turn
+        self.log_turn = turn
+        self.state = turn.state
+        self.now = turn.now
         self.visitor = visitor
         self.campaign = folder.campaign
         self.annotator = folder.names.annotator(visitor)
 
     @property
     def person(self) -> Person | None:
-        """Their standing; None before their first write."""
-        return None if self.visitor.preview else self.turn.state.people.get(self.annotator)
+        """What the log knows of them; None before their first write."""
+        return None if self.visitor.preview else self.state.people.get(self.annotator)
+
+    @property
+    def standing(self) -> Person:
+        """Their standing; a newcomer's before their first write."""
+        return self.person or Person(self.annotator, {}, "assisted", 0, 0)
 
     @property
     def stage(self) -> str:
-        """Where they stand."""
-        return stage_of(self.campaign, len(self.folder.tasks.training), self.person)
+        """The stage they are at."""
+        return stage_of(self.campaign, len(self.folder.tasks.training), self.standing)
+
+    @property
+    def unassisted(self) -> bool:
+        """Whether assistance is hidden from them."""
+        return self.standing.arm == "unassisted"
 
     def emit(self, kind: str, **parts: Any) -> Any:
         """Add an event about this person; `parts` are task, batch, token and data."""
-        return self.turn.emit(kind, self.annotator, **parts)
+        return self.log_turn.emit(kind, self.annotator, **parts)
 
     def join(self) -> Person:
         """The person, who joins now if not before."""
@@ -87,7 +100,7 @@ class PersonTurn:
             if self.folder.names.is_simulated(visitor):
                 data["made"] = True
             self.emit("joined", data=data)
-            person = self.turn.state.people[self.annotator]
+            person = self.state.people[self.annotator]
         return person
 
     def arrive(self) -> None:
@@ -126,212 +139,215 @@ class PersonTurn:
         return {"ok": True, "stage": self.stage, **more}
 
 
-def session(asked: PersonTurn, _: Json) -> Json:
+def session(turn: PersonTurn, _: Json) -> Json:
     """Where the person stands: `GET /api/session` but for its csrf."""
-    person, stage = asked.person, asked.stage
-    held = None if person is None or stage != "work" else person.active
+    stage = turn.stage
+    held = turn.standing.active if stage == "work" else None
     return {
         "stage": stage,
-        "preview": asked.visitor.preview,
-        "annotator": asked.annotator,
-        "campaign": about(asked.folder),
-        "stages": stages(asked.campaign, len(asked.folder.tasks.training)),
-        "progress": _progress(asked, person),
-        "qualification": _questions(asked, person) if stage == "qualification" else None,
-        "training": _training(asked, person) if stage == "training" else None,
-        "batch": None if held is None else _batch(asked, person, held),
-        "sample": _sample(asked) if asked.visitor.preview else None,
-        "done": _done(asked),
-        "pay": _pay(asked, person),
+        "preview": turn.visitor.preview,
+        "annotator": turn.annotator,
+        "campaign": about(turn.folder),
+        "stages": stages(turn.campaign, len(turn.folder.tasks.training)),
+        "progress": _progress(turn),
+        "qualification": _questions(turn) if stage == "qualification" else None,
+        "training": _training(turn) if stage == "training" else None,
+        "batch": None if held is None else _batch(turn, held),
+        "sample": _sample(turn) if turn.visitor.preview else None,
+        "done": _done(turn),
+        "pay": _pay(turn),
     }
 
 
-def consent(asked: PersonTurn, body: Json) -> Json:
+def consent(turn: PersonTurn, body: Json) -> Json:
     """Agreeing twice is agreeing; refusing ends the campaign for this person."""
     agreed = body.get("agreed")
     if not isinstance(agreed, bool):
         raise Refusal(422, "invalid", "is true or false", "agreed")
-    known = None if asked.person is None else asked.person.agreed
-    if known != agreed:
-        asked.require_stage("consent")
-        asked.join()
-        asked.emit("consented", data={"agreed": agreed})
+    if turn.standing.agreed != agreed:
+        turn.require_stage("consent")
+        turn.join()
+        turn.emit("consented", data={"agreed": agreed})
         if not agreed:
-            asked.emit("ended", data={"outcome": "screened_out"})
-    return asked.done()
+            turn.emit("ended", data={"outcome": "screened_out"})
+    return turn.done()
 
 
-def instructions(asked: PersonTurn, _: Json) -> Json:
+def instructions(turn: PersonTurn, _: Json) -> Json:
     """The instructions were read."""
-    if asked.person is None or not asked.person.instructed:
-        asked.require_stage("instructions")
-        asked.join()
-        asked.emit("instructed")
-    return asked.done()
+    if not turn.standing.instructed:
+        turn.require_stage("instructions")
+        turn.join()
+        turn.emit("instructed")
+    return turn.done()
 
 
-def qualification(asked: PersonTurn, body: Json) -> Json:
+def qualification(turn: PersonTurn, body: Json) -> Json:
     """All questions right, or an attempt is used up."""
-    test = asked.campaign.qualification
+    test = turn.campaign.qualification
     token = _answer_id(body) if "answer_id" in body else None
-    known = asked.person.tokens.get(token) if asked.person is not None and token is not None else None
+    known = None if token is None else turn.standing.tokens.get(token)
     if test is None:
         raise Refusal(409, "wrong_stage", "this campaign has no qualification test")
     if known is not None and known.kind != "qualified":
-        raise Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
+        raise _reused()
     if known is None:
-        asked.require_stage("qualification")
+        turn.require_stage("qualification")
         choices = body.get("answers")
         names = [f"q{index}" for index in range(len(test.questions))]
         complete = isinstance(choices, dict) and set(choices) == set(names)
-        if not isinstance(choices, dict) or not complete or not all(type(one) is int for one in choices.values()):
+        if not isinstance(choices, dict) or not complete or not all(type(choice) is int for choice in choices.values()):
             raise Refusal(422, "invalid", "answer every question with the index of a choice", "answers")
-        person = asked.join()
+        person = turn.join()
         right = sum(choices[name] == question.answer for name, question in zip(names, test.questions, strict=True))
         data = {"answers": choices, "correct": right, "total": len(names), "passed": right == len(names)}
-        known = asked.emit("qualified", token=token, data=data)
+        known = turn.emit("qualified", token=token, data=data)
         if not data["passed"] and person.attempts >= test.attempts:
-            asked.emit("ended", data={"outcome": "screened_out"})
-    attempts = 0 if asked.person is None else asked.person.attempts
+            turn.emit("ended", data={"outcome": "screened_out"})
     facts = {name: known.data[name] for name in ("passed", "correct", "total")}
-    return asked.done(**facts, attempts_left=max(0, test.attempts - attempts))
+    return turn.done(**facts, attempts_left=max(0, test.attempts - turn.standing.attempts))
 
 
-def training(asked: PersonTurn, body: Json) -> Json:
+def training(turn: PersonTurn, body: Json) -> Json:
     """An answer to a training task, with what there is to say about it."""
     token, seconds = _answer_id(body), _seconds(body)
-    tasks = {asked.folder.names.task(asked.annotator, task.key): task for task in asked.folder.tasks.training}
+    tasks = {turn.folder.names.task(turn.annotator, task.key): task for task in turn.folder.tasks.training}
     task_id = body.get("task")
     task = tasks.get(task_id) if isinstance(task_id, str) else None
     if task is None:
         raise Refusal(403, "not_yours", "this is no training task of yours")
-    stored = _read(asked, task, body.get("answer"))
-    known = None if asked.person is None else asked.person.tokens.get(token)
+    stored = _read(turn, task, body.get("answer"))
+    known = _repeated(turn, token, "trained", task, stored)
     if known is None:
-        asked.require_stage("training")
-        person = asked.join()
+        turn.require_stage("training")
+        person = turn.join()
         if task.key in person.trained:
             raise Refusal(409, "closed", "this training task is done")
-        passed = asked.folder.kind.passed(task, stored)
+        passed = turn.folder.kind.passed(task, stored)
         data = {"answer": stored, "passed": passed, "seconds": seconds}
-        known = asked.emit("trained", task=task.key, token=token, data=data)
-        _end_training(asked, person)
-    elif known.kind != "trained" or known.task != task.key or known.data["answer"] != stored:
-        raise Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
-    return asked.done(passed=known.data["passed"], feedback=task.feedback)
+        known = turn.emit("trained", task=task.key, token=token, data=data)
+        _end_training(turn, person)
+    return turn.done(passed=known.data["passed"], feedback=task.feedback)
 
 
-def _end_training(asked: PersonTurn, person: Person) -> None:
-    if not _training_left(asked.folder, person):
+def _end_training(turn: PersonTurn, person: Person) -> None:
+    if not _training_left(turn):
         share = sum(person.trained.values()) / len(person.trained)
-        if share < asked.campaign.training.pass_share:
-            asked.emit("ended", data={"outcome": "screened_out"})
+        if share < turn.campaign.training.pass_share:
+            turn.emit("ended", data={"outcome": "screened_out"})
 
 
-def batch(asked: PersonTurn, _: Json) -> Json:
+def batch(turn: PersonTurn, _: Json) -> Json:
     """The batch held, else a new one, else the end."""
-    stage = asked.stage
+    stage = turn.stage
     if stage not in {"work", "done"}:
         raise Refusal(409, "wrong_stage", f"you are at the stage {stage}")
-    person = asked.person
-    barred = person is not None and (person.excluded or person.ended in HARD)
-    if not barred and (person is None or person.active is None):
-        _hand_out(asked, asked.join())
-    person = asked.require_person()
-    held = person.active if asked.stage == "work" else None
-    return asked.done(batch=None if held is None else _batch(asked, person, held), done=_done(asked))
+    barred = turn.standing.excluded or turn.standing.ended in HARD
+    if not barred and turn.standing.active is None:
+        _hand_out(turn, turn.join())
+    held = turn.require_person().active if turn.stage == "work" else None
+    return turn.done(batch=None if held is None else _batch(turn, held), done=_done(turn))
 
 
-def _hand_out(asked: PersonTurn, person: Person) -> None:
+def _hand_out(turn: PersonTurn, person: Person) -> None:
     """Assign a new batch, or say that it is over."""
-    plan, folder = asked.campaign.batch, asked.folder
+    plan, folder = turn.campaign.batch, turn.folder
     enough = plan.per_annotator is not None and person.finished >= plan.per_annotator
-    keys = [] if enough else choose(asked.turn.state, person, plan.size, folder.groups)
+    keys = [] if enough else choose(turn.state, person, plan.size, folder.groups)
     if not keys:
         outcome = "completed" if person.finished else "no_more_items"
         if person.ended != outcome:
-            asked.emit("ended", data={"outcome": outcome})
+            turn.emit("ended", data={"outcome": outcome})
         return
     number = len(person.batches) + 1
     work = [folder.tasks.by_key[key] for key in keys]
-    rate_rng = Random(folder.names.mark("rate", asked.annotator))
-    due = checks_due(person, len(work), asked.campaign.attention.rate, rate_rng)
-    rng = Random(folder.names.mark("checks", asked.annotator, str(number)))
+    rate_rng = Random(folder.names.mark("rate", turn.annotator))
+    due = checks_due(person, len(work), turn.campaign.attention.rate, rate_rng)
+    rng = Random(folder.names.mark("checks", turn.annotator, str(number)))
     shown = with_checks(work, folder.tasks.checks, folder.checks_by_document, person.assigned, due, rng)
     for task in shown:
-        asked.emit("assigned", task=task.key, batch=number, data={"check": task.role == "check"})
+        turn.emit("assigned", task=task.key, batch=number, data={"check": task.role == "check"})
 
 
-def opened(asked: PersonTurn, body: Json) -> Json:
+def opened(turn: PersonTurn, body: Json) -> Json:
     """A task is in view: noted the first time, and a sign of life."""
-    person, task = asked.require_task(body)
+    person, task = turn.require_task(body)
     number = person.assigned[task.key]
     if task.key not in person.opened and person.batches[number].active:
-        asked.emit("opened", task=task.key, batch=number)
+        turn.emit("opened", task=task.key, batch=number)
     return {"ok": True}
 
 
-def answers(asked: PersonTurn, body: Json) -> Json:
+def answers(turn: PersonTurn, body: Json) -> Json:
     """Store an answer: once, whatever the network does; never lost, even if it comes late."""
     token, seconds = _answer_id(body), _seconds(body)
-    person, task = asked.require_task(body)
-    stored = _read(asked, task, body.get("answer"))
-    known = person.tokens.get(token)
+    person, task = turn.require_task(body)
+    stored = _read(turn, task, body.get("answer"))
+    known = _repeated(turn, token, "answered", task, stored)
     if known is None:
         number = person.assigned[task.key]
         held = person.batches[number]
         if held.over and task.key in held.answered:
             raise Refusal(409, "closed", "the batch is finished; its answers stay as they are")
-        least = asked.campaign.minimum_seconds
-        if seconds < least or _impossible(asked, person, held, task):
+        least = turn.campaign.minimum_seconds
+        if seconds < least or _impossible(turn, person, held, task):
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
-        passed = asked.folder.kind.passed(task, stored) if task.role == "check" else None
+        passed = turn.folder.kind.passed(task, stored) if task.role == "check" else None
         data = {"answer": stored, "seconds": seconds, "client_at": _client_at(body), "passed": passed}
-        known = asked.emit("answered", task=task.key, batch=number, token=token, data=data)
-    elif known.kind != "answered" or known.task != task.key or known.data["answer"] != stored:
-        raise Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
+        known = turn.emit("answered", task=task.key, batch=number, token=token, data=data)
     return {"ok": True, "answer_id": token, "task": body["task"], "seq": known.seq}
 
 
-def _impossible(asked: PersonTurn, person: Person, held: Batch, task: Task) -> bool:
+def _impossible(turn: PersonTurn, person: Person, held: Batch, task: Task) -> bool:
     """Whether by the server's clock there was no time for so many answers, whatever the browser claims.
 
     Answers that waited for the network arrive together; all of them had since the batch was handed out.
     """
     if person.simulated:
         return False
-    needed = len(held.answered | {task.key}) * asked.campaign.minimum_seconds
-    return needed > (asked.turn.now - held.since) / 1000 + SLACK
+    needed = len(held.answered | {task.key}) * turn.campaign.minimum_seconds
+    return needed > (turn.now - held.since) / 1000 + SLACK
 
 
-def finish_batch(asked: PersonTurn, _: Json) -> Json:
+def finish_batch(turn: PersonTurn, _: Json) -> Json:
     """Finish the batch held; asked again, nothing changes."""
-    person = asked.require_person()
+    person = turn.require_person()
     held = person.active
     if held is not None:
         if held.waiting:
             raise Refusal(409, "unfinished", f"{len(held.waiting)} tasks of the batch have no answer yet")
-        finish(asked.turn, asked.campaign, person, held, by="annotator")
-    return asked.done(done=_done(asked))
+        finish(turn.log_turn, turn.campaign, person, held, by="annotator")
+    return turn.done(done=_done(turn))
 
 
-def return_(asked: PersonTurn, _: Json) -> Json:
+def return_(turn: PersonTurn, _: Json) -> Json:
     """Give back what is not answered."""
-    person = asked.require_person()
+    person = turn.require_person()
     held = person.active
-    count = 0 if held is None else give_back(asked.turn, asked.campaign, person, held)
-    return asked.done(returned=count)
+    count = 0 if held is None else give_back(turn.log_turn, turn.campaign, person, held)
+    return turn.done(returned=count)
 
 
-def _read(asked: PersonTurn, task: Task, answer: Any) -> Json:
+def _repeated(turn: PersonTurn, token: str, kind: str, task: Task, stored: Json) -> Event | None:
+    """The event of an answer that is sent again; None for a new one. Refuses another answer under the same token."""
+    known = turn.standing.tokens.get(token)
+    if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored):
+        raise _reused()
+    return known
+
+
+def _reused() -> Refusal:
+    return Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
+
+
+def _read(turn: PersonTurn, task: Task, answer: Any) -> Json:
     """The answer as it is stored. The machine's verdict must be answered where it is shown, and only there."""
-    kind = asked.folder.kind
+    kind = turn.folder.kind
     try:
-        stored = kind.read(kind.unlettered(answer, asked.folder.letters(asked.annotator, task)), task)
+        stored = kind.read(kind.unlettered(answer, turn.folder.letters(turn.annotator, task)), task)
     except Misfit as error:
         raise Refusal(422, "invalid", str(error), error.field) from error
-    hidden = asked.person is not None and asked.person.arm == "unassisted"
-    if (task.machine is not None and not hidden) != (stored["machine"] is not None):
+    if (task.machine is not None and not turn.unassisted) != (stored["machine"] is not None):
         lacks = "say whether you agree with the machine" if stored["machine"] is None else "no verdict was shown"
         raise Refusal(422, "invalid", lacks, "answer.machine")
     return stored
@@ -363,111 +379,110 @@ def about(folder: CampaignFolder) -> Json:
     return {name: getattr(campaign, name) for name in ("name", "title", "kind", "language", "contact")}
 
 
-def _pay(asked: PersonTurn, person: Person | None) -> Json | None:
+def _pay(turn: PersonTurn) -> Json | None:
     """What was earned. The bonus follows from the checks: before the end it would tell which batches passed them."""
-    plan = asked.campaign.pay
+    plan = turn.campaign.pay
     if plan is None:
         return None
-    base, bonus = (0.0, 0.0) if person is None else pay_of(asked.campaign, person)
-    shown = round(bonus, 2) if asked.stage == "done" else None
-    return {"currency": plan.currency, "earned": round(base, 2), "bonus": shown}
+    earned = pay_of(turn.campaign, turn.standing)
+    shown = round(earned.bonus, 2) if turn.stage == "done" else None
+    return {"currency": plan.currency, "earned": round(earned.base, 2), "bonus": shown}
 
 
-def _progress(asked: PersonTurn, person: Person | None) -> Json:
-    held = None if person is None else person.active
+def _progress(turn: PersonTurn) -> Json:
+    person = turn.standing
+    held = person.active
     return {
-        "answered": 0 if person is None else len(person.answers),
-        "batches": 0 if person is None else person.finished,
-        "batches_most": asked.campaign.batch.per_annotator,
+        "answered": len(person.answers),
+        "batches": person.finished,
+        "batches_most": turn.campaign.batch.per_annotator,
         "batch_answered": 0 if held is None else len(held.answered),
         "batch_size": 0 if held is None else len(held.tasks),
     }
 
 
-def _questions(asked: PersonTurn, person: Person | None) -> Json | None:
-    test = asked.campaign.qualification
+def _questions(turn: PersonTurn) -> Json | None:
+    test = turn.campaign.qualification
     if test is None:
         return None
     questions = [
         {"id": f"q{index}", "question": question.question, "choices": list(question.choices)}
         for index, question in enumerate(test.questions)
     ]
-    return {"questions": questions, "attempts_left": test.attempts - (0 if person is None else person.attempts)}
+    return {"questions": questions, "attempts_left": test.attempts - turn.standing.attempts}
 
 
-def _training_left(folder: CampaignFolder, person: Person | None) -> list[Task]:
-    trained = {} if person is None else person.trained
-    return [task for task in folder.tasks.training if task.key not in trained]
+def _training_left(turn: PersonTurn) -> list[Task]:
+    return [task for task in turn.folder.tasks.training if task.key not in turn.standing.trained]
 
 
-def _training(asked: PersonTurn, person: Person | None) -> Json:
-    view = _TaskView(asked)
-    tasks = [view.task(task, person) for task in _training_left(asked.folder, person)]
+def _training(turn: PersonTurn) -> Json:
+    view = _TaskView(turn)
+    tasks = [view.task(task) for task in _training_left(turn)]
     return {"tasks": tasks, "documents": view.documents}
 
 
-def _sample(asked: PersonTurn) -> Json:
-    view, tasks = _TaskView(asked), asked.folder.tasks
-    return {"task": view.task((tasks.training or tasks.work)[0], None), "documents": view.documents}
+def _sample(turn: PersonTurn) -> Json:
+    view, tasks = _TaskView(turn), turn.folder.tasks
+    return {"task": view.task((tasks.training or tasks.work)[0]), "documents": view.documents}
 
 
-def _batch(asked: PersonTurn, person: Person | None, held: Batch) -> Json:
-    view, state = _TaskView(asked), asked.turn.state
-    tasks = [view.task(asked.folder.tasks.by_key[key], person) for key in held.tasks]
+def _batch(turn: PersonTurn, held: Batch) -> Json:
+    view, state = _TaskView(turn), turn.state
+    tasks = [view.task(turn.folder.tasks.by_key[key]) for key in held.tasks]
     expires = held.seen + state.lease
     return {
         "number": held.number,
         "expires_at": expires,
         "lease_seconds": state.lease / 1000,
-        "seconds_left": max(0, expires - asked.turn.now) / 1000,
+        "seconds_left": max(0, expires - turn.now) / 1000,
         "documents": view.documents,
         "tasks": tasks,
     }
 
 
-def _done(asked: PersonTurn) -> Json | None:
+def _done(turn: PersonTurn) -> Json | None:
     """How it ended, where it has."""
-    person = asked.person
-    if person is None or asked.stage != "done":
+    person = turn.person
+    if person is None or turn.stage != "done":
         return None
     outcome = outcome_of(person)
-    code = getattr(asked.campaign.codes, outcome)
-    url, form = platform_named(asked.campaign.platform.name).completion(asked.visitor, outcome, code)
-    return {"outcome": outcome, "code": code, "url": url, "form": form, "more": _more(asked, person)}
+    code = getattr(turn.campaign.codes, outcome)
+    url, form = platform_named(turn.campaign.platform.name).completion(turn.visitor, outcome, code)
+    return {"outcome": outcome, "code": code, "url": url, "form": form, "more": _more(turn, person)}
 
 
-def _more(asked: PersonTurn, person: Person) -> bool:
+def _more(turn: PersonTurn, person: Person) -> bool:
     """Whether there is work again for somebody who was done."""
-    most = asked.campaign.batch.per_annotator
+    most = turn.campaign.batch.per_annotator
     if person.excluded or person.ended not in {"completed", "no_more_items"}:
         return False
     if most is not None and person.finished >= most:
         return False
-    return bool(choose(asked.turn.state, person, 1, asked.folder.groups))
+    return bool(choose(turn.state, person, 1, turn.folder.groups))
 
 
 class _TaskView:
     """Tasks for one browser, with each document once."""
 
-    def __init__(self, asked: PersonTurn) -> None:
-        self.asked = asked
+    def __init__(self, turn: PersonTurn) -> None:
+        self.turn = turn
         self.documents: dict[str, Json] = {}
         self._names: dict[str, str] = {}
 
-    def task(self, task: Task, person: Person | None) -> Json:
+    def task(self, task: Task) -> Json:
         """A task: the same fields for work, checks and training."""
-        folder, annotator = self.asked.folder, self.asked.annotator
-        letters = folder.letters(annotator, task)
-        known = None if person is None else person.answers.get(task.key)
-        hidden = person is not None and person.arm == "unassisted"
+        folder, person = self.turn.folder, self.turn.standing
+        letters = folder.letters(person.annotator, task)
+        known = person.answers.get(task.key)
         return {
-            "id": folder.names.task(annotator, task.key),
+            "id": folder.names.task(person.annotator, task.key),
             "kind": task.kind,
             "document": self._document(task),
             "body": folder.kind.shown(task.body, letters),
-            "assistance": None if hidden else task.assistance,
-            "minimum_seconds": self.asked.campaign.minimum_seconds,
-            "opened": person is not None and task.key in person.opened,
+            "assistance": None if self.turn.unassisted else task.assistance,
+            "minimum_seconds": self.turn.campaign.minimum_seconds,
+            "opened": task.key in person.opened,
             "answer": None if known is None else folder.kind.relettered(known.answer, letters),
         }
 
@@ -480,11 +495,11 @@ class _TaskView:
 
     def _text(self, task: Task) -> Json:
         if task.text is None:
-            document = self.asked.folder.sources[task.document_id].document
+            document = self.turn.folder.sources[task.document_id].document
             text, domain = document.text, document.domain
             spans: Iterable[Any] = document.sentences
         else:
-            text, domain, spans = task.text, None, split(task.text, self.asked.campaign.language)
+            text, domain, spans = task.text, None, split(task.text, self.turn.campaign.language)
         return {"text": text, "sentences": [[span.start, span.end] for span in spans], "domain": domain}
 
 

@@ -76,12 +76,12 @@ class CampaignService:
         def decide(turn: Turn[State]) -> Json:
             if not self.log.readonly:
                 end_overdue(turn, self.campaign)
-            asked = PersonTurn(self.folder, turn, visitor)
+            person_turn = PersonTurn(self.folder, turn, visitor)
             if name != "session":
-                asked.require_writable()
+                person_turn.require_writable()
             if not self.log.readonly:
-                asked.arrive()
-            return command(asked, body or {})
+                person_turn.arrive()
+            return command(person_turn, body or {})
 
         return self.log.submit(decide)
 

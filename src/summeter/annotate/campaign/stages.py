@@ -69,10 +69,8 @@ def stages(campaign: Campaign, training: int) -> list[str]:
     return [*(name for name, yes in there.items() if yes), "work"]
 
 
-def stage_of(campaign: Campaign, training: int, person: Person | None) -> str:
+def stage_of(campaign: Campaign, training: int, person: Person) -> str:
     """Where a person stands; `training` is the number of training tasks there are."""
-    if person is None:
-        return stages(campaign, training)[0]
     if person.excluded or person.ended in HARD:
         return "done"
     passed = {

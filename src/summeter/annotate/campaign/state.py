@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from summeter.annotate.campaign.events import Event
+from summeter.annotate.campaign.events import KINDS, Event
 from summeter.records import digest
 
 SLACK = 2.0
@@ -166,7 +166,7 @@ class State:
         self.free: list[int] = list(range(len(self.order)))
         """Places of the tasks that have an open slot, in order."""
         self._leases: list[tuple[int, str, int]] = []
-        self._handlers = {name: getattr(self, f"_{name}") for name in _HANDLED}
+        self._handlers = {name: getattr(self, f"_{name}") for name in KINDS if name not in {"joined", "adjudicated"}}
 
     def apply(self, event: Event) -> None:
         """Take in the next event of the log."""
@@ -377,25 +377,6 @@ class State:
             insort(self.free, place)
         elif listed and not wanted:
             self.free.pop(at)
-
-
-_HANDLED = (
-    "came",
-    "consented",
-    "instructed",
-    "qualified",
-    "trained",
-    "assigned",
-    "opened",
-    "answered",
-    "finished",
-    "expired",
-    "returned",
-    "ended",
-    "excluded",
-    "reinstated",
-    "platform",
-)
 
 
 def _plain(person: Person) -> list[Any]:
