@@ -96,7 +96,7 @@ def test_endorsement_by_hand(tmp_path: Path) -> None:
         assert rows["endorsement", "checks", "assisted"].value == 1.0
         assert rows["pull", "all", None].value == pytest.approx(2 / 4 - 0)
         assert rows["pull", "all", None].n == 6
-        standing = {one.annotator: one for one in standings(service)}
+        standing = {one.person.annotator: one for one in standings(service)}
         assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (pytest.approx(2 / 3), 3)
 
 
@@ -114,7 +114,7 @@ def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> Non
     with CampaignService(folder) as service:
         profiles = [crowds.Profile(accuracy=1, trust=1.0), *[crowds.Profile(accuracy=1)] * 3]
         simulate(service, crowd(folder, profiles, Truth()))
-        found = {one.annotator: one for one in standings(service)}
+        found = {one.person.annotator: one for one in standings(service)}
     assert found["anna"].endorsement == 1.0
     assert {found[one].endorsement for one in ("ben", "cleo", "dora")} <= {0.0, None}
 

@@ -123,9 +123,8 @@ def status(
     elif measured is None:
         print_json(people, status=counts)
     else:
-        standings = {annotator.annotator: annotator.to_json() for annotator in measured.annotators}
         print_json(
-            [{**standings[str(person["annotator"])], **person} for person in people],
+            [{**annotator.to_json(), **row} for annotator, row in zip(measured.annotators, people, strict=True)],
             status=counts,
             agreement=measured.agreement.to_dicts(),
             assistance=[row.model_dump() for row in measured.assistance],
@@ -506,20 +505,19 @@ def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
         typer.echo(f"agreement on {row.aspect}: {row.statistic} {_value(row, 'units')}, {in_words(row)}")
     for note in measured.notes:
         typer.echo(note)
-    stages = {person["annotator"]: person["stage"] for person in people}
     rows = [
         (
-            annotator.annotator,
-            annotator.arm,
-            (annotator.outcome or stages[annotator.annotator]).replace("_", " "),
-            annotator.answered,
-            f"{annotator.checks_passed}/{annotator.checks_seen}",
-            number(annotator.seconds_median, 1),
+            row["annotator"],
+            row["arm"],
+            (row["outcome"] or row["stage"]).replace("_", " "),
+            row["answered"],
+            f"{row['checks_passed']}/{row['checks_seen']}",
+            number(row["seconds_median"], 1),
             number(annotator.agreement, 2),
             f"{round((annotator.endorsement or 0) * annotator.endorsement_n)}/{annotator.endorsement_n}",
-            "excluded" if annotator.excluded else "",
+            "excluded" if row["excluded"] else "",
         )
-        for annotator in measured.annotators
+        for annotator, row in zip(measured.annotators, people, strict=True)
     ]
     heads = ["annotator", "arm", "stage", "answers", "checks", "seconds", "agrees", "follows", ""]
     typer.echo(Table.of(heads, rows, align="lllrrrrrl").text(rule=True))

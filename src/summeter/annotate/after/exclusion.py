@@ -53,33 +53,38 @@ def proposals(annotators: Iterable[Standing], rules: Rules) -> list[Proposal]:
     """
     if not rules.any:
         raise UsageError("no rule is given; set a limit, such as ", Parameter("checks_below", "0.7"))
-    proposed = (_first(annotator, rules) for annotator in annotators if not annotator.excluded)
+    proposed = (_first(annotator, rules) for annotator in annotators if not annotator.person.excluded)
     return [proposal for proposal in proposed if proposal is not None]
 
 
 def _first(annotator: Standing, rules: Rules) -> Proposal | None:
-    name, enough = annotator.annotator, annotator.answered >= rules.min_answers
-    rate = annotator.check_rate if annotator.checks_seen >= rules.min_checks else None
-    if rules.checks_below is not None and rate is not None and rate < rules.checks_below:
-        passed = f"passed {annotator.checks_passed} of {annotator.checks_seen} attention checks"
+    person = annotator.person
+    name, answered, seen = person.annotator, len(person.answers), person.checks_seen
+    enough = answered >= rules.min_answers
+    if _under(person.checks_passed / seen if seen >= rules.min_checks and seen else None, rules.checks_below):
+        passed = f"passed {person.checks_passed} of {seen} attention checks"
         return Proposal(name, CHECKS, f"{passed}, under {rules.checks_below:g}")
-    times = [time for time in (annotator.seconds_median, annotator.seconds_waited) if time is not None]
+    times = [time for time in (person.seconds_median, person.seconds_waited) if time is not None]
     quick = min(times) if enough and times else None
-    if rules.seconds_below is not None and quick is not None and quick < rules.seconds_below:
-        reason = f"half of {annotator.answered} answers took {quick:.1f} s or less, under {rules.seconds_below:g} s"
+    if _under(quick, rules.seconds_below):
+        reason = f"half of {answered} answers took {quick:.1f} s or less, under {rules.seconds_below:g} s"
         return Proposal(name, SECONDS, reason)
-    agreement = annotator.agreement if enough else None
-    if rules.agreement_below is not None and agreement is not None and agreement < rules.agreement_below:
-        reason = f"agrees with the others at {agreement:.2f}, under {rules.agreement_below:g}"
+    if enough and _under(annotator.agreement, rules.agreement_below):
+        reason = f"agrees with the others at {annotator.agreement:.2f}, under {rules.agreement_below:g}"
         return Proposal(name, AGREEMENT, reason)
     followed = annotator.endorsement if annotator.endorsement_n >= rules.min_checks else None
-    if rules.endorsement_above is not None and followed is not None and followed > rules.endorsement_above:
+    if _under(rules.endorsement_above, followed):
         reason = (
             f"follows the machine in {followed:.0%} of {annotator.endorsement_n} cases where it is wrong, "
             f"above {rules.endorsement_above:.0%}"
         )
         return Proposal(name, ENDORSEMENT, reason)
     return None
+
+
+def _under(value: float | None, limit: float | None) -> bool:
+    """Whether there are both, and the value lies under the limit."""
+    return value is not None and limit is not None and value < limit
 
 
 def exclude(service: CampaignService, proposed: Iterable[Proposal], *, by: str) -> list[Event]:

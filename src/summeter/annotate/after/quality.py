@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from summeter.annotate.after.aggregate import judgments_of
 from summeter.annotate.after.automation_bias import Case, automation_bias, cases, endorsement_rate
-from summeter.annotate.after.status import contradicted, median_seconds, median_waited
+from summeter.annotate.after.status import facts
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.data.dataset import Dataset
@@ -32,25 +32,14 @@ ENOUGH = 0.667
 
 
 class Standing(NamedTuple):
-    """One annotator.
+    """How one annotator's answers stand beside the others'.
 
     `agreement` is the mean over aspects of the coefficient with the others' merged votes (`by_aspect`), None where
-    `why` says why. `seconds_median` is of the times that the browser claims, `seconds_waited` of those that the server
-    saw from showing to answer (with answers that waited for the network, longer), `contradicted` the number of answers
-    that claim time which had not passed. `pace` is the median time beside the campaign's. `endorsement` is the share
-    of answers that say what the machine says where it is wrong, of `endorsement_n`.
+    `why` says why. `pace` is the median time beside the campaign's. `endorsement` is the share of answers that say
+    what the machine says where it is wrong, of `endorsement_n`.
     """
 
-    annotator: str
-    arm: str
-    outcome: str | None
-    excluded: bool
-    answered: int
-    checks_passed: int
-    checks_seen: int
-    seconds_median: float | None
-    seconds_waited: float | None
-    contradicted: int
+    person: Person
     pace: float | None
     agreement: float | None
     by_aspect: dict[str, float | None]
@@ -58,14 +47,12 @@ class Standing(NamedTuple):
     endorsement: float | None
     endorsement_n: int
 
-    @property
-    def check_rate(self) -> float | None:
-        """The share of attention checks passed."""
-        return self.checks_passed / self.checks_seen if self.checks_seen else None
-
     def to_json(self) -> Json:
         """As `--json` and the page give it."""
-        return {**self._asdict(), "check_rate": self.check_rate}
+        seen = self.person.checks_seen
+        rate = self.person.checks_passed / seen if seen else None
+        compared = {name: value for name, value in self._asdict().items() if name != "person"}
+        return {**facts(self.person), **compared, "check_rate": rate}
 
 
 class Quality(NamedTuple):
@@ -207,48 +194,23 @@ def standings(service: CampaignService, wrong: list[Case] | None = None, data: D
     times = [answer.seconds for person in people for answer in person.answers.values()]
     usual = median(times) if times else None
     agreed, why = _agreement_by_annotator(service, data)
-    return [
-        _standing(
+    annotators = []
+    for person in people:
+        by_aspect = agreed.get(person.annotator, {})
+        main = [value for aspect, value in by_aspect.items() if aspect not in service.kind.side_aspects]
+        values = [value for value in main if value is not None]
+        no_value = "answers of excluded people are set beside nobody's" if person.excluded else why
+        seconds = person.seconds_median
+        standing = Standing(
             person,
-            usual,
-            agreed.get(person.annotator, {}),
-            "answers of excluded people are set beside nobody's" if person.excluded else why,
-            [case for case in wrong if case.annotator == person.annotator],
-            service.kind.side_aspects,
+            seconds / usual if seconds is not None and usual else None,
+            fmean(values) if values else None,
+            by_aspect,
+            None if values else no_value,
+            *endorsement_rate(case for case in wrong if case.annotator == person.annotator),
         )
-        for person in people
-    ]
-
-
-def _standing(
-    person: Person,
-    usual: float | None,
-    agreed: dict[str, float | None],
-    why: str,
-    wrong: list[Case],
-    side_aspects: frozenset[str],
-) -> Standing:
-    seconds = median_seconds(person)
-    values = [value for aspect, value in agreed.items() if value is not None and aspect not in side_aspects]
-    rate, n = endorsement_rate(wrong)
-    return Standing(
-        annotator=person.annotator,
-        arm=person.arm,
-        outcome=person.ended,
-        excluded=person.excluded,
-        answered=len(person.answers),
-        checks_passed=person.checks_passed,
-        checks_seen=person.checks_seen,
-        seconds_median=seconds,
-        seconds_waited=median_waited(person),
-        contradicted=contradicted(person),
-        pace=seconds / usual if seconds is not None and usual else None,
-        agreement=fmean(values) if values else None,
-        by_aspect=agreed,
-        why=None if values else why,
-        endorsement=rate,
-        endorsement_n=n,
-    )
+        annotators.append(standing)
+    return annotators
 
 
 def _agreement_by_annotator(
@@ -267,12 +229,12 @@ def _agreement_by_annotator(
 
 
 def _clock_notes(annotators: Sequence[Standing]) -> Iterator[str]:
-    for annotator in annotators:
-        n = annotator.contradicted
+    for person in (annotator.person for annotator in annotators):
+        n = person.contradicted
         if n:
             claim = "claims" if n == 1 else "claim"
             yield (
-                f"{n} of {annotator.answered} answers of {annotator.annotator} {claim} more time than had passed "
+                f"{n} of {len(person.answers)} answers of {person.annotator} {claim} more time than had passed "
                 "by the server's clock"
             )
 

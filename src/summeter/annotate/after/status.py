@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from statistics import median
 from typing import Any
 
 from summeter.annotate.campaign.config import Campaign
@@ -51,21 +50,20 @@ def people(service: CampaignService, state: State) -> list[Json]:
     return [_person(service, person) for person in state.people.values()]
 
 
-def median_seconds(person: Person) -> float | None:
-    """The median time for a task that the browser claims."""
-    times = [answer.seconds for answer in person.answers.values()]
-    return median(times) if times else None
-
-
-def median_waited(person: Person) -> float | None:
-    """The median time from showing to answer by the server's clock; None for whom it says nothing."""
-    times = [answer.waited for answer in person.answers.values() if answer.waited is not None]
-    return round(median(times), 3) if times else None
-
-
-def contradicted(person: Person) -> int:
-    """How many answers claim time that had not passed."""
-    return sum(answer.contradicted for answer in person.answers.values())
+def facts(person: Person) -> Json:
+    """What the log says of how a person works."""
+    return {
+        "annotator": person.annotator,
+        "arm": person.arm,
+        "outcome": person.ended,
+        "excluded": person.excluded,
+        "answered": len(person.answers),
+        "checks_seen": person.checks_seen,
+        "checks_passed": person.checks_passed,
+        "seconds_median": person.seconds_median,
+        "seconds_waited": person.seconds_waited,
+        "contradicted": person.contradicted,
+    }
 
 
 def _pay(campaign: Campaign, people_: list[Person]) -> Json | None:
@@ -84,19 +82,10 @@ def _pay(campaign: Campaign, people_: list[Person]) -> Json | None:
 def _person(service: CampaignService, person: Person) -> Json:
     campaign = service.campaign
     return {
-        "annotator": person.annotator,
+        **facts(person),
         "platform": person.visitor["platform"],
-        "arm": person.arm,
         "stage": stage_of(campaign, len(service.tasks.training), person),
-        "outcome": person.ended,
-        "excluded": person.excluded,
-        "answered": len(person.answers),
         "batches": person.finished,
-        "checks_seen": person.checks_seen,
-        "checks_passed": person.checks_passed,
-        "seconds_median": median_seconds(person),
-        "seconds_waited": median_waited(person),
-        "contradicted": contradicted(person),
         "pay": None if campaign.pay is None else round(pay_of(campaign, person).total, 2),
         "joined_at": person.joined,
         "seen_at": person.seen,

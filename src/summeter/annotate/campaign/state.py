@@ -11,6 +11,7 @@ import heapq
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
 
 from summeter.annotate.campaign.events import KINDS, Event
@@ -131,6 +132,23 @@ class Person:
     def checks_passed(self) -> int:
         """How many of them as expected."""
         return sum(bool(answer.passed) for answer in self.checks)
+
+    @property
+    def seconds_median(self) -> float | None:
+        """The median time for a task that the browser claims."""
+        times = [answer.seconds for answer in self.answers.values()]
+        return median(times) if times else None
+
+    @property
+    def seconds_waited(self) -> float | None:
+        """The median time from showing to answer by the server's clock; None for whom it says nothing."""
+        times = [answer.waited for answer in self.answers.values() if answer.waited is not None]
+        return round(median(times), 3) if times else None
+
+    @property
+    def contradicted(self) -> int:
+        """How many answers claim time that had not passed."""
+        return sum(answer.contradicted for answer in self.answers.values())
 
 
 @dataclass
