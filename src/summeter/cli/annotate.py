@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from summeter.annotate.after.quality import Quality
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.campaign.service import CampaignService
-    from summeter.annotate.simulate.script import Script
     from summeter.meta.results import Row
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -40,6 +39,11 @@ Why = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; 
 GoldData = Annotated[
     str | None, typer.Option("--gold", metavar="DATA", help="The data with the labels there are already.")
 ]
+
+
+def _to(option: str, help_: str, metavar: str = "FILE") -> Any:
+    """A file to write, where asked."""
+    return typer.Option(option, metavar=metavar, help=help_)
 
 
 class Question(StrEnum):
@@ -135,54 +139,36 @@ def status(
 @app.command()
 def export(
     campaign: Campaign,
-    events: Annotated[
-        Path | None, typer.Option("--events", metavar="FILE", help="The whole log as JSON Lines, for `import`.")
-    ] = None,
-    csv: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", help="Submissions and outcomes, for the campaign's platform."),
-    ] = None,
-    bonuses: Annotated[
-        Path | None,
-        typer.Option("--bonuses", metavar="FILE", help="Bonuses, as the platform's bulk payment takes them."),
-    ] = None,
-    study: Annotated[
-        Path | None, typer.Option("--study", metavar="FILE", help="What the platform must be told, as JSON.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="FOLDER", help="The data with the judgments, as a dataset folder.")
-    ] = None,
+    events: Annotated[Path | None, _to("--events", "The whole log as JSON Lines, for `import`.")] = None,
+    csv: Annotated[Path | None, _to("--csv", "Submissions and outcomes, for the campaign's platform.")] = None,
+    bonuses: Annotated[Path | None, _to("--bonuses", "Bonuses, as the platform's bulk payment takes them.")] = None,
+    study: Annotated[Path | None, _to("--study", "What the platform must be told, as JSON.")] = None,
+    data: Annotated[Path | None, _to("--data", "The data with the judgments, as a dataset folder.", "FOLDER")] = None,
     complete_only: Annotated[
         bool, typer.Option("--complete-only", help="No merged label where there are fewer answers than wanted.")
     ] = False,
     database: Database = None,
 ) -> None:
     """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
+    from summeter.annotate.after import export as files
     from summeter.annotate.after.aggregate import dataset_of, incomplete
-    from summeter.annotate.after.export import (
-        export_events,
-        study_settings,
-        write_bonuses,
-        write_judgments,
-        write_submissions,
-    )
     from summeter.data.atomic import write_text
     from summeter.data.dataset import save
 
     with _open(campaign, database, readonly=True) as service:
-        for path, count in write_judgments(service, complete_only=complete_only).items():
+        for path, count in files.write_judgments(service, complete_only=complete_only).items():
             typer.echo(f"{count} judgments written to {path}")
         wanted = service.campaign.answers_per_item
         for line in _unfinished(incomplete(service), wanted, complete_only=complete_only):
             typer.echo(line, err=True)
         if events is not None:
-            typer.echo(f"{export_events(service, events)} events written to {events}")
+            typer.echo(f"{files.export_events(service, events)} events written to {events}")
         if csv is not None:
-            typer.echo(f"{write_submissions(service, csv)} submissions written to {csv}")
+            typer.echo(f"{files.write_submissions(service, csv)} submissions written to {csv}")
         if bonuses is not None:
-            typer.echo(f"{write_bonuses(service, bonuses)} bonuses written to {bonuses}")
+            typer.echo(f"{files.write_bonuses(service, bonuses)} bonuses written to {bonuses}")
         if study is not None:
-            write_text(study, json.dumps(study_settings(service.campaign), indent=2, ensure_ascii=False) + "\n")
+            write_text(study, json.dumps(files.study_settings(service.campaign), indent=2, ensure_ascii=False) + "\n")
             typer.echo(f"study settings written to {study}")
         if data is not None:
             save(dataset_of(service, complete_only=complete_only), data)
@@ -235,31 +221,23 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say how wide an interval will be after k labels, and propose the items that people should judge."""
-    from summeter.annotate.after.plan import plan_calibration, plan_comparison
+    from summeter.annotate.after.plan import PlanArgs, plan_calibration, plan_comparison
     from summeter.data.atomic import write_lines
     from summeter.data.dataset import load
     from summeter.meta.inputs import judge_input
     from summeter.records import UsageError
     from summeter.runs.run import RunFolder
 
-    names = 2 if question is Question.COMPARE else 1
+    systems = question is Question.COMPARE
+    names = 2 if systems else 1
     if len(words) <= names:
-        raise UsageError(
-            "compare: give one run or more, then two systems"
-            if names == 2
-            else "calibrate: give one run or more, then the judge"
-        )
+        raise UsageError(f"{question}: give one run or more, then {'two systems' if systems else 'the judge'}")
     runs = [judge_input(RunFolder(run)) for run in words[:-names]]
-    options: dict[str, Any] = {
-        "aspect": aspect,
-        "gold": None if gold is None else load(gold),
-        "expect": expect,
-        "labels": labels,
-        "sizes": tuple(sizes or ()),
-        "draws": draws,
-        "seed": seed,
-    }
-    if question is Question.COMPARE:
+    known = None if gold is None else load(gold)
+    options = PlanArgs(
+        aspect=aspect, gold=known, expect=expect, labels=labels, sizes=tuple(sizes or ()), draws=draws, seed=seed
+    )
+    if systems:
         proposal = plan_comparison(runs, (words[-2], words[-1]), judge=judge, **options)
     else:
         proposal = plan_calibration(runs, words[-1], **options)
@@ -304,8 +282,12 @@ def simulate(
     database: Database = None,
 ) -> None:
     """Have made-up annotators do CAMPAIGN, to see how it goes before people do. Their answers are stored like any."""
+    import asyncio
+
     from summeter.annotate.campaign.folder import CampaignFolder
+    from summeter.annotate.simulate.network import Network, simulate_over_http
     from summeter.annotate.simulate.script import crowd
+    from summeter.annotate.simulate.script import simulate as run
     from summeter.annotate.tasks.simulation import Profile
     from summeter.records import UsageError
 
@@ -316,11 +298,22 @@ def simulate(
     idle = usual.model_copy(update={"laziness": 1.0})
     scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, _truth(gold, seed), seed=seed)
     if url is not None:
-        typer.echo(_over_http(url, scripts, drop, seed))
+        network = asyncio.run(simulate_over_http(url, scripts, Network(drop=drop, seed=seed)))
+        answers, lost = len(network.acknowledged), network.lost
+        typer.echo(f"{answers} answers acknowledged; {lost} requests or replies were lost and repeated")
         return
     with _open(campaign, database) as service:
-        _not_among_people(service, add=add)
-        typer.echo(_in_process(service, scripts, seed))
+        people = sum(not person.simulated for person in service.state.people.values())
+        if people and not add:
+            raise UsageError(
+                f"{people} people have worked on this campaign; made-up answers do not belong among theirs. "
+                "Make the campaign anew elsewhere, or say --add"
+            )
+        count = run(service, scripts, seed=seed)
+        slots = service.state.items.values()
+    complete = sum(task.open == 0 and not task.held for task in slots)
+    made_by = f"{len(scripts)} made-up annotators"
+    typer.echo(f"{count} answers (checks included) by {made_by}; {complete} of {len(slots)} tasks complete")
     typer.echo(f"next: summeter annotate status {campaign}")
 
 
@@ -344,9 +337,7 @@ def adjudicate_(
             dir_okay=False,
         ),
     ] = None,
-    write: Annotated[
-        Path | None, typer.Option("--write", metavar="FILE", help="The queue as JSON Lines, to fill in for --from.")
-    ] = None,
+    write: Annotated[Path | None, _to("--write", "The queue as JSON Lines, to fill in for --from.")] = None,
     reason: Why = None,
     by: By = "adjudicator",
     everything: Annotated[bool, typer.Option("--all", help="List what is decided already too.")] = False,
@@ -548,37 +539,6 @@ def _truth(gold: str | None, seed: int) -> Any:
     from summeter.data.dataset import load
 
     return Truth(() if gold is None else merge(load(gold).judgments("human.raw")), seed=seed)
-
-
-def _not_among_people(service: CampaignService, *, add: bool) -> None:
-    from summeter.records import UsageError
-
-    people = sum(not person.simulated for person in service.state.people.values())
-    if people and not add:
-        raise UsageError(
-            f"{people} people have worked on this campaign; made-up answers do not belong among theirs. "
-            "Make the campaign anew elsewhere, or say --add"
-        )
-
-
-def _in_process(service: CampaignService, scripts: list[Script], seed: int) -> str:
-    from summeter.annotate.simulate.script import simulate as run
-
-    count = run(service, scripts, seed=seed)
-    slots = service.state.items.values()
-    complete = sum(task.open == 0 and not task.held for task in slots)
-    crowd = f"{len(scripts)} made-up annotators"
-    return f"{count} answers (checks included) by {crowd}; {complete} of {len(slots)} tasks complete"
-
-
-def _over_http(url: str, scripts: list[Script], drop: float, seed: int) -> str:
-    import asyncio
-
-    from summeter.annotate.simulate.network import Network, simulate_over_http
-
-    network = asyncio.run(simulate_over_http(url, scripts, Network(drop=drop, seed=seed)))
-    answers, lost = len(network.acknowledged), network.lost
-    return f"{answers} answers acknowledged; {lost} requests or replies were lost and repeated"
 
 
 def _decided(service: CampaignService, task: str, taken: str | None, answer: str | None) -> Any:
