@@ -33,7 +33,7 @@ def test_there_is_a_command_a_study() -> None:
 def test_shared_options_are_the_keywords_of_the_studies_with_their_defaults() -> None:
     assert set(SELECTION) == set(SelectionArgs.__annotations__)
     defaults: dict[str, Any] = {name: SHARED[name].default for name in SELECTION}
-    assert Selection.of(**defaults) == Selection()
+    assert Selection(**defaults) == Selection()
 
 
 def test_a_command_takes_the_shared_options_it_names_and_its_own_first() -> None:

@@ -149,10 +149,10 @@ def agree(
     (`SelectionArgs`) `merge` is for annotators where one is set beside the others or a judge beside all. Coefficients
     of span overlap need the judgments themselves or a data set. Raises UsageError where there are no votes.
     """
-    selected = Selection.of(**selection)
+    selected = Selection(**selection)
     asked = _asked(coefficients, level, scale, weights, icc_model, resampling(resamples, confidence, seed),
                    error_types=error_types)  # fmt: skip
-    records, table, context = _read(gold, selected.set_name)
+    records, table, context = _read(gold, selected.judgment_set)
     matrices = list(_matrices(table, selected, asked))
     rows: list[Row] = []
     for matrix in matrices:
@@ -333,9 +333,9 @@ def export(
     **selection: Unpack[SelectionArgs],
 ) -> Export:
     """The votes as a table, one row a unit, one column an annotator; keywords as in `agree`."""
-    selected = Selection.of(**selection)
+    selected = Selection(**selection)
     asked = _asked(coefficients, level, (), Weights.QUADRATIC, Model.ICC2, _NO_DRAWS, error_types=error_types)
-    _, table, _ = _read(gold, selected.set_name)
+    _, table, _ = _read(gold, selected.judgment_set)
     matrices = list(_matrices(table, selected, asked))
     raters = list(dict.fromkeys(rater for matrix in matrices for rater in matrix.votes.raters))
     rows = [line for matrix in matrices for line in lines(matrix.aspect, matrix.votes, raters)]
@@ -773,12 +773,12 @@ def override_rate(
     `level` is sentence, key_fact or summary. Intervals at `confidence` draw documents; the other keywords are those
     of `SelectionArgs`. Raises UsageError where no unit has both.
     """
-    selected, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    selected, resample = Selection(**selection), resampling(resamples, confidence, seed)
     if level not in LEVELS[:3]:
         raise UsageError(f"there are labels of sentences, key facts and summaries, not at the level {level!r}")
     at = Level(level)
     machine = judge_input(shown)
-    table, context = gold_input(gold, selected.set_name)
+    table, context = gold_input(gold, selected.judgment_set)
     context = context if context.domains else machine.context
     rows: list[Row] = []
     for question in machine.questions(judge=selected.judge):

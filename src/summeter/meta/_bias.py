@@ -63,7 +63,7 @@ def bias(
     nothing can be audited.
     """
     check_known([length], list(LENGTHS), "length")
-    chosen, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     if gold is None and isinstance(run, RunFolder):
         gold = run.data
     read = meta_input(run, gold if gold is not None else (), chosen)

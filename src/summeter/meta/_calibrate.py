@@ -185,7 +185,7 @@ def calibrate(
     Raises UsageError with fewer than 50 labels (unless `allow_few`), where several judges fit (name one in `judge`),
     and where a dev split has no label.
     """
-    chosen, how = Selection.of(**select), Rules(dev, max(1, resamples), seed)
+    chosen, how = Selection(**select), Rules(dev, max(1, resamples), seed)
     read = meta_input(run, gold, chosen)
     pairs = _chosen(read, chosen, level, how)
     if chosen.gold_at_least is None:

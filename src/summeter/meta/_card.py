@@ -82,7 +82,7 @@ def card(
         raise UsageError("give a run, data with people's judgments, or both")
     if list(edges) != sorted(set(edges)) or any(edge < 1 for edge in edges):
         raise UsageError(f"the edges of length buckets must be rising numbers above 0, got {list(edges)}")
-    selection, resample = Selection.of(**select), resampling(resamples, confidence, seed)
+    selection, resample = Selection(**select), resampling(resamples, confidence, seed)
     data = [source for source in (run.data if run is not None else None, gold) if source is not None]
     context = _joined([context_of(source) for source in data])
     length = LENGTH if LENGTH not in context.extra else LENGTH_IN_WORDS
@@ -152,7 +152,7 @@ def _series(run: RunFolder | None, gold: Dataset | None, selection: Selection) -
             if not chosen or question[2] in chosen
         ]
     if gold is not None:
-        columns, _ = gold_input(gold, selection.set_name)
+        columns, _ = gold_input(gold, selection.judgment_set)
         there += [f"{aspect} ({PEOPLE})" for aspect in judged_aspects(columns)]
         for aspect in judged_aspects(columns):
             if not chosen or aspect in chosen:
@@ -327,7 +327,7 @@ def _error_rows(
                 about = {"judge": question[0], "signature": question[1], "model": _model(judgments)}
                 yield from _distribution(judgments, about, context, columns)
     if gold is not None:
-        votes, _ = gold_input(gold, selection.set_name)
+        votes, _ = gold_input(gold, selection.judgment_set)
         votes = votes.take(votes.aspect.equal(FAITHFULNESS))
         for signature in votes.signature.used():
             about = {"judge": PEOPLE, "signature": f"{signature}|merge:votes"}

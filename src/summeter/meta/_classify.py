@@ -122,7 +122,7 @@ def classify(
     where = choose(Level, level, "level")
     if where.base is not where:
         raise UsageError(f"means of the level {where} are no decisions; give sentence, key_fact or summary")
-    chosen, rules = Selection.of(**select), Rules(threshold, tune, thresholds_by, resamples, confidence, seed)
+    chosen, rules = Selection(**select), Rules(threshold, tune, thresholds_by, resamples, confidence, seed)
     read = meta_input(run, gold, chosen)
     scored = [_binary(pairs) for pairs in all_pairs(read, where, chosen)]
     labelled = list(all_pairs(read, where, chosen, Use.LABEL))

@@ -169,7 +169,7 @@ def compare_systems(
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
     testing = Significance(permutations, resamples, confidence, alpha, seed, rule)
-    judges, chosen = judge_input(run), Selection.of(aspect=aspect).aspects
+    judges, chosen = judge_input(run), Selection(aspect=aspect).aspects
     wanted = [name.partition(":")[0] for name in chosen]
     fit = judges.questions(judge=judge)
     questions = [question for question in fit if not wanted or question[2] in wanted]
@@ -198,8 +198,8 @@ def compare_by_people(
 
     Keywords and rows are those of `compare_systems`.
     """
-    testing, selection = Significance(permutations, resamples, confidence, alpha, seed, rule), Selection.of(**select)
-    columns, context = gold_input(gold, selection.set_name)
+    testing, selection = Significance(permutations, resamples, confidence, alpha, seed, rule), Selection(**select)
+    columns, context = gold_input(gold, selection.judgment_set)
     known = judged_aspects(columns)
     wanted = [name.partition(":")[2] or name for name in selection.aspects] or known
     for name in wanted:
@@ -541,7 +541,7 @@ def compare_evaluators(
 
     Raises UsageError with fewer than two judges of one aspect of the gold.
     """
-    chosen, testing = Selection.of(**select), Significance(permutations, resamples, confidence, alpha, seed, rule)
+    chosen, testing = Selection(**select), Significance(permutations, resamples, confidence, alpha, seed, rule)
     task = _Task(
         choose(Coefficient, coefficient, "coefficient"),
         choose(Level, level, "level"),

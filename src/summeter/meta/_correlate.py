@@ -107,7 +107,7 @@ def correlate(
         sm.meta.correlate(run, data.judgments("human.raw"), level="summary", average="document")
     """
     where, how = choose(Level, level, "level"), choose(Average, average, "average")
-    chosen = Selection.of(**selection)
+    chosen = Selection(**selection)
     check_known(coefficients, COEFFICIENTS, "coefficient")
     options = Options(resampling(resamples, confidence, seed), only_significant, calibrate_ties)
     check(where, how)
@@ -129,7 +129,9 @@ def _rows(
 ) -> Iterator[Row]:
     for part in groups(pairs, chosen.by):
         base = level.base
-        at = part.pairs if level is base else part.pairs.at(level, items=chosen.items, min_items=chosen.min_items)
+        at = (
+            part.pairs if level is base else part.pairs.at(level, items=Items(chosen.items), min_items=chosen.min_items)
+        )
         group = part._replace(pairs=at)
         for name in coefficients:
             yield from _of(group, name, average, options)

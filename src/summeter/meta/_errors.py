@@ -63,7 +63,7 @@ def errors(
             f"match is one of {', '.join(Match)} and annotators one of {', '.join(Annotators)}, "
             f"not {match!r} and {annotators!r}"
         ) from error
-    selection = Selection.of(**select)
+    selection = Selection(**select)
     both = meta_input(run, gold, selection)
     rows: list[Row] = []
     for aspect in selection.aspects or (FAITHFULNESS,):

@@ -88,7 +88,7 @@ def estimate(
 
     Raises UsageError where people and the machine have nothing in common, or for an unknown system in `pairs`.
     """
-    chosen, how = Selection.of(**select), Rules(confidence, tuned, pairs, power, difference)
+    chosen, how = Selection(**select), Rules(confidence, tuned, pairs, power, difference)
     read = meta_input(run, gold, chosen)
     if read.judge.context.domains:
         # People's data may hold the labelled documents only; the run knows all of them.
@@ -409,7 +409,7 @@ def simulate(
     them people label (`"data"`). Rows of the study "estimate": `coverage` (the share of intervals that held people's
     mean; `n` draws) and `width_ratio` (the estimate's mean width as a share of that from labels alone).
     """
-    chosen, drawn = Selection.of(**select), Drawing(draws, seed, about)
+    chosen, drawn = Selection(**select), Drawing(draws, seed, about)
     read = meta_input(run, gold, chosen)
     rows: list[Row] = []
     for pairs in all_pairs(read, Level.SUMMARY, chosen):

@@ -98,12 +98,12 @@ def prefer(
     nothing to compare or a system is unknown.
     """
     check_known([rank_by], RANKED_BY, "rank_by")
-    chosen = Selection.of(**selection)
+    chosen = Selection(**selection)
     options = _Options(
         None if pairs is None else tuple(pairs), rank_by, strengths, prior, resampling(resamples, confidence, seed)
     )
     if run is None:
-        return _people_alone(gold_input(gold, chosen.set_name)[0], chosen, options)
+        return _people_alone(gold_input(gold, chosen.judgment_set)[0], chosen, options)
     read = meta_input(run, gold, chosen)
     rows: list[Row] = []
     shown: set[tuple[str, ...]] = set()

@@ -253,7 +253,7 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[PairedS
             f"no judge of the run has the aspect {lacking[0] if lacking else FAITHFULNESS!r}; it has: "
             f"{', '.join(known) or 'no judgments'}"
         )
-    chosen = Selection(aspects=sorted(f"{name}:{FAITHFULNESS}" for name in names), source="overall")
+    chosen = Selection(aspect=sorted(f"{name}:{FAITHFULNESS}" for name in names), source="overall")
     for pairs in all_pairs(meta_input(read, gold, chosen), Level.SUMMARY, chosen):
         if (pairs.judge.judge, pairs.judge.signature, pairs.judge.aspect) in wanted:
             yield pairs

@@ -131,7 +131,7 @@ def reasons(
     and `support` write down of their own. `words` are lists by aspect (default: LEXICON). Raises UsageError where
     there is no reason at all.
     """
-    chosen, resample = Selection.of(aspect=aspect, judge=judge), resampling(resamples, confidence, seed)
+    chosen, resample = Selection(aspect=aspect, judge=judge), resampling(resamples, confidence, seed)
     lists = dict(words or LEXICON)
     patterns = _patterns(lists)
     groups: dict[tuple[str, str, str | None, str], list[_Reason]] = {}

@@ -89,9 +89,9 @@ def reliability(
     check_known(coefficients, list(Coefficient), "coefficient")
     if tolerance is not None and not -1 <= tolerance <= 1:
         raise UsageError(f"a tolerance is a correlation, from -1 to 1, not {tolerance}")
-    chosen, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     machine = one_run(run)
-    people = None if gold is None else gold_input(gold, chosen.set_name)[0]
+    people = None if gold is None else gold_input(gold, chosen.judgment_set)[0]
     rows: list[Row] = []
     notes: list[str] = []
     for two in _twos(machine, people, chosen, judges):
@@ -258,7 +258,7 @@ def self_consistency(
     which all repeats say the same), alpha, and for scores the mean population standard deviation over repeats.
     Raises UsageError where no judge was asked twice.
     """
-    chosen, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     if level not in LEVELS[:3]:
         raise UsageError(f"repeats are compared by sentence, key fact or summary, not at the level {level!r}")
     at = Level(level)

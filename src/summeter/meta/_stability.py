@@ -67,7 +67,7 @@ def stability(
     keywords are those of `SelectionArgs`. Raises UsageError where there is nothing to correlate.
     """
     check_known(coefficients, list(Coefficient), "coefficient")
-    chosen, resample = Selection.of(**selection), resampling(resamples, confidence, seed)
+    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     rows: list[Row] = []
     for one in paired_matrices(meta_input(run, gold, chosen), chosen):
         got = system_correlations(one.judge, one.gold, coefficients, resample)

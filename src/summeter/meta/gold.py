@@ -7,9 +7,8 @@ makes a score of the merged labels, as it does of a judge's. What was chosen sta
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from summeter.records import Parameter, UsageError
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite
 from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
-from summeter.stats.base import Floats, Ints
+from summeter.stats.base import Bools, Floats, Ints
 
 PEOPLE = "people"
 """The judge of a value that is already merged over annotators, and of every merged value here."""
@@ -50,6 +49,24 @@ class Aggregation:
         if self.tie not in set(Tie):
             raise UsageError(f"a tie rule is one of {', '.join(Tie)}, not {self.tie!r}")
 
+    def resolved(self, block: str, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
+        """The merge without `auto`, the tie rule where it matters, and the parts of the signature."""
+        merge = self.merge
+        if merge == AggregationRule.AUTO:
+            merge = AggregationRule.MAJORITY if block in _UNIT_BLOCKS else AggregationRule.MEAN
+        if merge not in set(AggregationRule):
+            return merge, None, {"annotator": merge}
+        parts: dict[str, object] = {"merge": str(merge)}
+        tie = None
+        if merge == AggregationRule.MAJORITY:
+            tie = Tie(self.tie)
+            if tie is Tie.FINESURE:
+                tie = Tie.HIGH if aspect == "faithfulness" else Tie.LOW
+            parts["tie"] = tie.value
+        if self.min_votes > 1:
+            parts["min"] = self.min_votes
+        return str(merge), tie, parts
+
 
 @dataclass(frozen=True)
 class Votes:
@@ -64,11 +81,34 @@ class Votes:
     unit: str
     source: str
 
+    @classmethod
+    def of(
+        cls, rater: Names, vote: Floats, *, unit: Names, document: Names, system: Names, list_id: Names, index: Ints,
+        source: str = "",
+    ) -> Votes:  # fmt: skip
+        """The matrix of votes in rows: who cast it on which unit. Of two votes by one rater the later counts."""
+        keys = row_keys(document, system, unit, list_id, index + 1)
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        rater = rater.dense()
+        values = np.full((len(rater.names), len(first)), np.nan)
+        values[rater.codes, place] = vote
+        return cls(
+            values, tuple(map(str, rater.names)), document.take(first), system.take(first), list_id.take(first),
+            index[first], unit.take(first).used()[0] or "", source,
+        )  # fmt: skip
 
-def blocks(columns: JudgmentTable) -> list[str]:
+    def take(self, units: Bools) -> Votes:
+        """Some of the units."""
+        return replace(
+            self, values=self.values[:, units], document=self.document.take(units), system=self.system.take(units),
+            list_id=self.list_id.take(units), index=self.index[units],
+        )  # fmt: skip
+
+
+def blocks(table: JudgmentTable) -> list[str]:
     """The blocks of judgments there are: "ratings" for the signature `human.ratings|v:1`, in order of preference."""
-    found = dict.fromkeys(block_of(name or "") for name in columns.signature.used())
-    return [*(name for name in SOURCES if name in found), *(name for name in found if name not in SOURCES)]
+    names = dict.fromkeys(block_of(name or "") for name in table.signature.used())
+    return [*(name for name in SOURCES if name in names), *(name for name in names if name not in SOURCES)]
 
 
 def block_of(signature: str) -> str:
@@ -80,14 +120,22 @@ def block_of(signature: str) -> str:
     return signature.partition("|")[0].removeprefix("human.")
 
 
-def aspects(columns: JudgmentTable) -> list[str]:
+def _signature(rows: JudgmentTable) -> str:
+    return rows.signature.names[rows.signature.codes[0]] or ""
+
+
+def _block(rows: JudgmentTable) -> str:
+    return block_of(_signature(rows))
+
+
+def aspects(table: JudgmentTable) -> list[str]:
     """The aspects people judged, in order; with all three of FineSurE's, also their composite."""
-    found = [name for name in columns.aspect.used() if name is not None]
-    return [*found, COMPOSITE] if set(COMPOSED) <= set(found) and COMPOSITE not in found else found
+    names = [name for name in table.aspect.used() if name is not None]
+    return [*names, COMPOSITE] if set(COMPOSED) <= set(names) and COMPOSITE not in names else names
 
 
 def gold_scores(
-    columns: JudgmentTable, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
+    table: JudgmentTable, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
 ) -> list[Scores]:
     """People's values of an aspect at a level: one `Scores`, or one an annotator with `merge="each"`.
 
@@ -96,40 +144,36 @@ def gold_scores(
     unknown source or annotator.
     """
     rule = rule or Aggregation()
-    if aspect == COMPOSITE and COMPOSITE not in columns.aspect.names:
-        return _composites(columns, level, rule, source)
-    rows = chosen(columns, aspect, level, source)
+    if aspect == COMPOSITE and COMPOSITE not in table.aspect.names:
+        return _composites(table, level, rule, source)
+    rows = chosen(table, aspect, level, source)
     if rows is None:
         return []
-    block = block_of(rows.signature.names[rows.signature.codes[0]] or "")
-    if rule.merge == AggregationRule.EACH:
-        raters = [name or "" for name in rows.judge.used()]
-        return [_one(rows, aspect, level, block, _Plan(rater, rule)) for rater in raters]
-    if rule.merge not in set(AggregationRule) and rule.merge not in rows.judge.used():
-        known = ", ".join(str(name) for name in rows.judge.used())
+    annotators = [name or "" for name in rows.judge.used()]
+    if rule.merge not in {*AggregationRule, *annotators}:
         raise UsageError(
-            f"no annotator {rule.merge!r} among the {block} of {aspect} ({known}); "
+            f"no annotator {rule.merge!r} among the {_block(rows)} of {aspect} ({', '.join(annotators)}); "
             f"to merge them give one of {', '.join(AggregationRule)}"
         )
-    return [_one(rows, aspect, level, block, _Plan(rule.merge, rule))]
+    rules = [replace(rule, merge=name) for name in annotators] if rule.merge == AggregationRule.EACH else [rule]
+    return [_of_people(scores_of(*_aggregated(rows, aspect, each), level, {})) for each in rules]
 
 
-def chosen(columns: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> JudgmentTable | None:
+def chosen(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> JudgmentTable | None:
     """The rows of the one block that is used for an aspect at a level; None where there is none.
 
     A value that came merged is left out where the annotators' own votes on the same unit are there too.
     """
-    names = blocks(columns)
+    names = blocks(table)
     if source is not None and source not in names:
         raise UsageError(f"people's judgments have no {source!r}; they have: {', '.join(names)}")
-    rows = columns.take(columns.aspect.equal(aspect))
+    rows = table.where(aspect=aspect)
     for name in [source] if source is not None else [name for name in names if name != _SPANS]:
-        signatures = [code for code, text in enumerate(rows.signature.names) if block_of(text or "") == name]
-        found = rows.take(np.isin(rows.signature.codes, signatures))
+        signatures = [text for text in rows.signature.names if text is not None and block_of(text) == name]
         units = [level.base.value] if level.base is not Level.SUMMARY else ["summary", "sentence", "key_fact"]
-        found = found.take(np.isin(found.unit.labels(), units))
-        if len(found):
-            return _without_doubles(found)
+        block = rows.where(signature=signatures, unit=units)
+        if len(block):
+            return _without_doubles(block)
     return None
 
 
@@ -138,7 +182,7 @@ def _without_doubles(rows: JudgmentTable) -> JudgmentTable:
     if not merged.any() or merged.all():
         return rows
     key = _unit_key(rows)
-    voted = np.isin(key, key[~merged & ~np.isnan(_votes_of(rows))])
+    voted = np.isin(key, key[~merged & ~np.isnan(_cast(rows))])
     return rows.take(~(merged & voted))
 
 
@@ -146,62 +190,27 @@ def _unit_key(rows: JudgmentTable) -> Ints:
     return row_keys(rows.document, rows.system, rows.unit, rows.list_id, rows.index + 1)
 
 
-def _votes_of(rows: JudgmentTable) -> Floats:
+def _cast(rows: JudgmentTable) -> Floats:
+    """The vote each row is: its label, else its value."""
     return np.where(np.isnan(rows.label), rows.value, rows.label)
 
 
-class _Plan(NamedTuple):
-    """A merge (or an annotator), with the rule it came from."""
-
-    merge: str
-    rule: Aggregation
-
-    def resolved(self, block: str, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
-        """The merge without `auto`, the tie rule where it matters, and the parts of the signature."""
-        merge = self.merge
-        if merge == AggregationRule.AUTO:
-            merge = AggregationRule.MAJORITY if block in _UNIT_BLOCKS else AggregationRule.MEAN
-        if merge not in set(AggregationRule):
-            return merge, None, {"annotator": merge}
-        parts: dict[str, object] = {"merge": str(merge)}
-        tie = None
-        if merge == AggregationRule.MAJORITY:
-            tie = Tie(self.rule.tie)
-            if tie is Tie.FINESURE:
-                tie = Tie.HIGH if aspect == "faithfulness" else Tie.LOW
-            parts["tie"] = tie.value
-        if self.rule.min_votes > 1:
-            parts["min"] = self.rule.min_votes
-        return str(merge), tie, parts
-
-
-def _one(rows: JudgmentTable, aspect: str, level: Level, block: str, plan: _Plan) -> Scores:
-    table, question = _aggregated(rows, aspect, block, plan)
-    return _named(scores_of(table, question, level, {}))
-
-
-def _aggregated(rows: JudgmentTable, aspect: str, block: str, plan: _Plan) -> tuple[JudgmentTable, Question]:
+def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[JudgmentTable, Question]:
     """People's judgments, or one annotator's, of one aspect: one a unit, and the name of what was done."""
-    merge, tie, parts = plan.resolved(block, aspect)
+    merge, tie, parts = rule.resolved(_block(rows), aspect)
     if "annotator" in parts:
         table, judge = rows.take(rows.judge.equal(merge)), merge
     else:
-        table, judge = aggregate_votes(rows, merge, tie, plan.rule.min_votes), PEOPLE
-    mark = _signed(rows.signature.names[rows.signature.codes[0]] or "", parts)
-    return replace(table, signature=Names.same(mark, len(table))), Question(judge, mark, aspect)
+        table, judge = aggregate_votes(rows, merge, tie, rule.min_votes), PEOPLE
+    head, *rest = _signature(rows).split("|")
+    signature = "|".join([head, *(f"{key}:{value}" for key, value in parts.items()), *rest])
+    return replace(table, signature=Names.same(signature, len(table))), Question(judge, signature, aspect)
 
 
-def _named(made: Scores) -> Scores:
+def _of_people(scores: Scores) -> Scores:
     """`skipped` of people is a vote that was not cast (or that a rule dropped)."""
-    names = tuple(
-        None if name is None else name.replace("skipped", "no vote, or dropped by the merge") for name in made.why.names
-    )
-    return replace(made, why=Names(made.why.codes, names))
-
-
-def _signed(signature: str, parts: Mapping[str, object]) -> str:
-    head, *rest = signature.split("|")
-    return "|".join([head, *(f"{key}:{value}" for key, value in parts.items()), *rest])
+    names = (name and name.replace("skipped", "no vote, or dropped by the merge") for name in scores.why.names)
+    return replace(scores, why=scores.why._replace(names=tuple(names)))
 
 
 def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min_votes: int = 1) -> JudgmentTable:
@@ -212,16 +221,25 @@ def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min
     value and the status skipped.
     """
     _, first, unit = np.unique(_unit_key(rows), return_index=True, return_inverse=True)
-    size, vote = len(first), _votes_of(rows)
+    size, vote = len(first), _cast(rows)
     cast = ~np.isnan(vote)
     counts = np.bincount(unit[cast], minlength=size)
     sums = np.bincount(unit[cast], weights=vote[cast], minlength=size)
     value = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
-    if merge != AggregationRule.MEAN:
-        most = _modes(unit[cast], vote[cast], size)
-        value = _majority(most, tie or Tie.HALF) if merge == AggregationRule.MAJORITY else _mode_else_mean(most, value)
-    already = np.bincount(unit[rows.judge.equal(PEOPLE)], minlength=size) > 0
-    value[(counts < min_votes) & ~already] = np.nan
+    match AggregationRule(merge):
+        case AggregationRule.MEAN:
+            pass
+        case AggregationRule.MAJORITY:
+            value = _majority(_modes(unit[cast], vote[cast], size), tie or Tie.HALF)
+        case AggregationRule.MODE_ELSE_MEAN:
+            most = _modes(unit[cast], vote[cast], size)
+            value = np.where((most.votes >= 2) & (most.low == most.high), most.low, value)
+        case AggregationRule.AUTO | AggregationRule.EACH as rule:
+            raise ValueError(f"{rule} names no way to make one value of votes")
+        case rule:
+            assert_never(rule)
+    merged = np.bincount(unit[rows.judge.equal(PEOPLE)], minlength=size) > 0
+    value[(counts < min_votes) & ~merged] = np.nan
     kept = rows.take(first)
     status = Names(np.isnan(value).astype(np.int64), ("ok", "skipped"))
     people, nothing = Names.same(PEOPLE, size), Names.same(None, size)
@@ -258,13 +276,8 @@ def _modes(unit: Ints, vote: Floats, size: int) -> _Modes:
 
 
 def _majority(most: _Modes, tie: Tie) -> Floats:
-    if tie is Tie.DROP:
-        return np.where(most.low == most.high, most.low, np.nan)
-    return {Tie.LOW: most.low, Tie.HIGH: most.high}.get(tie, most.mean).copy()
-
-
-def _mode_else_mean(most: _Modes, mean: Floats) -> Floats:
-    return np.where((most.votes >= 2) & (most.low == most.high), most.low, mean)
+    dropped = np.where(most.low == most.high, most.low, np.nan)
+    return {Tie.LOW: most.low, Tie.HIGH: most.high, Tie.HALF: most.mean, Tie.DROP: dropped}[tie].copy()
 
 
 def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: str | None) -> list[Scores]:
@@ -275,45 +288,42 @@ def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: s
     for aspect in COMPOSED:
         if (rows := chosen(table, aspect, level, source)) is None:
             return []
-        block = block_of(rows.signature.names[rows.signature.codes[0]] or "")
-        made, question = _aggregated(rows, aspect, block, _Plan(rule.merge, rule))
-        tables.append(made)
+        merged, question = _aggregated(rows, aspect, rule)
+        tables.append(merged)
         parts[aspect] = (question,)
-    return [_named(composite_scores(tables, Composite(PEOPLE, parts), {}))]
+    return [_of_people(composite_scores(tables, Composite(PEOPLE, parts), {}))]
 
 
-def votes(columns: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Votes | None:
+def votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Votes | None:
     """The raw votes on an aspect as a matrix raters x units, for agreement; None where there are none.
 
     At the summary level these are the votes on whole summaries; a source of labels of units gives its units.
     """
-    rows = chosen(columns, aspect, level, source)
-    if rows is None:
-        return None
-    _, first, place = np.unique(_unit_key(rows), return_index=True, return_inverse=True)
-    raters = [str(name) for name in rows.judge.used()]
-    row = {name: number for number, name in enumerate(raters)}
-    matrix = np.full((len(raters), len(first)), np.nan)
-    matrix[[row[str(name)] for name in rows.judge.labels()], place] = _votes_of(rows)
-    kept = rows.take(first)
-    unit = kept.unit.used()[0] or ""
-    block = block_of(kept.signature.names[kept.signature.codes[0]] or "")
-    return Votes(matrix, tuple(raters), kept.document, kept.system, kept.list_id, kept.index, unit, block)
+    rows = chosen(table, aspect, level, source)
+    return None if rows is None else votes_of(rows)
 
 
-def decisions(made: Scores, at_least: float | None = None) -> Scores:
+def votes_of(rows: JudgmentTable) -> Votes:
+    """The votes that judgments of one aspect are; of names, those that their label or value stands for."""
+    return Votes.of(
+        rows.judge, _cast(rows), unit=rows.unit, document=rows.document, system=rows.system, list_id=rows.list_id,
+        index=rows.index, source=_block(rows),
+    )  # fmt: skip
+
+
+def decisions(gold: Scores, at_least: float | None = None) -> Scores:
     """A gold series as labels 0 and 1: as they are, or 1 where the value is at least `at_least`.
 
     Raises UsageError where a value is neither 0 nor 1 and no bound is given.
     """
-    value = made.value
+    value = gold.value
     if at_least is not None:
         value = np.where(np.isnan(value), np.nan, (value >= at_least).astype(np.float64))
     elif not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
         raise UsageError(
-            f"people's {made.aspect} ({made.signature}) is not a yes or no at the level {made.level}; "
+            f"people's {gold.aspect} ({gold.signature}) is not a yes or no at the level {gold.level}; "
             "say from which value on it counts as yes (",
             Parameter("gold_at_least", "..."),
             ")",
         )
-    return replace(made, value=value)
+    return replace(gold, value=value)

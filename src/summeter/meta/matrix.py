@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from summeter.choices import Items, Level, Use
 from summeter.meta.context import Context
@@ -74,18 +73,6 @@ class Scores:
         matrix[systems.codes, documents.codes] = self.value
         return ScoreMatrix(matrix, tuple(map(str, systems.names)), tuple(map(str, documents.names)))
 
-    def take(self, rows: Ints | Bools) -> Scores:
-        """Some of the rows."""
-        return replace(
-            self,
-            document=self.document.take(rows),
-            system=self.system.take(rows),
-            list_id=self.list_id.take(rows),
-            index=self.index[rows],
-            value=self.value[rows],
-            why=self.why.take(rows),
-        )
-
 
 class ScoreMatrix(NamedTuple):
     """Scores of summaries, systems x documents; NaN is missing."""
@@ -111,19 +98,10 @@ def scores_of(
     failed = table.where(unit="summary", status=GRAVITY)
     items = zip(failed.document.labels(), failed.system.labels(), strict=True)
     return Scores(
-        judge=question.judge,
-        signature=question.signature,
-        model=_joined(rows.model),
-        aspect=question.aspect,
-        level=level,
-        document=rows.document,
-        system=rows.system,
-        list_id=rows.list_id,
-        index=rows.index,
-        value=value,
-        why=_why(value, rows.status, none),
-        lost=dict(zip(items, failed.status.labels(), strict=True)),
-    )
+        question.judge, question.signature, _joined(rows.model), question.aspect, level, rows.document, rows.system,
+        rows.list_id, rows.index, value, _why(value, rows.status, none),
+        dict(zip(items, failed.status.labels(), strict=True)),
+    )  # fmt: skip
 
 
 def composite_scores(parts: Sequence[JudgmentTable], composite: Composite, reduce: Mapping[str, str]) -> Scores:
@@ -155,18 +133,9 @@ def _of_summaries(scores: ScoreTable, question: Question) -> Scores:
     causes = zip(*(column.take(kinds.first).labels() for column in (scores.status, scores.reason)), strict=True)
     why = Names.of([_cause(status, reason, question.aspect) for status, reason in causes])
     return Scores(
-        judge=question.judge,
-        signature=question.signature,
-        model=_joined(scores.model),
-        aspect=question.aspect,
-        level=Level.SUMMARY,
-        document=scores.document,
-        system=scores.system,
-        list_id=Names.same(None, rows),
-        index=np.full(rows, -1, np.int64),
-        value=scores.value,
-        why=why.take(kinds.of),
-    )
+        question.judge, question.signature, _joined(scores.model), question.aspect, Level.SUMMARY, scores.document,
+        scores.system, Names.same(None, rows), np.full(rows, -1, np.int64), scores.value, why.take(kinds.of),
+    )  # fmt: skip
 
 
 def _cause(status: str, reason: str | None, aspect: str) -> str | None:
@@ -249,12 +218,8 @@ class PairedScores:
 
     def split(self, name: str) -> Iterator[tuple[str, PairedScores]]:
         """The rows of each value of a column, in order of first appearance; rows without a value are left out."""
-        column = self.column(name)
-        order = dict.fromkeys(column.codes.tolist())
-        for code in order:
-            found = column.names[code]
-            if found is not None:
-                yield found, self.take(column.codes == code)
+        for value, rows in parts(self.column(name)):
+            yield value, self.take(rows)
 
     def at(self, level: Level, *, items: Items = Items.COMMON, min_items: int = 1) -> PairedScores:
         """Means over documents or systems (or the pairs themselves, if they are at that level already).
@@ -286,6 +251,14 @@ class PairedScores:
         )  # fmt: skip
 
 
+def parts(column: Names) -> Iterator[tuple[str, Bools]]:
+    """The rows of each name of a column, in order of first appearance; rows without a name are left out."""
+    for code in dict.fromkeys(column.codes.tolist()):
+        name = column.names[code]
+        if name is not None:
+            yield name, column.codes == code
+
+
 def group_means(values: Floats, groups: Ints, size: int, at_least: int = 1) -> Floats:
     """The mean of each group 0..size-1, NaN with fewer than `at_least` values, to twelve significant digits."""
     counts = np.bincount(groups, minlength=size)
@@ -314,23 +287,20 @@ def align(judge: Scores, gold: Scores, context: Context | None = None) -> Paired
     lists = Names.concat([_named_lists(judge, gold), gold.list_id])
     index = np.concatenate([judge.index, gold.index])
     size = len(judge)
-    _, first, place = np.unique(
-        row_keys(document, system, lists, index + 1), return_index=True, return_inverse=True
-    )  # fmt: skip
+    keys = row_keys(document, system, lists, index + 1)
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     x, y = (np.full(len(first), np.nan) for _ in range(2))
     x[place[:size]], y[place[size:]] = judge.value, gold.value
-    sides = []
-    for one, rows in ((judge, slice(size)), (gold, slice(size, None))):
-        reasons = np.full(len(first), None, dtype=object)
-        present = np.zeros(len(first), dtype=np.bool_)
-        present[place[rows]] = True
-        reasons[place[rows]] = one.why.labels()
-        absent = np.flatnonzero(~present)
-        reasons[absent] = _absences(one, document.take(first[absent]), system.take(first[absent]))
-        sides.append(reasons)
+    reasons = []
+    for side, rows in ((judge, place[:size]), (gold, place[size:])):
+        why = np.full(len(first), None, dtype=object)
+        why[rows] = side.why.labels()
+        absent = np.setdiff1d(np.arange(len(first)), rows)
+        why[absent] = _absences(side, document.take(first[absent]), system.take(first[absent]))
+        reasons.append(list(why))
     return PairedScores(
-        judge, gold, judge.level, document.take(first), system.take(first), index[first], x, y,
-        _told(*sides), context or Context(),
+        judge, gold, judge.level, document.take(first), system.take(first), index[first], x, y, _both(*reasons),
+        context or Context(),
     )  # fmt: skip
 
 
@@ -341,30 +311,23 @@ def _named_lists(judge: Scores, gold: Scores) -> Names:
     only: dict[str | None, str | None] = {}
     for document, name in set(zip(gold.document.labels(), gold.list_id.labels(), strict=True)):
         only[document] = None if document in only else name
-    labels = [
-        only.get(document) if name is None else name
-        for document, name in zip(judge.document.labels(), judge.list_id.labels(), strict=True)
-    ]
-    return Names.of(labels)
+    named = zip(judge.document.labels(), judge.list_id.labels(), strict=True)
+    return Names.of(only.get(document) if name is None else name for document, name in named)
 
 
-def _absences(one: Scores, document: Names, system: Names) -> list[str]:
-    """Why `one` has no row where the other side has: the item failed whole, another list was judged, or nothing."""
+def _absences(side: Scores, document: Names, system: Names) -> list[str]:
+    """Why a side has no row where the other has: the item failed whole, another list was judged, or nothing."""
     if not len(document.codes):
         return []
-    listed = one.level is Level.KEY_FACT
-    judged = set(zip(one.document.labels(), one.system.labels(), strict=True)) if listed else set()
-    _, first, place = np.unique(row_keys(document, system), return_index=True, return_inverse=True)
-    items = zip(document.take(first).labels(), system.take(first).labels(), strict=True)
-    found = np.array([one.lost.get(item) or (OTHER_LIST if item in judged else ABSENT) for item in items], dtype=object)
-    return list(found[place])
+    listed = side.level is Level.KEY_FACT
+    judged = set(zip(side.document.labels(), side.system.labels(), strict=True)) if listed else set()
+    items = Groups.by(document, system)
+    pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
+    reasons = [side.lost.get(pair) or (OTHER_LIST if pair in judged else ABSENT) for pair in pairs]
+    return list(np.array(reasons, dtype=object)[items.of])
 
 
-def _told(judge: NDArray[np.object_], gold: NDArray[np.object_]) -> Names:
+def _both(judge: Sequence[str | None], gold: Sequence[str | None]) -> Names:
     """Both sides' reasons as one: "judge: unparsed", "gold: no vote", or the two joined."""
-    return Names.of(
-        [
-            "; ".join(f"{side}: {why}" for side, why in (("judge", mine), ("gold", theirs)) if why) or None
-            for mine, theirs in zip(judge, gold, strict=True)
-        ]
-    )
+    sides = ([why and f"{side}: {why}" for why in reasons] for side, reasons in (("judge", judge), ("gold", gold)))
+    return Names.of("; ".join(filter(None, pair)) or None for pair in zip(*sides, strict=True))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import wraps
-from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar, Unpack
+from functools import cached_property, wraps
+from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
 from summeter.data.human import RAW
@@ -15,9 +15,10 @@ from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, align
-from summeter.meta.results import Row, RowStatus
+from summeter.meta.results import Row, status_of
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
+from summeter.stats import Interval
 
 Choice = TypeVar("Choice", bound=StrEnum)
 P = ParamSpec("P")
@@ -25,7 +26,7 @@ R = TypeVar("R")
 
 
 class SelectionArgs(TypedDict, total=False):
-    """The shared keywords of the studies, all optional; `Selection.of` gives the defaults and the checks.
+    """The shared keywords of the studies, all optional; `Selection` gives the defaults and the checks.
 
     `aspect` is a name, `JUDGE:GOLD` for unlike ones, or several of these. `judge` is a judge's name or signature.
     `judgment_set` and `source` choose people's judgments; `merge`, `tie` and `min_votes` say how annotators become
@@ -48,69 +49,62 @@ class SelectionArgs(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Selection:
-    """Shared options of the studies.
+    """The values of `SelectionArgs`. Raises UsageError for a value that a keyword does not have.
 
-    `aspects` are names, or `JUDGE:GOLD` for unlike ones ("overall:coherence"); none means every aspect that both
-    sides have. `judge` is a judge's name or signature. `set_name` is the judgment set of the data; `source` the
-    block within it (ratings, overall, sentence_labels...), else the first that has the aspect; `rule` says how
-    annotators are merged; `gold_at_least` turns people's values into yes (1, from there on) and no (0). `by` breaks
-    the rows down by a column as well. `items` and `min_items` are for means of documents and systems.
+    >>> Selection(aspect="overall", tie="low").rule.tie
+    'low'
     """
 
-    aspects: Sequence[str] = ()
+    aspect: str | Sequence[str] | None = None
     judge: str | None = None
-    set_name: str = RAW
+    judgment_set: str = RAW
     source: str | None = None
-    rule: Aggregation = field(default_factory=Aggregation)
+    merge: str = AggregationRule.AUTO
+    tie: str = Tie.FINESURE
+    min_votes: int = 1
     gold_at_least: float | None = None
     by: str | None = None
-    items: Items = Items.COMMON
+    items: str = Items.COMMON
     min_items: int = 1
 
-    @classmethod
-    def of(cls, **args: Unpack[SelectionArgs]) -> Selection:
-        """The selection of a study's keywords. Raises UsageError for a value that a keyword does not have.
+    def __post_init__(self) -> None:
+        choose(Items, self.items, "items")
+        Aggregation(self.merge, self.tie, self.min_votes)  # checks them
 
-        >>> Selection.of(aspect="overall", tie="low").rule.tie
-        'low'
+    @cached_property
+    def rule(self) -> Aggregation:
+        """How annotators are merged."""
+        return Aggregation(self.merge, self.tie, self.min_votes)
+
+    @property
+    def aspects(self) -> tuple[str, ...]:
+        """The aspects asked for; none means every aspect that both sides have."""
+        if self.aspect is None:
+            return ()
+        return (self.aspect,) if isinstance(self.aspect, str) else tuple(self.aspect)
+
+    @property
+    def aspect_pairs(self) -> list[tuple[str, str]]:
+        """The judge's and people's name of each aspect asked for.
+
+        >>> Selection(aspect=["fluency", "overall: coherence"]).aspect_pairs
+        [('fluency', 'fluency'), ('overall', 'coherence')]
         """
-        if strange := sorted(set(args) - set(SelectionArgs.__annotations__)):
-            raise UsageError(
-                f"there is no keyword {strange[0]!r}; there are: {', '.join(SelectionArgs.__annotations__)}"
-            )
-        aspect, items = args.get("aspect"), args.get("items", Items.COMMON)
-        if items not in list(Items):
-            raise UsageError(f"items is one of {', '.join(Items)}, not {items!r}")
-        return cls(
-            aspects=() if aspect is None else (aspect,) if isinstance(aspect, str) else tuple(aspect),
-            judge=args.get("judge"),
-            set_name=args.get("judgment_set", RAW),
-            source=args.get("source"),
-            rule=Aggregation(
-                args.get("merge", AggregationRule.AUTO), args.get("tie", Tie.FINESURE), args.get("min_votes", 1)
-            ),
-            gold_at_least=args.get("gold_at_least"),
-            by=args.get("by"),
-            items=Items(items),
-            min_items=args.get("min_items", 1),
-        )
+        sides = [[side.strip() for side in aspect.partition(":")[::2]] for aspect in self.aspects]
+        return [(own, gold or own) for own, gold in sides]
 
 
 def checks_keywords(study: Callable[P, R]) -> Callable[P, R]:
     """Makes an unknown keyword of a study a UsageError that names the nearest one."""
-    parameters = inspect.signature(study).parameters.values()
-    shared = (
-        SelectionArgs.__annotations__
-        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-        else ()
-    )
-    known = [*(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY), *shared]
-    accepted = {*known, *(parameter.name for parameter in parameters)}
+    parameters = inspect.signature(study).parameters
+    known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        known += SelectionArgs.__annotations__
 
     @wraps(study)
     def checked(*args: P.args, **keywords: P.kwargs) -> R:
         for name in keywords:
-            if name not in accepted:
+            if name not in known and name not in parameters:
                 _refuse(name, known)
         return study(*args, **keywords)
 
@@ -146,11 +140,14 @@ class Group(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The grouping keys of a `Row`."""
-        if self.column is None:
-            return {}
-        if self.column in {"system", "domain", "category"}:
-            return {self.column: self.value}
-        return {"details": {"by": self.column, "group": self.value}}
+        return {} if self.column is None or self.value is None else group_fields(self.column, self.value)
+
+
+def group_fields(column: str, value: str) -> dict[str, Any]:
+    """The fields of a `Row` about the rows with one value of a column."""
+    if column in {"system", "domain", "category"}:
+        return {column: value}
+    return {"details": {"by": column, "group": value}}
 
 
 class MetaInput(NamedTuple):
@@ -164,7 +161,7 @@ class MetaInput(NamedTuple):
 def meta_input(run: RunLike, gold: Gold, selection: Selection) -> MetaInput:
     """Read a run and its gold. The context is the gold's data set's, else the run's."""
     judge = judge_input(run)
-    columns, context = gold_input(gold, selection.set_name)
+    columns, context = gold_input(gold, selection.judgment_set)
     known = context if context.domains else judge.context
     return MetaInput(judge, columns, known)
 
@@ -172,7 +169,7 @@ def meta_input(run: RunLike, gold: Gold, selection: Selection) -> MetaInput:
 def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> list[tuple[str, str]]:
     """The (judge's aspect, gold's aspect) pairs to study.
 
-    >>> wanted(Selection(aspects=["overall:coherence"]), ["overall"], ["coherence"])
+    >>> wanted(Selection(aspect=["overall:coherence"]), ["overall"], ["coherence"])
     [('overall', 'coherence')]
 
     Raises UsageError for an aspect that a side does not have, or where there is none in common.
@@ -186,17 +183,13 @@ def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> l
                 Parameter("aspect", "'JUDGE:GOLD'"),
             )
         return common
-    found = []
-    for text in selection.aspects:
-        left, _, right = text.partition(":")
-        pair = left.strip(), right.strip() or left.strip()
+    for text, pair in zip(selection.aspects, selection.aspect_pairs, strict=True):
         for name, there, who in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
             if name not in there:
                 raise UsageError(
                     Parameter("aspect", repr(text)), f": {who} have no {name!r}; they have: {_names(there)}"
                 )
-        found.append(pair)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(selection.aspect_pairs))
 
 
 def _names(names: Sequence[str]) -> str:
@@ -210,25 +203,25 @@ def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Us
     """
     questions = read.judge.questions(judge=selection.judge)
     if not questions:
-        known = dict.fromkeys(one[0] for one in read.judge.questions())
+        known = dict.fromkeys(question.judge for question in read.judge.questions())
         raise UsageError(f"no judge {selection.judge!r} in the run; it has: {_names(list(known))}")
-    there = list(dict.fromkeys(one[2] for one in questions))
+    there = list(dict.fromkeys(question.aspect for question in questions))
     empty: list[str] = []
     some = False
     for judge_aspect, gold_aspect in wanted(selection, there, aspects(read.gold)):
         golds = gold_scores(read.gold, gold_aspect, level, selection.rule, selection.source)
         if not golds:
             empty.append(f"people did not judge {gold_aspect} at the level {level.base}")
+        if selection.gold_at_least is not None:
+            golds = [decisions(gold, selection.gold_at_least) for gold in golds]
         for gold in golds:
-            if selection.gold_at_least is not None:
-                gold = decisions(gold, selection.gold_at_least)  # noqa: PLW2901 - the same gold, as yes and no
-            for question in (one for one in questions if one[2] == judge_aspect):
-                made = read.judge.scores(question, level, use)
-                if len(made):
+            for question in (question for question in questions if question.aspect == judge_aspect):
+                scores = read.judge.scores(question, level, use)
+                if len(scores):
                     some = True
-                    yield align(made, gold, read.context)
+                    yield align(scores, gold, read.context)
                 else:
-                    empty.append(f"{question[0]} judged {judge_aspect} at no {level.base}")
+                    empty.append(f"{question.judge} judged {judge_aspect} at no {level.base}")
     if not some:
         raise UsageError("; ".join(dict.fromkeys(empty)) or "nothing to study")
 
@@ -241,26 +234,21 @@ def groups(pairs: PairedScores, by: str | None) -> Iterator[Group]:
             yield Group(by, value, part)
 
 
-def notes(read: MetaInput, selection: Selection, level: Level, found: Sequence[PairedScores]) -> list[str]:
+def notes(read: MetaInput, selection: Selection, level: Level, studied: Sequence[PairedScores]) -> list[str]:
     """What was chosen where there was a choice."""
     chosen: list[str] = []
-    for gold in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in found):
-        aspect, signature = gold
+    if selection.source is not None:
+        return chosen
+    mean = Aggregation(AggregationRule.MEAN)
+    for aspect, signature in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in studied):
+        if signature.startswith("composite("):
+            continue
         used = block_of(signature)
-        others = [
-            name for name in blocks(read.gold)
-            if name not in {used, "spans"} and gold_scores(
-                read.gold, aspect, level, Aggregation(AggregationRule.MEAN), name
-            )
-        ] if selection.source is None and not signature.startswith("composite(") else []  # fmt: skip
+        others = [name for name in blocks(read.gold) if name not in {used, "spans"}]
+        others = [name for name in others if gold_scores(read.gold, aspect, level, mean, name)]
         if others:
-            chosen.append(
-                Message(
-                    f"people's {aspect}: from {used} (there are also {', '.join(others)}: ",
-                    Parameter("source", "..."),
-                    ")",
-                )
-            )
+            text = f"people's {aspect}: from {used} (there are also {', '.join(others)}: "
+            chosen.append(Message(text, Parameter("source", "..."), ")"))
     return chosen
 
 
@@ -270,27 +258,27 @@ def check(level: Level, average: Average) -> None:
         raise UsageError(f"at the level {level} there is one value a {level}: average pooled, not by {average}")
 
 
-def row(study: str, group: Group, statistic: str, value: float | None, **more: Any) -> Row:
-    """A row about these pairs, with everything that names them filled in. `details` are added to the group's."""
+def row(
+    study: str, group: Group, statistic: str, value: float | None, estimate: Interval | None = None, **more: Any
+) -> Row:
+    """A row about these pairs, with everything that names them and its interval, where it has one, filled in.
+
+    `details` are added to the group's.
+    """
     pairs = group.pairs
-    named = group.fields()
-    details = {**named.pop("details", {}), **more.pop("details", {})}
+    fields = group.fields()
+    details = {**fields.pop("details", {}), **more.pop("details", {})}
     if reasons := pairs.missing_reasons:
         details["missing_reasons"] = reasons
     if pairs.source is not None:
         details["items"] = pairs.source.n
         details["items_missing"] = pairs.source.missing
-    status: RowStatus = more.pop("status", "undefined" if value is None else "ok")
+    if estimate is not None:
+        more |= {"low": estimate.low, "high": estimate.high, "interval": estimate.text}
+    status = status_of(value, None if estimate is None else estimate.status)
     return Row(
         study=study, judge=pairs.judge.judge, signature=pairs.judge.signature, model=pairs.judge.model,
         aspect=pairs.judge.aspect, gold_aspect=pairs.gold.aspect, gold_signature=pairs.gold.signature,
-        level=pairs.level.value, statistic=statistic, value=value, status=status, details=details, **named, **more,
+        level=pairs.level.value, statistic=statistic, value=value, details=details,
+        **{"status": status, **fields, **more},
     )  # fmt: skip
-
-
-def selected(selection: Selection | None, aspect: str | Sequence[str] | None) -> Selection:
-    """The selection with an aspect (or several) given beside it."""
-    found = selection or Selection()
-    if aspect is None:
-        return found
-    return replace(found, aspects=(aspect,) if isinstance(aspect, str) else tuple(aspect))
