@@ -8,6 +8,8 @@ import gzip
 import io
 import json
 import sys
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from summeter.data import formats
+from summeter.data.dataset import load, save
 from summeter.data.faults import Faults, describe
 from summeter.data.formats import Row, file_name, format_of, parse_json, read_rows
 from summeter.records import InputError, InstallError, UsageError
@@ -162,6 +166,55 @@ class TestJSONLines:
         deep = "[" * 100_000 + "]" * 100_000
         assert faults_of(put(tmp_path / "a.jsonl", f'{{"a": {deep}}}')) == ["F:1: is nested too deeply"]
 
+    @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "rows"])
+    @pytest.mark.parametrize("levels", [formats.DEEPEST, formats.DEEPEST + 1, 256, 3000])
+    def test_nesting_that_could_not_be_read_back_is_a_fault(self, tmp_path: Path, name: str, levels: int) -> None:
+        deep = "[" * levels + "]" * levels
+        row = f'{{"document": "a", "summary": "b", "more": {deep}}}'
+        human = deep.replace('"', '""')
+        table = f'document,summary,human\na,b,"{{""overall"": {human}}}"\n'
+        path = put(tmp_path / name, {"a.json": f"[{row}]", "a.csv": table}.get(name, row))
+        data: Any = [json.loads(row)] if name == "rows" and levels < 1000 else path
+        if name == "rows" and levels >= 1000:
+            value: Any = []
+            for _ in range(levels - 1):
+                value = [value]
+            data = [{"document": "a", "summary": "b", "more": value}]
+        if levels <= formats.DEEPEST and name != "a.csv":
+            save(load(data), tmp_path / "folder")
+            assert load(tmp_path / "folder").summaries == load(data).summaries
+            return
+        with pytest.raises(InputError) as caught:
+            load(data)
+        assert len(caught.value.faults) == 1
+        assert name == "a.csv" or "nested too deeply" in str(caught.value)
+
+    @pytest.mark.parametrize("row", [{"a\ud800b": 1}, {"a\ud800b": "x"}, {"more": {"\udfff": [1]}}, {"more": "\ud800"}])
+    @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "rows"])
+    def test_half_a_surrogate_pair_is_a_fault_that_can_be_printed(
+        self, tmp_path: Path, name: str, row: dict[str, Any]
+    ) -> None:
+        rows = [{"document": "a", "summary": "b", **row}]
+        data: Any = rows if name == "rows" else put(tmp_path / name, json.dumps(rows if name == "a.json" else rows[0]))
+        with pytest.raises(InputError, match="holds half a surrogate pair") as caught:
+            load(data)
+        str(caught.value).encode()
+
+    def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(formats, "UNPACKED", 1 << 20)
+        bomb = gzip.compress(b"x" * (100 << 20))
+        assert len(bomb) < 110_000
+        tracemalloc.start()
+        for name in ("a.jsonl.gz", "a.json.gz", "a.csv.gz"):
+            (fault,) = faults_of(put(tmp_path / name, bomb))
+            assert fault.startswith("F: unpacks to over 1 MiB and 200 times its size")
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        tracemalloc.stop()
+        many = self.lines([{"n": n * 7919 % 100_003} for n in range(100_000)])
+        assert len(read(put(tmp_path / "b.jsonl.gz", gzip.compress(many.encode())))) == 100_000  # 1.4 MB of text
+
     def test_endless_integer(self, tmp_path: Path) -> None:
         found = faults_of(put(tmp_path / "a.jsonl", f'{{"a": {"9" * 5000}}}'))
         assert found[0].startswith("F:1: is not JSON that can be read: ")
@@ -296,6 +349,33 @@ class TestParquet:
                     "human": {"ratings": {"x": None}}}),
         ]  # fmt: skip
 
+    def test_dates_that_no_calendar_has_are_faults(self, tmp_path: Path) -> None:
+        pa = pytest.importorskip("pyarrow")
+        pq = pytest.importorskip("pyarrow.parquet")
+        columns = {
+            "day": pa.array([1, 2**31 - 1], pa.date32()), "at": pa.array([1, 10**13], pa.timestamp("s")),
+            "nano": pa.array([1, 1_700_000_000_123_456_789], pa.timestamp("ns")),
+        }  # fmt: skip
+        pq.write_table(pa.table({"document": ["a", "b"], **columns}), tmp_path / "a.parquet")
+        faults = faults_of(tmp_path / "a.parquet")
+        assert [fault.partition(" (")[0] for fault in faults if "nano" not in fault] == [
+            "F:2: day: cannot be read", "F:2: at: cannot be read"
+        ]  # fmt: skip
+        pq.write_table(pa.table({"nano": columns["nano"]}), tmp_path / "b.parquet")
+        try:
+            import pandas  # noqa: F401 - which reads nanoseconds
+        except ImportError:
+            assert faults_of(tmp_path / "b.parquet")[0].startswith("F:1: nano: cannot be read")
+        else:
+            assert read(tmp_path / "b.parquet")[1].cells == {"nano": "2023-11-14T22:13:20.123456789"}
+
+    def test_two_columns_of_one_name(self, tmp_path: Path) -> None:
+        pa = pytest.importorskip("pyarrow")
+        pq = pytest.importorskip("pyarrow.parquet")
+        table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["document", "document"])
+        pq.write_table(table, tmp_path / "a.parquet")
+        assert faults_of(tmp_path / "a.parquet") == ["F: document: is the name of two columns; rename one"]
+
     def test_broken(self, tmp_path: Path) -> None:
         pytest.importorskip("pyarrow")
         assert faults_of(put(tmp_path / "a.parquet", b"PAR1 no"))[0].startswith(
@@ -307,6 +387,25 @@ class TestParquet:
         with pytest.raises(InstallError) as caught:
             read(put(tmp_path / "a.parquet", b"PAR1"))
         assert str(caught.value) == "pyarrow is not installed; add it with: pip install 'summeter[parquet]'"
+
+
+def seconds(path: Path) -> float:
+    start = time.process_time()
+    load(path)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize("name", ["keys.jsonl", "keys.json", "columns.csv"])
+def test_many_columns_take_time_in_proportion(tmp_path: Path, name: str) -> None:
+    def put_one(count: int) -> Path:
+        row = {"document": "a", "summary": "b", **{f"column {number}": "1" for number in range(count)}}
+        table = f"{','.join(row)}\n{','.join(row.values())}\n"
+        whole = {"rows": [{"document": "a", "summary": "b"}], **row}
+        texts = {"keys.jsonl": json.dumps(row), "keys.json": json.dumps(whole, indent=0), "columns.csv": table}
+        return put(tmp_path / f"{count}.{name}", texts[name])
+
+    few, many = seconds(put_one(5_000)), seconds(put_one(50_000))
+    assert many < 3 or many < 30 * few  # ten times the columns; in the square of them it would be a hundred
 
 
 @pytest.mark.parametrize(

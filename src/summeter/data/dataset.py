@@ -16,7 +16,7 @@ from summeter.data import folder as folders
 from summeter.data.faults import Faults, meant
 from summeter.data.flat import Gatherer, flat_row, splitter_of
 from summeter.data.folder import Card
-from summeter.data.formats import Row, file_name, format_of, read_rows
+from summeter.data.formats import Row, check_storable, file_name, format_of, read_rows
 from summeter.data.human import CROWD, RAW
 from summeter.data.presets import LayoutError, Preset, preset_named
 from summeter.data.rows import EMPTY, Columns, check
@@ -175,7 +175,7 @@ def load(
         name = "stdin" if str(data) == "-" else Path(data).name.partition(".")[0] or Path(data).name
     else:
         faults = Faults("rows")
-        rows = (Row(number, dict(row)) for number, row in enumerate(data, 1))
+        rows = _rows(data, faults)
         as_text, name = False, "rows"
     gatherer, columns = Gatherer(faults, language), Columns(map)
     for row in rows:
@@ -226,6 +226,13 @@ def _by_item(dataset: Dataset) -> dict[tuple[str, str], list[Judgment]]:
             for judgment in dataset.iter_judgments(name):
                 grouped.setdefault((judgment.target.document_id, judgment.target.system), []).append(judgment)
     return grouped
+
+
+def _rows(data: Rows, faults: Faults) -> Iterator[Row]:
+    for number, cells in enumerate(data, 1):
+        row = Row(number, dict(cells))
+        check_storable(row, faults)
+        yield row
 
 
 def _turned(layout: Preset | None, line: int, cells: dict[str, Any], faults: Faults) -> Iterator[Mapping[str, Any]]:

@@ -21,7 +21,6 @@ from pydantic_core import ErrorDetails
 from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.formats import Format, file_name, format_of, read_rows
-from summeter.data.rows import check_storable
 from summeter.records import InputError, Judgment, Target, UsageError, digest
 
 FAITHFULNESS = "faithfulness"
@@ -329,7 +328,6 @@ class _File:
     def _row(self, line: int, cells: Mapping[str, Any]) -> _Row | None:
         """The row, or None with its faults noted."""
         before = self.faults.count
-        check_storable(line, cells, self.faults)
         columns = {name: self._column(name, cells) for name in _Row.model_fields if name != "scores"}
         fields: dict[str, Any] = {name: cells.get(column) for name, column in columns.items()}
         fields["scores"] = {name: cells.get(name) for name in self._score_columns(cells)}

@@ -31,13 +31,13 @@ class Faults:
         """Note a fault."""
         self.count += 1
         if len(self._kept) < self.KEPT:
-            self._kept.append(Fault(self.file, line, field, message))
+            self._kept.append(Fault(self.file, line, field and _printable(field), _printable(message)))
 
     def warn(self, line: int | None, field: str | None, message: str) -> None:
         """Note something that is allowed and yet worth a look."""
         self._warned += 1
         if len(self._warnings) < self.KEPT:
-            self._warnings.append(Fault(self.file, line, field, message))
+            self._warnings.append(Fault(self.file, line, field and _printable(field), _printable(message)))
 
     @property
     def warnings(self) -> tuple[Fault, ...]:
@@ -54,6 +54,15 @@ class Faults:
         if count > len(kept):
             ordered.append(Fault(self.file, None, None, f"and {count - len(kept)} more {what}, not listed"))
         return tuple(ordered)
+
+
+def _printable(text: str) -> str:
+    """The text; where it holds half a surrogate pair, which no terminal takes, with that as an escape."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text
 
 
 def problem(message: str, field: str | None = None) -> PydanticCustomError:

@@ -13,8 +13,10 @@ import gzip
 import io
 import json
 import math
+import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +33,11 @@ _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
+DEEPEST = 100
+"""How many lists and objects may stand within each other: what is stored is nested a little deeper, and what reads it
+back ends at 200."""
+UNPACKED, PACKED = 256 << 20, 200
+"""A gzip file may unpack to this many bytes, or to this many times its size where that is more."""
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
@@ -74,7 +81,7 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
 
 
 def read_rows(path: str | Path, faults: Faults, kind: Format) -> Iterator[Row]:
-    """The rows of a file. What cannot be read goes to `faults`.
+    """The rows of a file. What cannot be read, or could not be stored (`check_storable`), goes to `faults`.
 
     Raises InstallError where Parquet is asked for and pyarrow is not installed.
     """
@@ -87,13 +94,60 @@ def read_rows(path: str | Path, faults: Faults, kind: Format) -> Iterator[Row]:
     }
     try:
         with _opened(path) as handle:
-            yield from readers[kind](handle, faults)
+            for row in readers[kind](handle, faults):
+                check_storable(row, faults)
+                yield row
+    except _TooLarge as error:
+        faults.add(None, None, str(error))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         faults.add(None, None, f"is not a whole gzip file ({error}); compress it again, or drop the .gz from its name")
     except FileNotFoundError:
         faults.add(None, None, "no such file")
     except OSError as error:
         faults.add(None, None, f"cannot be read: {error.strerror or error}")
+
+
+def check_storable(row: Row, faults: Faults) -> None:
+    """Every cell must be JSON of at most `DEEPEST` levels, and every text and name UTF-8."""
+    try:  # all at once, which is the rule
+        _check_json({name: None if isinstance(value, str) else value for name, value in row.cells.items()})
+        for value in row.cells.values():
+            if isinstance(value, str):
+                value.encode("utf-8")
+        return
+    except (TypeError, ValueError, RecursionError):
+        pass
+    for name, value in row.cells.items():
+        try:
+            _check_json({name: value})
+        except UnicodeEncodeError as error:
+            what = f"half a surrogate pair (U+{ord(error.object[error.start]):04X}), which is no character; remove it"
+            faults.add(row.line, str(name), f"holds {what}")
+        except RecursionError:
+            faults.add(row.line, str(name), f"is nested too deeply; {DEEPEST} lists and objects within each other do")
+        except (TypeError, ValueError) as error:
+            what = f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects"
+            faults.add(row.line, str(name), what)
+
+
+def _check_json(cells: dict[str, Any]) -> None:
+    """Raises TypeError or ValueError; UnicodeEncodeError, which is one, for half a surrogate pair; RecursionError."""
+    text = _ENCODER.encode(cells)
+    text.encode("utf-8")
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return
+    level: list[Any] = list(cells.values())
+    for _ in range(DEEPEST):
+        level = [inner for value in level if isinstance(value, list | tuple | dict) for inner in _inner(value)]
+    if any(isinstance(value, list | tuple | dict) for value in level):
+        raise RecursionError
+
+
+def _inner(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def parse_json(text: str) -> Any:
@@ -122,10 +176,13 @@ def _said(error: json.JSONDecodeError) -> str:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     cells = dict(pairs)
     if len(cells) != len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in cells if names.count(key) > 1)
-        raise NotJSON(f"has the key {twice!r} twice in one object; keep one")
+        raise NotJSON(f"has the key {_repeated(key for key, _ in pairs)!r} twice in one object; keep one")
     return cells
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    """The first name that comes again, or None."""
+    return next((name for name, times in Counter(names).items() if times > 1), None)
 
 
 def _constant(name: str) -> Any:
@@ -149,10 +206,34 @@ def _opened(path: str | Path) -> Iterator[BinaryIO]:
         return
     with Path(path).open("rb") as handle:
         if Path(path).suffix.lower() == ".gz":
-            with gzip.GzipFile(fileobj=handle) as packed:
-                yield cast("BinaryIO", packed)
+            with io.BufferedReader(_Unpacked(handle)) as unpacked:
+                yield unpacked
         else:
             yield handle
+
+
+class _TooLarge(Exception):
+    """A packed file that unpacks to more than any text would."""
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip file, as long as it is no bomb: texts shrink to a tenth, not to a thousandth."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed, self._content, self._size = packed, gzip.GzipFile(fileobj=packed), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = self._content.readinto(buffer)
+        self._size += size
+        if self._size > max(UNPACKED, PACKED * self._packed.tell()):
+            raise _TooLarge(
+                f"unpacks to over {UNPACKED >> 20} MiB and {PACKED} times its size, as no text does; "
+                "where that is right, unpack it first"
+            )
+        return size
 
 
 def _lines(handle: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | None]]:
@@ -197,8 +278,8 @@ def _json(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
     text = "".join(line or "" for _, line in _lines(io.BytesIO(content), faults))
     if faults.count > before:
         return
-    start = _skip(text, 0)
-    if text[start : start + 1] not in ("[", "{"):
+    walk = _Walk(text, faults)
+    if walk.at not in ("[", "{"):
         faults.add(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
         return
     try:
@@ -210,7 +291,7 @@ def _json(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
     except ValueError as error:  # an integer of thousands of digits
         faults.add(1, None, f"is not JSON that can be read: {error}")
     else:
-        yield from _rows_of(text, start, faults) if text[start] == "[" else _rows_within(text, start, faults)
+        yield from walk.rows() if walk.at == "[" else walk.rows_within()
 
 
 def _is_lines(content: bytes) -> bool:
@@ -225,62 +306,84 @@ def _is_lines(content: bytes) -> bool:
     return bool(rest.strip()) or not isinstance(first.get("rows"), list)
 
 
-def _rows_of(text: str, start: int, faults: Faults) -> Iterator[Row]:
-    """The rows of the list that starts there, each with its line. The text is known to be JSON."""
-    line, counted, place = 1, 0, _skip(text, start + 1)
-    while text[place] != "]":
-        line, counted = line + text.count("\n", counted, place), place
-        value, end = _strict(text, place, line, faults)
-        if isinstance(value, dict):
-            yield Row(line, value)
-        elif value is not _REFUSED:
-            faults.add(line, None, f"is {describe(value)}, not an object; each row is one JSON object {{...}}")
-        place = _next(text, end)
+class _Walk:
+    """A way through a text that is known to be JSON, value by value, each with its line."""
 
+    def __init__(self, text: str, faults: Faults) -> None:
+        self._text, self._faults = text, faults
+        self._place = self._counted = 0
+        self._line = 1
+        self._skip()
 
-def _rows_within(text: str, start: int, faults: Faults) -> Iterator[Row]:
-    """The rows of the list "rows" in the object that starts there."""
-    before, keys, place = faults.count, list[str](), _skip(text, start + 1)
-    listed = False
-    while text[place] != "}":
-        key, end = _PLAIN.raw_decode(text, place)
-        place = _skip(text, _skip(text, end) + 1)
-        line = text.count("\n", 0, place) + 1
-        if key in keys:
-            faults.add(line, None, f"has the key {key!r} twice in one object; keep one")
-        elif key == "rows" and text[place] == "[":
-            listed = True
-            yield from _rows_of(text, place, faults)
-        keys.append(key)
-        end = _PLAIN.raw_decode(text, place)[1] if key == "rows" else _strict(text, place, line, faults)[1]
-        place = _next(text, end)
-    if not listed and faults.count == before:
-        faults.add(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
+    @property
+    def at(self) -> str:
+        """The character that comes next."""
+        return self._text[self._place : self._place + 1]
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of the list that starts here."""
+        self._skip(1)
+        while self.at != "]":
+            line = self._count()
+            value = self._value()
+            if isinstance(value, dict):
+                yield Row(line, value)
+            elif value is not _REFUSED:
+                self._faults.add(
+                    line, None, f"is {describe(value)}, not an object; each row is one JSON object {{...}}"
+                )
+            self._skip_comma()
+        self._skip(1)
+
+    def rows_within(self) -> Iterator[Row]:
+        """The rows of the list "rows" in the object that starts here."""
+        before, keys, listed = self._faults.count, set[str](), False
+        self._skip(1)
+        while self.at != "}":
+            key, self._place = _PLAIN.raw_decode(self._text, self._place)
+            self._skip()
+            self._skip(1)
+            line = self._count()
+            if key in keys:
+                self._faults.add(line, None, f"has the key {key!r} twice in one object; keep one")
+            keys.add(key)
+            if key == "rows" and self.at == "[" and not listed:
+                listed = True
+                yield from self.rows()
+            else:
+                self._value()
+            self._skip_comma()
+        if not listed and self._faults.count == before:
+            self._faults.add(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
+
+    def _value(self) -> Any:
+        """The value that starts here; `_REFUSED` for JSON that is not strict (a fault)."""
+        try:
+            value, self._place = _DECODER.raw_decode(self._text, self._place)
+        except ValueError as error:
+            self._faults.add(self._count(), None, str(error))
+            value, self._place = _REFUSED, _PLAIN.raw_decode(self._text, self._place)[1]
+        return value
+
+    def _count(self) -> int:
+        """The line of this place."""
+        self._line += self._text.count("\n", self._counted, self._place)
+        self._counted = self._place
+        return self._line
+
+    def _skip(self, characters: int = 0) -> None:
+        """Go on by so many characters, and by the blanks behind them."""
+        self._place = cast("re.Match[str]", _BLANKS.match(self._text, self._place + characters)).end()
+
+    def _skip_comma(self) -> None:
+        self._skip()
+        if self.at == ",":
+            self._skip(1)
 
 
 _PLAIN = json.JSONDecoder()
 _REFUSED = object()
-
-
-def _strict(text: str, place: int, line: int, faults: Faults) -> tuple[Any, int]:
-    """A value and where it ends; `_REFUSED` for JSON that is not strict (a fault)."""
-    try:
-        return _DECODER.raw_decode(text, place)
-    except ValueError as error:
-        faults.add(line, None, str(error))
-    return _REFUSED, _PLAIN.raw_decode(text, place)[1]
-
-
-def _next(text: str, end: int) -> int:
-    """Where the next value of a list, or key of an object, starts, or its bracket."""
-    place = _skip(text, end)
-    return _skip(text, place + 1) if text[place] == "," else place
-
-
-def _skip(text: str, place: int) -> int:
-    while place < len(text) and text[place] in " \t\r\n":
-        place += 1
-    return place
+_BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]:
@@ -310,10 +413,9 @@ def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]
 
 
 def _header_is_sound(header: list[str], faults: Faults) -> bool:
-    for name in dict.fromkeys(header):
-        if header.count(name) > 1:
-            faults.add(1, name, "is the name of two columns; rename one")
-            return False
+    if (name := _repeated(header)) is not None:
+        faults.add(1, name, "is the name of two columns; rename one")
+        return False
     other = next((mark for mark in (";", "|", "\t", ",") if mark in header[0]), None)
     if len(header) == 1 and other is not None:
         faults.add(1, None, f"has the one column {header[0]!r}; cells are separated by commas in .csv, by tabs in .tsv")
@@ -327,15 +429,40 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         import pyarrow.parquet as pq
     except ImportError:
         raise InstallError.missing("pyarrow", "parquet") from None
-    content = io.BytesIO(handle.read())
     number = 0
     try:
-        for batch in pq.ParquetFile(content).iter_batches(batch_size=1024):
-            for cells in batch.to_pylist():
+        file = pq.ParquetFile(io.BytesIO(handle.read()))
+        if (name := _repeated(file.schema_arrow.names)) is not None:
+            faults.add(None, name, "is the name of two columns; rename one")
+            return
+        for batch in file.iter_batches(batch_size=1024):
+            names, columns = (
+                batch.schema.names,
+                [
+                    _values(column, number, name, faults)
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                ],
+            )
+            for cells in zip(*columns, strict=True):
                 number += 1
-                yield Row(number, {name: _plain(value) for name, value in cells.items()})
+                yield Row(number, dict(zip(names, cells, strict=True)))
     except pa.ArrowException as error:
         faults.add(None, None, f"is not a Parquet file that can be read: {str(error).splitlines()[0]}")
+
+
+def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
+    """The values of some rows of a Parquet column, of which `before` rows were read."""
+    try:
+        return [_plain(value) for value in column.to_pylist()]
+    except (ValueError, OverflowError):
+        values: list[Any] = []
+        for number, value in enumerate(column, before + 1):
+            try:
+                values.append(_plain(value.as_py()))
+            except (ValueError, OverflowError) as error:
+                values.append(None)
+                faults.add(number, name, f"cannot be read ({error}); write dates and times as text")
+        return values
 
 
 def _plain(value: Any) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StrictStr, ValidationError, model_validator
@@ -135,7 +135,8 @@ class Columns:
         """Once all rows were seen: a mapped column that never was is a fault, a near miss a warning."""
         for field, column in self.renamed.items():
             if self._columns and column not in self._columns:
-                known = f"columns are: {', '.join(self._columns)}"
+                more = f" and {len(self._columns) - 30:,} more" if len(self._columns) > 30 else ""
+                known = f"columns are: {', '.join(islice(self._columns, 30))}{more}"
                 what = f": there is no column {column!r}{meant(column, self._columns)}; {known}"
                 faults.add(None, None, Message(Parameter("map", f"{field}={column}"), what))
         for name in self._kept:
@@ -152,7 +153,6 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
     and lists and objects are JSON text.
     """
     before = faults.count
-    check_storable(line, cells, faults)
     if as_text:
         cells = _read_texts(line, cells, faults)
     try:
@@ -166,34 +166,6 @@ def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool 
         if not getattr(row, field).strip():
             faults.warn(line, field, EMPTY)
     return row if faults.count == before else None
-
-
-def check_storable(line: int, cells: Mapping[str, Any], faults: Faults) -> None:
-    """Every cell must be JSON and every text UTF-8, else it could not be stored."""
-    try:  # all at once, which is the rule
-        _check_json({name: value for name, value in cells.items() if not isinstance(value, str)})
-        for value in cells.values():
-            if isinstance(value, str):
-                value.encode("utf-8")
-        return
-    except (TypeError, ValueError):
-        pass
-    for name, value in cells.items():
-        try:
-            _check_json(value)
-        except UnicodeEncodeError as error:
-            code = ord(error.object[error.start])
-            faults.add(line, str(name), f"holds half a surrogate pair (U+{code:04X}), which is no character; remove it")
-        except (TypeError, ValueError) as error:
-            faults.add(line, str(name), f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects")
-
-
-def _check_json(value: Any) -> None:
-    """Raises TypeError or ValueError; UnicodeEncodeError, which is one, for half a surrogate pair."""
-    _ENCODER.encode(value).encode("utf-8")
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def _read_texts(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
