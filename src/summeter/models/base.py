@@ -47,6 +47,11 @@ def to_json(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def to_bytes(value: Any) -> bytes:
+    """Plain data as JSON in UTF-8; a lone surrogate, which has none, is its escape."""
+    return to_json(value).encode("utf-8", "backslashreplace")
+
+
 class TokenLogprobs(Record):
     """One token of a reply, its log-probability, and its likeliest alternatives (token, log-probability)."""
 

@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from summeter.models.base import to_json
+from summeter.models.base import to_bytes
 from summeter.models.contexts import known_context
 from summeter.models.providers import replies
 from summeter.models.providers.http import Exchange, HttpLLM
@@ -118,7 +118,7 @@ class _Server(NamedTuple):
 
     async def post(self, base: str, *parts: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The object that comes back."""
-        return await self._parsed(Exchange("POST", join(base, *parts), to_json(body).encode()))
+        return await self._parsed(Exchange("POST", join(base, *parts), to_bytes(body)))
 
     async def _parsed(self, sent: Exchange) -> dict[str, Any]:
         answer = await self.llm.exchange(sent)

@@ -7,16 +7,16 @@ up in one body, and the results come down as lines.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from summeter.models.base import Completion, Request, to_json
+from summeter.models.base import Completion, Request, to_bytes
 from summeter.models.batch import BatchAPI, BatchStatus, Tag
 from summeter.models.providers import replies
-from summeter.models.providers.http import Exchange, HttpLLM
+from summeter.models.providers.batches import HttpBatches
+from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.payload import cached_blocks, split_system, without_bounds
-from summeter.records import TransientError
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -58,7 +58,7 @@ class Anthropic(HttpLLM):
     def headers(self) -> dict[str, str]:
         """The key, and the version of the API."""
         key = self.endpoint.key
-        return {"anthropic-version": VERSION, **({} if key is None else {"x-api-key": key.reveal()})}
+        return {"anthropic-version": VERSION, **({} if key is None else {"x-api-key": key.get_secret_value()})}
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The body of the call; the end of the document is marked for the prefix cache."""
@@ -83,20 +83,19 @@ class Anthropic(HttpLLM):
         content, reason = body.get("content"), replies.string(body.get("stop_reason"))
         if not isinstance(content, list):
             raise replies.without(answer, "content")
-        usage = replies.mapping(body.get("usage"))
-        cached = usage.get("cache_read_input_tokens")
         return Completion(
             text=replies.text([part for part in replies.dicts(content) if part.get("type") == "text"]),
             finish_reason=_FINISH.get(reason or "", reason),
             refusal=_refusal(body) if reason == "refusal" else None,
             model=replies.string(body.get("model")),
-            # What was read from the cache or written to it is not among the input tokens.
-            tokens_in=replies.total(usage.get("input_tokens"), usage.get("cache_creation_input_tokens"), cached),
-            tokens_out=replies.count(usage.get("output_tokens")),
-            tokens_cached=replies.count(cached),
-            tokens_written=replies.count(usage.get("cache_creation_input_tokens")),
-            seconds=answer.seconds,
-            format=request.format,
+            **replies.tokens(
+                body.get("usage"),
+                # What was read from the cache or written to it is not among the input tokens.
+                tokens_in=("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+                tokens_out=("output_tokens",),
+                tokens_cached=("cache_read_input_tokens",),
+                tokens_written=("cache_creation_input_tokens",),
+            ),
         )
 
 
@@ -106,63 +105,52 @@ def _refusal(body: dict[str, Any]) -> str:
     return " / ".join(part for part in parts if part) or "stopped by the provider's safety classifiers"
 
 
-class AnthropicBatches:
-    """The batches of one model."""
+class AnthropicBatches(HttpBatches):
+    """The batches of one model. One that was called off is `canceling` until what is under way has ended."""
 
     most = 100_000
     marks = False
 
-    def __init__(self, llm: HttpLLM) -> None:
-        self._llm = llm
+    def at(self, *parts: str) -> URL:
+        url = self.llm.url()
+        return url.joinpath("batches", *parts).with_query(url.query)
 
     def entry(self, request: Request) -> bytes:
-        """One of `requests`."""
-        entry = {"custom_id": request.key, "params": self._llm.payload(request)}
-        return to_json(entry).encode("utf-8", "backslashreplace")
+        return to_bytes({"custom_id": request.key, "params": self.llm.payload(request)})
 
     async def create(self, entries: Sequence[bytes], tag: Tag) -> str:
-        """One POST."""
         del tag
-        commas = [b'{"requests":[', *(b"," for _ in entries[1:]), b"]}"]
+        commas = [b'{"requests":[', *(b"," for _ in entries[1:])]
         # One copy of what may be large.
-        body = b"".join((*(part for pair in zip(commas, entries, strict=False) for part in pair), commas[-1]))
-        batch = await self._llm.parsed(Exchange("POST", self._at(), body))
-        return replies.batch_id(batch, self._llm.id, self._llm.address)
+        body = b"".join((*(part for pair in zip(commas, entries, strict=True) for part in pair), b"]}"))
+        return self.id_of(await self.post(self.at(), body))
 
-    async def status(self, batch: str) -> BatchStatus:
-        """Where it stands, and how many of its requests are done."""
-        return _status(await self._llm.parsed(Exchange("GET", self._at(batch))))
+    def status_of(self, batch: Mapping[str, Any]) -> BatchStatus:
+        counts, state = _counts(batch), str(batch.get("processing_status"))
+        total = sum(counts.values())
+        words = f"{state}, {total - counts.get('processing', 0)} of {total} done" if total else state
+        return BatchStatus(words, state == "ended")
 
-    async def cancel(self, batch: str) -> BatchStatus:
-        """One POST; the batch is `canceling` until what is under way has come to its end."""
-        return _status(await self._llm.parsed(Exchange("POST", self._at(batch, "cancel"), b"{}")))
-
-    async def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """From the batch's own address: a key goes to no other that a reply may name."""
+    def results(self, batch: str, status: BatchStatus) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         del status
-        async for line in self._llm.lines(self._at(batch, "results")):
-            if (result := replies.batch_result(line)) is not None:
-                yield result
+        # From the batch's own address: a key goes to no other that a reply may name.
+        return self.lines(self.at(batch, "results"))
 
     def read(self, result: dict[str, Any], request: Request) -> Completion:
-        """The message, or what kept it from coming."""
         outcome = replies.mapping(result.get("result"))
         kind = outcome.get("type")
         if kind == "succeeded":
-            return self._llm.read(self._llm.answer(200, outcome.get("message")), request)
+            return self.reply(200, outcome.get("message"), request)
         if kind == "errored":
             error = replies.mapping(outcome.get("error"))
             error = replies.mapping(error.get("error")) or error
-            status = _STATUS.get(str(error.get("type")), 500)
-            return self._llm.read(self._llm.answer(status, {"type": "error", "error": error}), request)
-        if kind == "canceled":
-            raise replies.batch_cancelled(self._llm.id)
-        raise TransientError(f"{self._llm.id}: the batch gave no reply: {kind or 'no result in it'}")
+            return self.reply(_STATUS.get(str(error.get("type")), 500), {"type": "error", "error": error}, request)
+        raise self.absent(str(kind or "no result in it"), cancelled=kind == "canceled")
 
     async def find(self, tag: Tag, known: frozenset[str]) -> str | None:
         """By the time and the number of requests, since a batch carries no word of ours. Another's batch that is alike
         shows itself when its results hold none of our keys."""
-        page = await self._llm.parsed(Exchange("GET", self._at().update_query({"limit": "1000"})))
+        page = await self.get(self.at().update_query({"limit": "1000"}))
         near: dict[str, float] = {}
         for batch in replies.dicts(page.get("data")):
             batch_id, late = replies.string(batch.get("id")), _seconds(batch.get("created_at")) - tag.at
@@ -171,21 +159,10 @@ class AnthropicBatches:
                 near[batch_id] = abs(late)
         return min(near, key=lambda batch_id: near[batch_id], default=None)
 
-    def _at(self, *parts: str) -> URL:
-        url = self._llm.url()
-        return url.joinpath("batches", *parts).with_query(url.query)
 
-
-def _status(batch: dict[str, Any]) -> BatchStatus:
-    counts, state = _counts(batch), str(batch.get("processing_status"))
-    total = sum(counts.values())
-    words = f"{state}, {total - counts.get('processing', 0)} of {total} done" if total else state
-    return BatchStatus(words, state == "ended")
-
-
-def _counts(batch: dict[str, Any]) -> dict[str, int]:
-    given = replies.mapping(batch.get("request_counts"))
-    return {name: number for name, value in given.items() if (number := replies.count(value)) is not None}
+def _counts(batch: Mapping[str, Any]) -> dict[str, int]:
+    counts = replies.mapping(batch.get("request_counts"))
+    return {name: number for name, value in counts.items() if (number := replies.count(value)) is not None}
 
 
 def _seconds(value: Any) -> float:

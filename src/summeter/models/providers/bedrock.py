@@ -103,20 +103,19 @@ class Bedrock(HttpLLM):
         message, reason = replies.mapping(body.get("output")).get("message"), replies.string(body.get("stopReason"))
         if not isinstance(message, dict):
             raise replies.without(answer, "a message")
-        usage = replies.mapping(body.get("usage"))
-        cached = usage.get("cacheReadInputTokens")
         finish = _FINISH.get(reason or "", reason)
         return Completion(
             text=replies.text(message.get("content")),
             finish_reason=finish,
             refusal=f"stopped by the provider: {reason}" if finish == "content_filter" else None,
-            # What was read from the cache or written to it is not among the input tokens.
-            tokens_in=replies.total(usage.get("inputTokens"), usage.get("cacheWriteInputTokens"), cached),
-            tokens_out=replies.count(usage.get("outputTokens")),
-            tokens_cached=replies.count(cached),
-            tokens_written=replies.count(usage.get("cacheWriteInputTokens")),
-            seconds=answer.seconds,
-            format=request.format,
+            **replies.tokens(
+                body.get("usage"),
+                # What was read from the cache or written to it is not among the input tokens.
+                tokens_in=("inputTokens", "cacheWriteInputTokens", "cacheReadInputTokens"),
+                tokens_out=("outputTokens",),
+                tokens_cached=("cacheReadInputTokens",),
+                tokens_written=("cacheWriteInputTokens",),
+            ),
         )
 
 

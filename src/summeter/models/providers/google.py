@@ -32,7 +32,7 @@ class Google(HttpLLM):
     def headers(self) -> dict[str, str]:
         """The key."""
         key = self.endpoint.key
-        return {} if key is None else {"x-goog-api-key": key.reveal()}
+        return {} if key is None else {"x-goog-api-key": key.get_secret_value()}
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The body of the call; system turns stand apart."""
@@ -57,20 +57,19 @@ class Google(HttpLLM):
         if not first and not blocked:
             raise replies.without(answer, "candidates")
         reason = replies.string(first.get("finishReason"))
-        usage = replies.mapping(body.get("usageMetadata"))
         parts = replies.dicts(replies.mapping(first.get("content")).get("parts"))
         return Completion(
             text=replies.text([part for part in parts if not part.get("thought")]),
             finish_reason="content_filter" if blocked or reason in _BLOCKED else _finish(reason),
             refusal=_refusal(blocked, reason, first, body),
             model=replies.string(body.get("modelVersion")),
-            tokens_in=replies.count(usage.get("promptTokenCount")),
-            # Thoughts are paid for as output.
-            tokens_out=replies.total(usage.get("candidatesTokenCount"), usage.get("thoughtsTokenCount")),
-            tokens_cached=replies.count(usage.get("cachedContentTokenCount")),
             logprobs=None if request.top_logprobs is None else _logprobs(first.get("logprobsResult")),
-            seconds=answer.seconds,
-            format=request.format,
+            **replies.tokens(
+                body.get("usageMetadata"),
+                tokens_in=("promptTokenCount",),
+                tokens_out=("candidatesTokenCount", "thoughtsTokenCount"),  # thoughts are paid for as output
+                tokens_cached=("cachedContentTokenCount",),
+            ),
         )
 
 

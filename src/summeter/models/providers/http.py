@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from summeter.models.base import Completion, Request, to_json
+from summeter.models.base import Completion, Request, to_bytes
 from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
@@ -81,15 +81,16 @@ class HttpLLM(ABC):
 
     async def complete(self, request: Request) -> Completion:
         """One POST. TransientError for what may pass; CapabilityError for what the endpoint lacks; else ModelError."""
-        # A lone surrogate has no UTF-8, but an escape in JSON.
-        body = to_json(self.payload(request)).encode("utf-8", "backslashreplace")
+        body = to_bytes(self.payload(request))
         return self.read(await self._within(Exchange("POST", self._url, body), self.options.timeout), request)
 
     def read(self, answer: replies.Answer, request: Request) -> Completion:
         """The reply in an answer to the request; raises what the answer stands for where it is none."""
-        if answer.status != 200:
-            return self.failed(answer, request)
-        return replies.checked(self.completion(replies.body(answer), answer, request), request)
+        if answer.status == 200:
+            completion = replies.checked(self.completion(replies.body(answer), answer, request), request)
+        else:
+            completion = self.failed(answer, request)
+        return completion.model_copy(update={"seconds": answer.seconds, "format": request.format})
 
     async def close(self) -> None:
         """Close the running loop's connections."""
@@ -114,7 +115,7 @@ class HttpLLM(ABC):
     def headers(self) -> dict[str, str]:
         """The headers of every call."""
         key = self.endpoint.key
-        return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
+        return {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
 
     async def sign(self, body: bytes) -> Mapping[str, str] | None:
         """The headers of this call alone."""
@@ -123,7 +124,7 @@ class HttpLLM(ABC):
 
     def secrets(self) -> tuple[str, ...]:
         """What no message may show."""
-        return (self.endpoint.key.reveal(),) if self.endpoint.key else ()
+        return (self.endpoint.key.get_secret_value(),) if self.endpoint.key else ()
 
     def failed(self, answer: replies.Answer, request: Request) -> Completion:
         """Raises what a status other than 200 stands for; a refused prompt may be a reply."""
@@ -141,8 +142,7 @@ class HttpLLM(ABC):
 
     def answer(self, status: int, body: Any) -> replies.Answer:
         """One result of a batch, as the answer it would have been alone."""
-        content = to_json(body).encode("utf-8", "backslashreplace")
-        return replies.Answer(self.id, self.address, status, {}, content, 0.0, self._clean)
+        return replies.Answer(self.id, self.address, status, {}, to_bytes(body), 0.0, self._clean)
 
     async def parsed(self, sent: Exchange) -> dict[str, Any]:
         """The JSON object that answers a request of a batch API; raises as a call does."""

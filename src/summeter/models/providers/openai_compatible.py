@@ -41,7 +41,7 @@ class OpenAICompatible(HttpLLM):
     def headers(self) -> dict[str, str]:
         """The key, in the dialect's header."""
         header, key = self.provider.dialect.key_header, self.endpoint.key
-        return super().headers() if header is None or key is None else {header: key.reveal()}
+        return super().headers() if header is None or key is None else {header: key.get_secret_value()}
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The body of the call."""
@@ -114,8 +114,6 @@ def completion(body: dict[str, Any], answer: replies.Answer, request: Request) -
         tokens_cached=replies.count(details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
         tokens_written=replies.count(details.get("cache_write_tokens")),
         logprobs=None if request.top_logprobs is None else _logprobs(first.get("logprobs")),
-        seconds=answer.seconds,
-        format=request.format,
     )
 
 
@@ -127,9 +125,7 @@ def failed(answer: replies.Answer, request: Request, key_variable: str) -> Compl
     kinds = {str(code) for code in codes} | {str(metadata.get("error_type"))}
     if answer.status in {400, 403} and (kinds & _FILTERED or metadata.get("reasons")):
         message = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
-        return Completion(
-            text="", finish_reason="content_filter", refusal=message, seconds=answer.seconds, format=request.format
-        )
+        return Completion(text="", finish_reason="content_filter", refusal=message)
     raise _unmet(answer, request, error) or replies.failure(answer, request, key_variable)
 
 

@@ -14,6 +14,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pydantic import SecretStr
+
 from summeter.models.base import LLM
 from summeter.records import Parameter, UsageError
 
@@ -39,28 +41,12 @@ class Options:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
 
-class Secret:
-    """A key that shows itself to nobody who merely looks."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: str) -> None:
-        self._value = value
-
-    def reveal(self) -> str:
-        """The key itself, for the header."""
-        return self._value
-
-    def __repr__(self) -> str:
-        return "Secret(...)"
-
-
 @dataclass(frozen=True)
 class Endpoint:
     """Where an endpoint is; `key_variable` and `url_variable` are the environment's names, for error messages."""
 
     base_url: str
-    key: Secret | None
+    key: SecretStr | None
     key_variable: str
     url_variable: str
 
@@ -262,12 +248,12 @@ def address(variable: str, options: Options, default: str | None = None, example
     return base_url
 
 
-def secret(variable: str, options: Options) -> Secret | None:
+def secret(variable: str, options: Options) -> SecretStr | None:
     """The key that the environment variable holds, if any."""
     key = options.environ.get(variable, "").strip()
     if any(ord(sign) < 33 or ord(sign) > 126 for sign in key):
         raise UsageError(f"{variable} holds a blank or a character that no key has; set it again")
-    return Secret(key) if key else None
+    return SecretStr(key) if key else None
 
 
 def join(base_url: str, *parts: str) -> URL:

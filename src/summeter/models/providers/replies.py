@@ -6,9 +6,9 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 from summeter.models.base import Completion, Request
 from summeter.records import AccessError, CapabilityError, ContextError, Message, ModelError, Parameter, TransientError
@@ -247,32 +247,6 @@ def shorten(text: str) -> str:
     return text if len(text) <= 300 else f"{text[:300]}..."
 
 
-# Results of batches
-
-
-def batch_result(line: bytes) -> tuple[str, dict[str, Any]] | None:
-    """A line of results with its key; None where it is none."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    key = value.get("custom_id") if isinstance(value, dict) else None
-    return (key, value) if isinstance(key, str) else None
-
-
-def batch_id(batch: Mapping[str, Any], model: str, address: str) -> str:
-    """The id of a batch that a server lists or has just made."""
-    own = string(batch.get("id"))
-    if own is None:
-        raise TransientError(f"{model}: {address} made a batch without an id")
-    return own
-
-
-def batch_cancelled(model: str) -> ModelError:
-    """A request of a batch that somebody called off."""
-    return ModelError(f"{model}: the batch was cancelled before this call; the same command asks again")
-
-
 # Values of JSON that may be of any type
 
 
@@ -293,10 +267,20 @@ def count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def total(*values: Any) -> int | None:
-    """The sum of those that are counts; None where none is."""
-    counts = [number for value in values if (number := count(value)) is not None]
-    return sum(counts) if counts else None
+class Tokens(TypedDict, total=False):
+    """The tokens of a Completion."""
+
+    tokens_in: int | None
+    tokens_out: int | None
+    tokens_cached: int | None
+    tokens_written: int | None
+
+
+def tokens(usage: Any, **names: Sequence[str]) -> Tokens:
+    """The tokens of a reply: of each field of `Tokens`, the sum of the counts of these names; None without any."""
+    counts = {name: number for name, value in mapping(usage).items() if (number := count(value)) is not None}
+    parts = {field: [counts[name] for name in parts if name in counts] for field, parts in names.items()}
+    return cast("Tokens", {field: sum(numbers) if numbers else None for field, numbers in parts.items()})
 
 
 def logprob(value: Any) -> float | None:
