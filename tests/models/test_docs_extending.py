@@ -102,7 +102,7 @@ def test_its_own_dialect_is_listed_and_its_faults_are_named(
     llm = lab.open("tiny", Options(environ={"LAB_API_KEY": "k"}))
     with pytest.raises(CapabilityError, match="seed"):
         asyncio.run(llm.complete(ask(seed=1)))
-    assert isinstance(llm.completion({"output": "x"}, _answer(), ask()), Completion)  # type: ignore[attr-defined]
+    assert isinstance(llm.completion({"output": "x"}, _answer()), Completion)  # type: ignore[attr-defined]
 
 
 def _answer() -> Any:

@@ -18,9 +18,12 @@ from models.server import CUT_BODY, HANG, RESET, Reply, StubServer, fail, json_r
 
 from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers import replies
-from summeter.models.providers.openai_compatible import completion
+from summeter.models.providers.openai_compatible import OpenAICompatible
 from summeter.models.resolve import resolve
 from summeter.records import CapabilityError, ModelError, TransientError, UsageError
+
+NEVER_CALLED = resolve("openai-api/host/m", environ={"HOST_BASE_URL": "http://host/v1"})
+assert isinstance(NEVER_CALLED, OpenAICompatible)
 
 KEY = "sk-secret-0123456789abcdef"
 
@@ -144,7 +147,7 @@ def test_odd_contents(reply: Reply, text: str, refusal: str | None) -> None:
 def test_whatever_json_comes_is_a_completion_or_a_model_error(body: Any) -> None:
     made = replies.Answer("m", "http://host/v1", 200, {}, json.dumps(body).encode())
     try:
-        read = completion(replies.body(made), made, ask())
+        read = NEVER_CALLED.completion(replies.body(made), made)
     except ModelError:
         return
     assert isinstance(read, Completion)
@@ -156,9 +159,9 @@ def test_whatever_bytes_come_are_a_named_failure(body: bytes, status: int) -> No
     made = replies.Answer("m", "http://host/v1", status, {}, body)
     if status == 200:
         with pytest.raises(ModelError):
-            completion(replies.body(made), made, ask())
+            NEVER_CALLED.completion(replies.body(made), made)
     else:
-        assert isinstance(replies.failure(made, ask(), "M_API_KEY"), ModelError)
+        assert isinstance(replies.failure(made), ModelError)
 
 
 def test_json_nested_without_end_is_a_failure() -> None:

@@ -330,10 +330,10 @@ def test_whatever_json_comes_is_a_completion_or_a_model_error(name: str, body: d
     environ = {vendor.variable: KEY, **vendor.environ}
     llm = resolve(vendor.model, base_url="http://127.0.0.1:9", environ=environ)
     assert isinstance(llm, HttpLLM)
-    made = replies.Answer("m", "http://host", status, {}, json.dumps(body).encode())
     for request in (STRICT, ask(top_logprobs=2)):
+        made = replies.Answer("m", "http://host", status, {}, json.dumps(body).encode(), request=request)
         try:
-            read = llm.completion(body, made, request) if status == 200 else llm.failed(made, request)
+            read = llm.completion(body, made) if status == 200 else llm.failed(made)
         except ModelError:
             continue
         assert Completion.model_validate_json(read.model_dump_json()) == read  # it can be stored and replayed

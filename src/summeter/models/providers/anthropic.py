@@ -78,7 +78,7 @@ class Anthropic(HttpLLM):
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         return body
 
-    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
         """The message; one that the safety classifiers stopped is a refusal."""
         content, reason = body.get("content"), replies.string(body.get("stop_reason"))
         if not isinstance(content, list):

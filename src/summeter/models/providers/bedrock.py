@@ -98,7 +98,7 @@ class Bedrock(HttpLLM):
             body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
         return body
 
-    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
         """The message; one that was filtered is a refusal."""
         message, reason = replies.mapping(body.get("output")).get("message"), replies.string(body.get("stopReason"))
         if not isinstance(message, dict):

@@ -50,7 +50,7 @@ class Google(HttpLLM):
             body["generationConfig"] = config
         return body
 
-    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
         """The first candidate without its thoughts; one that was blocked is a refusal."""
         first = next(iter(replies.dicts(body.get("candidates"))), {})
         blocked = replies.string(replies.mapping(body.get("promptFeedback")).get("blockReason"))
@@ -63,7 +63,7 @@ class Google(HttpLLM):
             finish_reason="content_filter" if blocked or reason in _BLOCKED else _finish(reason),
             refusal=_refusal(blocked, reason, first, body),
             model=replies.string(body.get("modelVersion")),
-            logprobs=None if request.top_logprobs is None else _logprobs(first.get("logprobsResult")),
+            logprobs=None if answer.request.top_logprobs is None else _logprobs(first.get("logprobsResult")),
             **replies.tokens(
                 body.get("usageMetadata"),
                 tokens_in=("promptTokenCount",),

@@ -30,10 +30,6 @@ UPLOAD = 900.0
 """Seconds that a request with a whole batch may take at least."""
 
 
-# Stands for the prompt where a failure is not that of one.
-_NO_PROMPT = Request(model="", messages=(), temperature=None)
-
-
 class Exchange(NamedTuple):
     """A request on the wire."""
 
@@ -86,10 +82,11 @@ class HttpLLM(ABC):
 
     def read(self, answer: replies.Answer, request: Request) -> Completion:
         """The reply in an answer to the request; raises what the answer stands for where it is none."""
+        answer = answer._replace(request=request)
         if answer.status == 200:
-            completion = replies.checked(self.completion(replies.body(answer), answer, request), request)
+            completion = replies.checked(self.completion(replies.body(answer), answer), request)
         else:
-            completion = self.failed(answer, request)
+            completion = self.failed(answer)
         return completion.model_copy(update={"seconds": answer.seconds, "format": request.format})
 
     async def close(self) -> None:
@@ -109,7 +106,7 @@ class HttpLLM(ABC):
         """The body of the call. CapabilityError for what this vendor is known to lack."""
 
     @abstractmethod
-    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
         """The reply in a 200."""
 
     def headers(self) -> dict[str, str]:
@@ -126,9 +123,9 @@ class HttpLLM(ABC):
         """What no message may show."""
         return (self.endpoint.key.get_secret_value(),) if self.endpoint.key else ()
 
-    def failed(self, answer: replies.Answer, request: Request) -> Completion:
+    def failed(self, answer: replies.Answer) -> Completion:
         """Raises what a status other than 200 stands for; a refused prompt may be a reply."""
-        raise replies.failure(answer, request, self.endpoint.key_variable)
+        raise replies.failure(answer)
 
     def batches(self) -> BatchAPI | None:
         """The model's batch API, where the vendor is known to have one."""
@@ -142,7 +139,7 @@ class HttpLLM(ABC):
 
     def answer(self, status: int, body: Any) -> replies.Answer:
         """One result of a batch, as the answer it would have been alone."""
-        return replies.Answer(self.id, self.address, status, {}, to_bytes(body), 0.0, self._clean)
+        return self._answer(status, {}, to_bytes(body))
 
     async def parsed(self, sent: Exchange) -> dict[str, Any]:
         """The JSON object that answers a request of a batch API; raises as a call does."""
@@ -165,9 +162,8 @@ class HttpLLM(ABC):
                 url, proxy=self._proxy, allow_redirects=False, timeout=timeout
             ) as response:
                 if response.status != 200:
-                    answer = self.answer(response.status, None)
                     content = await response.content.read(MOST_BYTES >> 10)
-                    raise self._without_batches(answer._replace(content=content, headers=response.headers))
+                    raise self._without_batches(self._answer(response.status, response.headers, content))
                 held = b""
                 async for part in response.content.iter_any():
                     *whole, held = (held + part).split(b"\n") if b"\n" in part else (held + part,)
@@ -182,7 +178,7 @@ class HttpLLM(ABC):
             raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
 
     def _without_batches(self, answer: replies.Answer) -> ModelError:
-        error = replies.failure(answer, _NO_PROMPT, self.endpoint.key_variable)
+        error = replies.failure(answer)
         if answer.status == 404 and isinstance(error, AccessError):
             return AccessError(
                 f"{self.id}: {answer.address} answered 404 to its batch API: it may have none (run without ",
@@ -206,8 +202,12 @@ class HttpLLM(ABC):
             # What aiohttp says of an answer holds the headers sent.
             raise self._unreached(error) from (None if isinstance(error, aiohttp.ClientResponseError) else error)
         self._reached = True
-        took = round(time.perf_counter() - start, 6)
-        return replies.Answer(self.id, self.address, status, headers, content, took, self._clean)
+        return self._answer(status, headers, content)._replace(seconds=round(time.perf_counter() - start, 6))
+
+    def _answer(self, status: int, headers: Mapping[str, str], content: bytes) -> replies.Answer:
+        return replies.Answer(
+            self.id, self.address, status, headers, content, clean=self._clean, key_variable=self.endpoint.key_variable
+        )
 
     async def _send(self, sent: Exchange) -> tuple[int, Mapping[str, str], bytes]:
         session, signed = self._sessions.get(), await self.sign(sent.body or b"")

@@ -69,13 +69,45 @@ class OpenAICompatible(HttpLLM):
         own = self.endpoint.base_url == self.provider.address
         return self.provider.dialect.max_tokens if own else "max_tokens"
 
-    def completion(self, body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
+    def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
         """The first choice."""
-        return completion(body, answer, request)
+        choices = body.get("choices")
+        first = replies.mapping(choices[0]) if isinstance(choices, list) and choices else {}
+        # Gateways pass on a failure of the server behind them under their own 200.
+        if (error := first.get("error") or (None if choices else body.get("error"))) is not None:
+            return self.failed(_behind(answer, error))
+        message = first.get("message")
+        if not isinstance(message, dict):
+            raise replies.without(answer, "choices")
+        finish = replies.string(first.get("finish_reason"))
+        if finish == "error":
+            raise TransientError(f"{answer.model}: {answer.address} broke off its reply (finish_reason error)")
+        usage = replies.mapping(body.get("usage"))
+        details = replies.mapping(usage.get("prompt_tokens_details"))
+        content = message.get("content")
+        refusals = (part.get("refusal") for part in (message, *replies.dicts(content)))
+        return Completion(
+            text=replies.text(content),
+            finish_reason=_FINISH.get(finish or "", finish),
+            refusal=next((refusal for value in refusals if (refusal := replies.string(value))), None),
+            model=replies.string(body.get("model")),
+            tokens_in=replies.count(usage.get("prompt_tokens")),
+            tokens_out=replies.count(usage.get("completion_tokens")),
+            tokens_cached=replies.count(details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
+            tokens_written=replies.count(details.get("cache_write_tokens")),
+            logprobs=None if answer.request.top_logprobs is None else _logprobs(first.get("logprobs")),
+        )
 
-    def failed(self, answer: replies.Answer, request: Request) -> Completion:
-        """A prompt that a filter turned away is a refusal; raises what else the error stands for."""
-        return failed(answer, request, self.endpoint.key_variable)
+    def failed(self, answer: replies.Answer) -> Completion:
+        """Raises what the error stands for; a prompt that a filter turned away is a refusal, which is a reply."""
+        error = replies.mapping(replies.error_of(answer))
+        metadata = replies.mapping(error.get("metadata"))
+        codes = {error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code")}
+        kinds = {str(code) for code in codes} | {str(metadata.get("error_type"))}
+        if answer.status in {400, 403} and (kinds & _FILTERED or metadata.get("reasons")):
+            message = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
+            return Completion(text="", finish_reason="content_filter", refusal=message)
+        raise _unmet(answer, error) or replies.failure(answer)
 
 
 def _messages(request: Request, *, marks: bool) -> list[dict[str, Any]]:
@@ -87,53 +119,12 @@ def _messages(request: Request, *, marks: bool) -> list[dict[str, Any]]:
     ]
 
 
-def completion(body: dict[str, Any], answer: replies.Answer, request: Request) -> Completion:
-    """The Completion in the body of a 200."""
-    choices = body.get("choices")
-    first = replies.mapping(choices[0]) if isinstance(choices, list) and choices else {}
-    # Gateways pass on a failure of the server behind them under their own 200.
-    if (error := first.get("error") or (None if choices else body.get("error"))) is not None:
-        return failed(_behind(answer, error), request, "of this endpoint")
-    message = first.get("message")
-    if not isinstance(message, dict):
-        raise replies.without(answer, "choices")
-    finish = replies.string(first.get("finish_reason"))
-    if finish == "error":
-        raise TransientError(f"{answer.model}: {answer.address} broke off its reply (finish_reason error)")
-    usage = replies.mapping(body.get("usage"))
-    details = replies.mapping(usage.get("prompt_tokens_details"))
-    content = message.get("content")
-    refusals = (part.get("refusal") for part in (message, *replies.dicts(content)))
-    return Completion(
-        text=replies.text(content),
-        finish_reason=_FINISH.get(finish or "", finish),
-        refusal=next((refusal for value in refusals if (refusal := replies.string(value))), None),
-        model=replies.string(body.get("model")),
-        tokens_in=replies.count(usage.get("prompt_tokens")),
-        tokens_out=replies.count(usage.get("completion_tokens")),
-        tokens_cached=replies.count(details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))),
-        tokens_written=replies.count(details.get("cache_write_tokens")),
-        logprobs=None if request.top_logprobs is None else _logprobs(first.get("logprobs")),
-    )
-
-
-def failed(answer: replies.Answer, request: Request, key_variable: str) -> Completion:
-    """Raises what the error stands for; a prompt that a filter turned away is a refusal, which is a reply."""
-    error = replies.mapping(replies.error_of(answer))
-    metadata = replies.mapping(error.get("metadata"))
-    codes = {error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code")}
-    kinds = {str(code) for code in codes} | {str(metadata.get("error_type"))}
-    if answer.status in {400, 403} and (kinds & _FILTERED or metadata.get("reasons")):
-        message = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
-        return Completion(text="", finish_reason="content_filter", refusal=message)
-    raise _unmet(answer, request, error) or replies.failure(answer, request, key_variable)
-
-
-def _unmet(answer: replies.Answer, request: Request, error: Mapping[str, Any]) -> ModelError | None:
+def _unmet(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | None:
     """What OpenRouter's servers lack: it names no parameter, so the rarest that was asked for is blamed."""
     message = replies.shorten(answer.clean(str(error.get("message"))))
     if answer.status != 404 or not _NO_SERVER.search(message):
         return None
+    request = answer.request
     wanted = {
         "logprobs": request.top_logprobs is not None,
         request.format: request.format != "text",

@@ -45,7 +45,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Answer(NamedTuple):
-    """An HTTP answer: who gave it, and what it was. `clean` takes keys out of the server's words."""
+    """An HTTP answer: who gave it, what it was, and to which request (an empty one where none asked for a reply).
+
+    `clean` takes keys out of the server's words; `key_variable` is where the key came from, for advice.
+    """
 
     model: str
     address: str
@@ -54,6 +57,8 @@ class Answer(NamedTuple):
     content: bytes
     seconds: float = 0.0
     clean: Callable[[str], str] = str
+    request: Request = Request(model="", messages=(), temperature=None)
+    key_variable: str = ""
 
 
 def body(answer: Answer) -> dict[str, Any]:
@@ -92,22 +97,22 @@ def refuse(request: Request, model: str, *lacks: str) -> None:
             raise lacking(model, what)
 
 
-def failure(answer: Answer, request: Request, key_variable: str) -> ModelError:
+def failure(answer: Answer) -> ModelError:
     """The error a status other than 200 stands for."""
-    status, whole = answer.status, _said(answer)
+    status, whole, request = answer.status, _server_words(answer), answer.request
     message = shorten(whole)
     head = f"{answer.model}: {answer.address} answered {status}: {message}"
-    if (why := _alike(status, whole, key_variable)) is not None:
+    if (why := _alike(status, whole, answer.key_variable)) is not None:
         return AccessError(f"{head}. {why}")
     if status in {400, 422, 501} or (status == 500 and request.format != "text" and _FORMAT.search(message)):
-        return _refused(answer, head, message, request)
+        return _refused(answer, head, message)
     if status in TRANSIENT or status >= 500:
         return TransientError(head, retry_after=_wait(answer))
     if status == 403 and "logprobs" in message and _sent("logprobs", request):
         return lacking(answer.model, "logprobs", head)
     # Turned away, unpaid, unknown or elsewhere: so would every other call be.
     kind = AccessError if status in {401, 402, 403, 404} or 300 <= status < 400 else ModelError
-    return kind(f"{head}. {_advice(status, key_variable)}")
+    return kind(f"{head}. {_advice(status, answer.key_variable)}")
 
 
 def _alike(status: int, message: str, key_variable: str) -> str | None:
@@ -121,7 +126,8 @@ def _alike(status: int, message: str, key_variable: str) -> str | None:
     return None
 
 
-def _refused(answer: Answer, head: str, message: str, request: Request) -> ModelError:
+def _refused(answer: Answer, head: str, message: str) -> ModelError:
+    request = answer.request
     if _TOO_LONG.search(message):
         return ContextError(
             f"{head}. The prompt is longer than the model takes: say how much it reads with ",
@@ -206,7 +212,7 @@ def error_of(answer: Answer) -> Any:
     return None
 
 
-def _said(answer: Answer) -> str:
+def _server_words(answer: Answer) -> str:
     """The server's own words: the message of its error object where there is one."""
     error = error_of(answer)
     if isinstance(error, dict):
