@@ -17,7 +17,7 @@ from models.batch_server import BatchServer, Body, Outcome
 
 from summeter.models.base import Completion, Message, Request
 from summeter.models.batch import Batching
-from summeter.models.layers.batches import Batches, Means, Pace
+from summeter.models.layers.batches import Batches, Pace
 from summeter.models.layers.budget import Budget
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.prices import Price
@@ -80,9 +80,8 @@ class Session:
         self.told: list[str] = []
         self.log = BatchLog(folder / "batches.jsonl")
         self.store = CallStore(folder / "calls.sqlite")
-        means = Means(sleep=self._sleep, tell=self.told.append)
         # Looks of their own length tell them from the waits between polls.
-        batches = Batches(llm, api, self.log, pace=Pace(look=0.001, looks=3), means=means)
+        batches = Batches(llm, api, self.log, pace=Pace(look=0.001, looks=3), sleep=self._sleep, tell=self.told.append)
         self.model = stack(
             batches, self.store, retry=RetryPolicy(retries, first=0.0), rng=random.Random(0), **layers
         )  # fmt: skip

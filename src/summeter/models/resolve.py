@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from summeter.models.base import LLM
 from summeter.models.batch import Batching
-from summeter.models.layers.batches import Batches, Means, PendingBatchGuard
+from summeter.models.layers.batches import Batches, PendingBatchGuard
 from summeter.models.layers.budget import Budget, Spending
 from summeter.models.layers.cache import Cache, Replay
 from summeter.models.layers.formats import FormatFallback
@@ -183,7 +183,7 @@ def _sent(llm: LLM, calls: CallSettings) -> LLM:
             Parameter("batch"),
             ", or choose a model of openai/, anthropic/ or openai-api/",
         )
-    return Batches(llm, api, calls.batches or BatchLog(), means=Means(tell=calls.tell))
+    return Batches(llm, api, calls.batches or BatchLog(), tell=calls.tell)
 
 
 def _retried(calls: CallSettings) -> RetryPolicy:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from summeter.models.base import LLM, Completion, Request
@@ -32,6 +32,7 @@ from summeter.records import (
 )
 from summeter.runs.batches import BatchLog, Submission
 
+T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 
 LOOKS = 6
@@ -50,15 +51,6 @@ class Pace(NamedTuple):
     growth: float = 1.5
     longest: float = 600.0
     faults: int = 24
-
-
-class Means(NamedTuple):
-    """What time and chance are, and who is told how it stands; for tests, others than these."""
-
-    sleep: Sleep = asyncio.sleep
-    clock: Callable[[], float] = time.time
-    nonce: Callable[[], str] = lambda: uuid4().hex
-    tell: Callable[[str], None] = lambda _: None
 
 
 @dataclass(eq=False)
@@ -94,12 +86,20 @@ class Batches(Layer):
     """Answers through the batch API of the model below."""
 
     def __init__(
-        self, llm: LLM, api: BatchAPI, log: BatchLog, *, pace: Pace | None = None, means: Means | None = None
-    ) -> None:  # fmt: skip
+        self,
+        llm: LLM,
+        api: BatchAPI,
+        log: BatchLog,
+        *,
+        pace: Pace | None = None,
+        sleep: Sleep = asyncio.sleep,
+        tell: Callable[[str], None] = lambda _: None,
+    ) -> None:
         super().__init__(llm)
-        address = getattr(llm, "address", llm.id)
-        same_address(log, llm.id, address)
-        self._collectors = PerLoop(lambda: _Collector(llm.id, address, api, log, pace or Pace(), means or Means()))
+        self.api, self.log, self.pace, self.sleep, self.tell = api, log, pace or Pace(), sleep, tell
+        self.address = getattr(llm, "address", llm.id)
+        same_address(log, llm.id, self.address)
+        self._collectors = PerLoop(lambda: _Collector(self))
 
     async def complete(self, request: Request) -> Completion:
         """The reply, once the batch with the request is done."""
@@ -149,18 +149,19 @@ def same_address(log: BatchLog, model: str, address: str) -> None:
 class _Collector:
     """What is gathered, and what was handed in, in one event loop."""
 
-    def __init__(self, model: str, address: str, api: BatchAPI, log: BatchLog, pace: Pace, means: Means) -> None:
-        self._model, self._address = model, address
-        self._api, self._log, self._pace, self._means = api, log, pace, means
+    def __init__(self, layer: Batches) -> None:
+        self._model, self._address, self._api, self._log = layer.id, layer.address, layer.api, layer.log
+        self._pace, self._sleep, self._tell = layer.pace, layer.sleep, layer.tell
         self._pending: dict[str, _Pending] = {}
         self._queue: dict[str, _Pending] = {}
         self._bytes = self._asked = 0
-        self._most, self._width = api.most, 0
+        self._most, self._width = self._api.most, 0
         self._running: dict[asyncio.Task[None], _Batch] = {}
         self._gathering: asyncio.Task[None] | None = None
         # What earlier sessions handed in.
-        self._refused = log.refused(model)
-        held, batches = log.held(model), {submission.nonce: _Batch(submission) for submission in log.of(model)}
+        self._refused = self._log.refused(self._model)
+        batches = {submission.nonce: _Batch(submission) for submission in self._log.of(self._model)}
+        held = self._log.held(self._model)
         self._earlier = {key: batches[submission.nonce] for key, submission in held.items()}
 
     async def ask(self, request: Request) -> Completion:
@@ -221,7 +222,7 @@ class _Collector:
             before = self._asked
             if quiet >= self._pace.looks:
                 self._hand_in()
-            await self._means.sleep(self._pace.look)
+            await self._sleep(self._pace.look)
 
     def _hand_in(self) -> None:
         """Start a batch of what was gathered, as many as it may have; with `_width`, only while fewer are under way."""
@@ -238,8 +239,7 @@ class _Collector:
             else:
                 self._pending.pop(key, None)
         if pending:
-            nonce = self._means.nonce()
-            submission = Submission(nonce, self._model, self._address, self._means.clock(), tuple(pending))
+            submission = Submission(uuid4().hex, self._model, self._address, time.time(), tuple(pending))
             self._start(_Batch(submission, pending, known=False))
 
     def _start(self, batch: _Batch) -> None:
@@ -280,23 +280,20 @@ class _Collector:
             await self._read(batch, status)
 
     async def _submit(self, batch: _Batch) -> None:
-        submission, api = batch.submission, self._api
+        submission = batch.submission
         self._log.submitting(submission)
         batch.known = True
         tag = Tag(submission.nonce, submission.at, frozenset(submission.keys))
         entries = [call.entry for call in batch.pending.values()]
-        self._means.tell(f"handing in {len(entries)} calls to {self._model}")
-        for tries in count(1):
-            try:
-                # An answer that did not come says nothing about the request.
-                submission.id = await api.find(tag, self._log.ids) if tries > 1 else None
-                submission.id = submission.id or await self._create(entries, tag)
-                break
-            except TransientError as error:
-                if tries > self._pace.faults:
-                    raise _unheard(error, "a batch that may have arrived") from error
-                await self._means.sleep(max(error.retry_after or 0.0, self._wait(tries)))
-        self._log.submitted(submission.nonce, submission.id or "")
+        self._tell(f"handing in {len(entries)} calls to {self._model}")
+
+        async def create(tries: int) -> str:
+            # An answer that did not come says nothing about the request.
+            arrived = await self._api.find(tag, self._log.ids) if tries > 1 else None
+            return arrived or await self._create(entries, tag)
+
+        submission.id = await self._persist("a batch that may have arrived", create)
+        self._log.submitted(submission.nonce, submission.id)
         for call in batch.pending.values():
             call.entry = b""
 
@@ -309,22 +306,30 @@ class _Collector:
             self._log.withdrawn(tag.nonce)
             raise
 
+    async def _persist(self, what: str, work: Callable[[int], Awaitable[T]]) -> T:
+        """The outcome of `work`, which is told its number of tries; failures that may pass are waited out."""
+        for tries in count(1):
+            try:
+                return await work(tries)
+            except TransientError as error:
+                if tries > self._pace.faults:
+                    raise _unheard(error, what) from error
+                await self._sleep(max(error.retry_after or 0.0, self._wait(tries)))
+        raise AssertionError("counting does not end")
+
     async def _found(self, batch: _Batch) -> bool:
         """Whether a batch that an earlier session heard nothing of is there; if not, its calls queue."""
         submission = batch.submission
         tag = Tag(submission.nonce, submission.at, frozenset(submission.keys))
-        for tries in count(1):
-            try:
-                batch_id = await self._api.find(tag, self._log.ids)
-                # What has only just been handed in may not be listed yet; handed in again, it would be paid for twice.
-                if batch_id is not None or tries > LOOKS or self._means.clock() - submission.at > SETTLED:
-                    break
-                self._means.tell(f"looking for {len(submission.keys)} calls that may have been handed in")
-                await self._means.sleep(self._wait(tries))
-            except TransientError as error:
-                if tries > self._pace.faults:
-                    raise _unheard(error, "a batch that may have arrived") from error
-                await self._means.sleep(self._wait(tries))
+        for looks in count(1):
+            batch_id = await self._persist(
+                "a batch that may have arrived", lambda _: self._api.find(tag, self._log.ids)
+            )
+            # What has only just been handed in may not be listed yet; handed in again, it would be paid for twice.
+            if batch_id is not None or looks > LOOKS or time.time() - submission.at > SETTLED:
+                break
+            self._tell(f"looking for {len(submission.keys)} calls that may have been handed in")
+            await self._sleep(self._wait(looks))
         if batch_id is not None:
             self._log.submitted(submission.nonce, batch_id, found=True)
             submission.id, submission.found = batch_id, True
@@ -355,23 +360,15 @@ class _Collector:
             else:
                 if status.ended:
                     return status
-            self._means.tell(
-                f"{len(submission.keys)} calls in batch {submission.name}: {state}; since {submission.since}"
-            )
-            await self._means.sleep(self._wait(looks))
+            self._tell(f"{len(submission.keys)} calls in batch {submission.name}: {state}; since {submission.since}")
+            await self._sleep(self._wait(looks))
         raise AssertionError("counting does not end")
 
     async def _read(self, batch: _Batch, status: BatchStatus) -> None:
         """Give each call its reply as it is read; failures at the end, when it is on record what failed."""
         failed: dict[str, ModelError] = {}
-        for tries in count(1):
-            try:
-                strange = await self._stream(batch, status, failed)
-                break
-            except TransientError as error:
-                if tries > self._pace.faults:
-                    raise _unheard(error, f"the results of batch {batch.submission.name}") from error
-                await self._means.sleep(self._wait(tries))
+        what = f"the results of batch {batch.submission.name}"
+        strange = await self._persist(what, lambda _: self._stream(batch, status, failed))
         if strange and batch.submission.found and not self._api.marks:
             # It was alike in time and size, and another's. Ours may be the next that is.
             self._log.mistaken(batch.submission.nonce, batch.submission.id or "")

@@ -117,11 +117,6 @@ class Queue:
         self.opens = now
         self.epoch = 0
 
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether the size of a call matters here."""
-        return self._tokens is not None
-
     async def enter(self, tokens: float) -> int:
         """Wait for a place for a call of about so many tokens. Returns the epoch, to be shown on leaving."""
         if not self._waiting and self._pause(tokens) == 0.0 and self._room():
@@ -233,7 +228,7 @@ class RateLimited(Layer):
     async def complete(self, request: Request) -> Completion:
         """The reply of the layer below, once there is a place."""
         queue = self._limiter.queue()
-        tokens = expected(request).total if queue.counts_tokens else 0
+        tokens = 0 if self._limiter.limits.tokens is None else expected(request).total
         epoch = await queue.enter(tokens)
         try:
             completion = await self.llm.complete(request)
