@@ -14,6 +14,7 @@ from summeter.data.dataset import Dataset, load
 from summeter.engine.dry import dry
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.plan import Job, item_key, jobs, splitter, units
+from summeter.engine.progress import Progress
 from summeter.engine.worker import Worker, skipped
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator, Tools
@@ -63,7 +64,7 @@ def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
     local = {role for part in evaluator.parts() for role in part.local_model_kinds}
     llms = {role: dry(model, Counter()) for role, model in roles.items() if role not in local}
     asking = [job for job in work if not isinstance(job.evaluator, DerivedEvaluator)]
-    worker = Worker(asking, sink, lambda job: Tools(job.signature, llms, **local_models()), {}, lambda *, ok: None)
+    worker = Worker(asking, sink, lambda job: Tools(job.signature, llms, **local_models()), {}, Progress())
 
     async def run() -> None:
         async for _ in LocalExecutor(1).map(worker, units(data, worker.jobs, (), None)):

@@ -10,18 +10,20 @@ import pytest
 from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.models.base import Message, Request
-from summeter.models.context_length import ContextLength, Lookup, context_lengths
+from summeter.models.context_length import context_lengths
 from summeter.models.layers.truncation import was_cut
+from summeter.models.providers.provider import Options
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ContextError
 from summeter.runs.calls import CallStore
+from summeter.runs.manifest import ModelContext
 
 KEYS = {"OPENROUTER_API_KEY": "k" * 12, "MISTRAL_API_KEY": "k" * 12, "STUB_BASE_URL": ""}
 
 
-def ask(server: StubServer, model: str, *, load: bool = True) -> ContextLength:
-    how = Lookup(base_url=server.url, load=load, timeout=10, environ=KEYS)
-    return asyncio.run(context_lengths([model], how))[model]
+def ask(server: StubServer, model: str, *, load: bool = True) -> ModelContext:
+    options = Options(server.url, timeout=10, environ=KEYS)
+    return asyncio.run(context_lengths([model], options, load=load))[model]
 
 
 def listing(*entries: dict[str, Any]) -> dict[str, Any]:
@@ -139,8 +141,8 @@ def test_an_older_ollama_tells_what_the_modelfile_sets(parameters: str, tokens: 
 
 def test_hosted_models_stand_in_the_table_and_nobody_is_asked() -> None:
     with StubServer(lambda _: ok()) as server:
-        found = asyncio.run(context_lengths(["openai/gpt-4o"], Lookup(server.url, environ={})))
-        assert found["openai/gpt-4o"] == ContextLength(128_000, "its vendor")
+        found = asyncio.run(context_lengths(["openai/gpt-4o"], Options(server.url, environ={})))
+        assert found["openai/gpt-4o"] == ModelContext(tokens=128_000, said="its vendor")
         assert not server.got
 
 
@@ -148,32 +150,32 @@ def test_a_model_that_nobody_can_be_asked_about_is_told_once() -> None:
     keys = {"GOOGLE_API_KEY": "k" * 12, "OPENAI_API_KEY": "k" * 12}
     strange = ["google/strange", "openai/strange", "google/strange"]
     models = [*strange, "scripted/replies.jsonl"]  # the last reads all it is shown
-    found = asyncio.run(context_lengths(models, Lookup(environ=keys)))
+    found = asyncio.run(context_lengths(models, Options(environ=keys)))
     assert found == {
-        "google/strange": ContextLength(None, "it is in no table of summeter's, and google cannot be asked"),
-        "openai/strange": ContextLength(None, "it is in no table of summeter's, and openai cannot be asked"),
+        "google/strange": ModelContext(said="it is in no table of summeter's, and google cannot be asked"),
+        "openai/strange": ModelContext(said="it is in no table of summeter's, and openai cannot be asked"),
     }
 
 
 def test_openrouter_that_does_not_answer_leaves_the_table() -> None:
     with StubServer(lambda _: ok()) as server:
-        assert ask(server, "openrouter/openai/gpt-4o") == ContextLength(128_000, "its vendor")
+        assert ask(server, "openrouter/openai/gpt-4o") == ModelContext(tokens=128_000, said="its vendor")
         assert server.got == ["/v1/models"]
 
 
 def test_a_server_that_is_down_or_a_missing_key_is_told_and_no_error() -> None:
     with StubServer(lambda _: ok()) as server:
         url = server.url
-    found = asyncio.run(context_lengths(["vllm/m", "ollama/m"], Lookup(base_url=url, environ={})))
+    found = asyncio.run(context_lengths(["vllm/m", "ollama/m"], Options(base_url=url, environ={})))
     assert [one.tokens for one in found.values()] == [None, None]
     assert all("127.0.0.1" in one.said for one in found.values())
-    missing = asyncio.run(context_lengths(["openrouter/a/b"], Lookup(environ={})))
+    missing = asyncio.run(context_lengths(["openrouter/a/b"], Options(environ={})))
     assert "OPENROUTER_API_KEY" in missing["openrouter/a/b"].said
 
 
 def test_a_server_that_answers_with_an_error_is_told_with_its_status() -> None:
     with StubServer(lambda _: ok()) as server:
-        assert ask(server, "vllm/m") == ContextLength(None, f"{server.url} answered 404 to /v1/models")
+        assert ask(server, "vllm/m") == ModelContext(said=f"{server.url} answered 404 to /v1/models")
 
 
 # Prompts that were cut

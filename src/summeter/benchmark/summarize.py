@@ -18,7 +18,7 @@ from summeter.benchmark.sources import cut, read_documents
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset, load
 from summeter.engine.executor import LocalExecutor
-from summeter.engine.progress import Progress, Silent
+from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.fences import fence_code
@@ -110,7 +110,7 @@ def summarize(
     with CallStore(folder / CALLS) as store:
         bound = bind(settings.models, store, calls)
         width = (calls or CallSettings()).max_connections
-        written = run_sync(_all(sources, settings, bound, LocalExecutor(width), progress or Silent()))
+        written = run_sync(_all(sources, settings, bound, LocalExecutor(width), progress or Progress()))
         usage = {model: meter.usage.as_dict() for model, meter in bound.meters.items()}
     return _save(folder, written, settings, usage)
 

@@ -18,7 +18,7 @@ from summeter.engine.derive import derive, drop_outdated
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, data_entry, make_plan, units
-from summeter.engine.progress import Progress, Silent
+from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.spending import Spending, spending, spent_before, with_usage
@@ -100,7 +100,7 @@ async def evaluate_async(
         journal.manifest(started)
         if replay is not None:
             _copy_stores(Path(replay), folder)
-        session = _Session(plan, journal, money, replay is not None, progress or Silent(), executor)
+        session = _Session(plan, journal, money, replay is not None, progress or Progress(), executor)
         status: RunStatus = "failed"
         try:
             with (
@@ -219,7 +219,7 @@ class _Session:
             with self.progress as show:
                 show.start(sum(unit.size for unit in units(plan.data, asking, self.journal.done, plan.options.limit)))
                 tools = toolbox(bound.llms, networks)
-                worker = Worker(asking, self.journal, tools, known, show.advance, plan.options.item_timeout)
+                worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
                 width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
                 async for _ in (self.executor or LocalExecutor(width)).map(worker, within):
                     pass

@@ -16,7 +16,7 @@ from summeter.engine.api import toolbox
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, Job, RunPlan, make_plan, units
-from summeter.engine.progress import Silent
+from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
@@ -27,12 +27,9 @@ from summeter.models.base import Completion, Entailment, Generation, Kind, Reque
 from summeter.models.prices import Prices, prices
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
-from summeter.records import Judgment
 from summeter.runs.calls import CallStore
-from summeter.runs.journal import ItemKey
-from summeter.runs.manifest import JudgeEntry
 from summeter.runs.results import RESULTS, ResultStore, result_key
-from summeter.runs.run import CALLS, MANIFEST, DoneKey, Failure
+from summeter.runs.run import CALLS, MANIFEST, DoneKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,7 +110,7 @@ async def _estimate(plan: RunPlan, job: Job, done: frozenset[DoneKey], sent: Sen
             for role, network in plan.networks.items()
             if role in models
         }
-        worker = Worker([job], _Discard(), toolbox(llms, networks), {}, Silent().advance)
+        worker = Worker([job], _Discard(), toolbox(llms, networks), {}, Progress())
         async for _ in LocalExecutor(1).map(worker, todo):
             pass
     used = dict.fromkeys(llm_roles.values())
@@ -138,14 +135,9 @@ async def _estimate(plan: RunPlan, job: Job, done: frozenset[DoneKey], sent: Sen
 class _Discard:
     """A sink that keeps nothing."""
 
-    def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
-        """Nothing is kept."""
+    def judged(self, *_: object) -> None: ...
 
-    def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
-        """Nothing is kept."""
-
-    def failed(self, failure: Failure) -> None:
-        """Nothing is kept."""
+    prepared = failed = judged
 
 
 class Sent:

@@ -4,43 +4,29 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Self
 
 
-class Progress(Protocol):
-    """Told how many items there are, of each as it ends, and in words what is waited for."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, kind: Any, error: Any, at: Any) -> None: ...
-
-    def start(self, total: int) -> None: ...
-
-    def advance(self, *, ok: bool) -> None: ...
-
-    def note(self, text: str) -> None: ...
-
-
-class Silent:
-    """Says nothing."""
+class Progress:
+    """What a run tells of how it comes on. This one shows nothing; a subclass shows what it likes."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Nothing to close."""
+        """Nothing more is told."""
 
     def start(self, total: int) -> None:
-        """Nobody listens."""
+        """So many items are to be judged."""
 
     def advance(self, *, ok: bool) -> None:
-        """Nobody listens."""
+        """One more item has ended."""
 
     def note(self, text: str) -> None:
-        """Nobody listens."""
+        """What is waited for."""
 
 
-class Bar:
+class Bar(Progress):
     """A rich progress bar on stderr."""
 
     def __init__(self) -> None:
@@ -63,19 +49,16 @@ class Bar:
         self._bar.stop()
 
     def start(self, total: int) -> None:
-        """Show the bar."""
         self._task = self._bar.add_task("judging", total=total, failed="", note="")
 
     def advance(self, *, ok: bool) -> None:
-        """One more item has ended."""
         self._failed += not ok
         self._bar.update(self._task, advance=1, failed=f"[red]{self._failed} failed" if self._failed else "")
 
     def note(self, text: str) -> None:
-        """Said beside the bar."""
         self._bar.update(self._task, note=text)
 
 
 def progress(*, quiet: bool = False) -> Progress:
     """A bar where somebody can see it, else silence."""
-    return Bar() if sys.stderr.isatty() and not quiet else Silent()
+    return Bar() if sys.stderr.isatty() and not quiet else Progress()

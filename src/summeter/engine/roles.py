@@ -14,7 +14,8 @@ from summeter.engine.options import Options
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import Kind
-from summeter.models.context_length import ContextLength, Lookup, context_lengths
+from summeter.models.context_length import context_lengths
+from summeter.models.providers.provider import Options as EndpointOptions
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.runs.manifest import Manifest, ModelContext
 
@@ -151,13 +152,13 @@ async def contexts(
     if replay is not None:
         return {model: replay.contexts[model] for model in wanted if model in replay.contexts}
     recorded = {} if before is None else before.contexts
-    lengths = await context_lengths(wanted, Lookup(options.base_url, load, options.timeout))
+    lengths = await context_lengths(wanted, EndpointOptions(options.base_url, options.timeout), load=load)
     return {model: _reconciled(recorded.get(model), length) for model, length in lengths.items()}
 
 
-def _reconciled(before: ModelContext | None, now: ContextLength) -> ModelContext:
+def _reconciled(before: ModelContext | None, now: ModelContext) -> ModelContext:
     if before is None or before.tokens is None:
-        return ModelContext(tokens=now.tokens, said=now.said)
+        return now
     if now.tokens is None or now.tokens >= before.tokens:
         return before
     return ModelContext(tokens=now.tokens, said=f"{now.said}, and it was {before.tokens:,} in an earlier session")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from summeter.engine.plan import Job, Unit, item_key
+from summeter.engine.progress import Progress
 from summeter.evaluators.base import JudgmentBuilder, Prepared, Tools
 from summeter.models.layers.item_timeout import within
 from summeter.records import (
@@ -40,20 +41,17 @@ log = logging.getLogger(__name__)
 FATAL = (UsageError, AccessError, CapabilityError, ReplayMiss)
 
 
-class Advance(Protocol):
-    """Told of each item as it ends."""
-
-    def __call__(self, *, ok: bool) -> None: ...
-
-
 class Sink(Protocol):
     """Where a worker puts facts: the run's journal, or a worker's own part of it."""
 
-    def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None: ...
+    def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
+        """The judgments of an item."""
 
-    def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None: ...
+    def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
+        """What an evaluator derived for a document."""
 
-    def failed(self, failure: Failure) -> None: ...
+    def failed(self, failure: Failure) -> None:
+        """An item that could not be judged."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Worker:
     sink: Sink
     tools: Callable[[Job], Tools]
     known: Mapping[tuple[str, str], Prepared]
-    judged: Advance
+    progress: Progress
     seconds: float | None = None
 
     async def __call__(self, unit: Unit) -> None:
@@ -128,11 +126,11 @@ class Worker:
             self._write(job, item, judgments)
 
     def _write(self, job: Job, item: Item, judgments: Sequence[Judgment]) -> None:
-        self.judged(ok=record(self.sink, job.entry, item_key(item), judgments))
+        self.progress.advance(ok=record(self.sink, job.entry, item_key(item), judgments))
 
     def _fail(self, job: Job, item: Item, error: Exception) -> None:
         self.sink.failed(failure(job.entry, item_key(item), "error", reason_of(error), ()))
-        self.judged(ok=False)
+        self.progress.advance(ok=False)
 
 
 def record(sink: Sink, judge: JudgeEntry, key: ItemKey, judgments: Sequence[Judgment]) -> bool:

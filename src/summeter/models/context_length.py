@@ -16,9 +16,10 @@ from summeter.models.base import to_bytes
 from summeter.models.contexts import known_context
 from summeter.models.providers import replies
 from summeter.models.providers.http import Exchange, HttpLLM
-from summeter.models.providers.provider import TIMEOUT, Provider, find_provider, join
+from summeter.models.providers.provider import Options, Provider, find_provider, join
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
+from summeter.runs.manifest import ModelContext
 
 PATIENCE = 5.0
 """Seconds for an answer; a model that has to be loaded first has a whole call's time."""
@@ -29,65 +30,51 @@ _FIELDS = ("loaded_context_length", "max_model_len", "context_length", "context_
 _MOST = 10**9  # tokens: whoever tells of more tells nonsense
 
 
-class ContextLength(NamedTuple):
-    """`tokens` a model reads and writes together, or None; `said` is by whom, or why nobody says."""
-
-    tokens: int | None
-    said: str
-
-
-class Lookup(NamedTuple):
-    """How servers are asked: at `base_url` where one is given, loading their models if need be (`load`), within
-    `timeout` seconds for that; `environ` stands in for the process's own."""
-
-    base_url: str | None = None
-    load: bool = True
-    timeout: float = TIMEOUT
-    environ: Mapping[str, str] | None = None
-
-
-async def context_lengths(models: Iterable[str], lookup: Lookup | None = None) -> dict[str, ContextLength]:
+async def context_lengths(
+    models: Iterable[str], options: Options | None = None, *, load: bool = True
+) -> dict[str, ModelContext]:
     """How much each model reads: hosted ones by the table, others as their servers say. Nothing of the data is sent.
 
+    With `load` a server may load its model to know, for which it has the options' `timeout`.
     What went wrong (a server that is down, a missing key) is told in `said` and raises nothing; so is it told of a
     model that the table does not know and nobody can be asked about. Only scripted ones, which read whatever they are
     shown, are left out.
     """
     wanted = [model for model in dict.fromkeys(models) if not model.startswith("scripted/")]
-    lengths = await asyncio.gather(*(_context_length(model, lookup or Lookup()) for model in wanted))
+    lengths = await asyncio.gather(*(_context_length(model, options or Options(), load) for model in wanted))
     return dict(zip(wanted, lengths, strict=True))
 
 
-async def _context_length(model: str, lookup: Lookup) -> ContextLength:
+async def _context_length(model: str, options: Options, load: bool) -> ModelContext:  # noqa: FBT001 - private
     provider = find_provider(model.partition("/")[0])
     known = known_context(model)
     if known is not None and not (provider and provider.gateway):
-        return ContextLength(known, "its vendor")
+        return ModelContext(tokens=known, said="its vendor")
     try:
-        answer = await _asked(model, provider, lookup)
+        answer = await _from_server(model, provider, options, load=load)
     except (ModelError, UsageError) as error:
-        answer = ContextLength(None, str(error))
-    return ContextLength(known, "its vendor") if known is not None and answer.tokens is None else answer
+        answer = ModelContext(said=str(error))
+    return ModelContext(tokens=known, said="its vendor") if known is not None and answer.tokens is None else answer
 
 
-async def _asked(model: str, provider: Provider | None, lookup: Lookup) -> ContextLength:
-    llm = resolve(model, base_url=lookup.base_url, timeout=lookup.timeout, environ=lookup.environ)
+async def _from_server(model: str, provider: Provider | None, options: Options, *, load: bool) -> ModelContext:
+    llm = resolve(model, base_url=options.base_url, timeout=options.timeout, environ=options.environ)
     way = provider.context_lookup if provider is not None else None
     if way is None or not isinstance(llm, HttpLLM):
         await llm.close()
-        return ContextLength(None, f"it is in no table of summeter's, and {model.partition('/')[0]} cannot be asked")
-    patience = lookup.timeout if lookup.load and way == "ollama" else min(PATIENCE, lookup.timeout)
+        return ModelContext(said=f"it is in no table of summeter's, and {model.partition('/')[0]} cannot be asked")
+    patience = options.timeout if load and way == "ollama" else min(PATIENCE, options.timeout)
     try:
         async with asyncio.timeout(patience):
-            tokens = await LOOKUPS[way](_Server(llm, lookup.load))
+            tokens = await LOOKUPS[way](_Server(llm, load))
     except TimeoutError as error:
         raise ModelError(f"{llm.address} did not answer in time") from error
     finally:
         await llm.close()
     if tokens is not None:
-        return ContextLength(tokens, f"the server at {llm.address}")
-    waits = " before the model is loaded" if way == "lmstudio" or (way == "ollama" and not lookup.load) else ""
-    return ContextLength(None, f"the server at {llm.address} does not say{waits}")
+        return ModelContext(tokens=tokens, said=f"the server at {llm.address}")
+    waits = " before the model is loaded" if way == "lmstudio" or (way == "ollama" and not load) else ""
+    return ModelContext(said=f"the server at {llm.address} does not say{waits}")
 
 
 class _Server(NamedTuple):

@@ -63,8 +63,8 @@ async def _ids(api: BatchAPI, wanted: Sequence[Submission], known: frozenset[str
     The latest first: where several are alike, a batch is that of the last one handed in before it was made.
     """
     ids = {submission.nonce: submission.id for submission in wanted}
-    lost = sorted((one for one in wanted if one.id is None), key=lambda submission: submission.at, reverse=True)
-    for submission in lost:
+    lost = [submission for submission in wanted if submission.id is None]
+    for submission in sorted(lost, key=lambda submission: submission.at, reverse=True):
         batch = await api.find(Tag(submission.nonce, submission.at, frozenset(submission.keys)), known)
         ids[submission.nonce], known = batch, known if batch is None else known | {batch}
     return ids
