@@ -38,8 +38,8 @@ def test_help_shows_every_option(function: Any) -> None:
 
 
 def test_the_command_line_offers_every_option() -> None:
-    command: Any = typer.main.get_command(app)
-    offered = {one.name: one for one in command.commands["score"].params}
+    commands: Any = typer.main.get_command(app)
+    offered = {option.name: option for option in commands.get_command(None, "score").params}
     for name, field in Options.model_fields.items():
         assert (offered[name].help or "").startswith((field.description or "").removesuffix("."))
 
