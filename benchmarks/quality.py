@@ -32,7 +32,7 @@ from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
 from summeter.runs.results import ResultStore
 from summeter.stats.base import Status
-from summeter.stats.classify import auroc, classify
+from summeter.stats.classification import auroc, classify
 from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.split import split
 

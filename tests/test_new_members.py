@@ -12,7 +12,7 @@ import pytest
 from summeter.evaluators.entailment.grains import cut
 from summeter.meta import _correlate, _errors, _estimate, correlate, selection
 from summeter.records import Judgment, Target
-from summeter.stats import clusters, clusters_of_equals, thresholds, tune_threshold
+from summeter.stats import clusters_of_equals, significance, thresholds, tune_threshold
 
 FORGOTTEN = (KeyError, AssertionError)
 
@@ -26,7 +26,7 @@ def grown(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> Any
 
 
 def test_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    grown(monkeypatch, clusters, "ClusterRule")
+    grown(monkeypatch, significance, "ClusterRule")
     with pytest.raises(FORGOTTEN):
         clusters_of_equals([3.0, 2.0], [[None, 0.01], [0.01, None]], rule="new")
 

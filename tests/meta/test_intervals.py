@@ -144,10 +144,10 @@ def test_a_difference_of_judges_counts_its_lost_draws() -> None:
 def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
     """In the file only where draws were lost, so that the checksums of earlier files stand."""
     labels, said = np.array([1.0, 1, 1, 0]), np.array([1.0, 0, 1, 0])
-    estimate_ = classification_interval(labels, said, "balanced_accuracy", ["a", "b", "c", "d"], DRAWS)
+    estimate_ = classification_interval(labels, said, "balanced_accuracy", Bootstrap(4, DRAWS))
     assert estimate_.lost
     assert _measure(estimate_).model_dump()["interval"] == estimate_.text
-    whole = classification_interval(labels, said, "accuracy", ["a", "b", "c", "d"], DRAWS)
+    whole = classification_interval(labels, said, "accuracy", Bootstrap(4, DRAWS))
     assert "interval" not in _measure(whole).model_dump()
     assert Measure.model_validate(_measure(whole).model_dump()).interval is None
 

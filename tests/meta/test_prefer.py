@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from summeter.meta.matrix import ScoreMatrix
 from summeter.meta.results import Row, Study
 from summeter.records import Judgment, Target, UsageError
 from summeter.scoring import JudgmentTable
-from summeter.stats import correct_preferences
+from summeter.stats import compare_pair, points, tally
 
 #          people          judge
 #          A  B  C         A  B  C
@@ -278,7 +279,8 @@ def test_counts_equal_the_statistic_whatever_the_order(said: list[Any], true: li
     sound(one)
     columns = [np.array([[np.nan if v is None else v for v in row] for row in side.values()], dtype=float).T
                for side in (theirs, ours)]  # fmt: skip
-    want = correct_preferences(*columns)
+    pairs = [[points(side[i], side[j]) for side in columns] for i, j in combinations(range(len(columns[0])), 2)]
+    want = tally([compare_pair(*sides) for sides in pairs])
     got = counts(one, "all")
     assert got.details["share"] == want.share
     assert (got.n, got.missing) == (want.total, want.undefined)

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.stats import (
+    Bootstrap,
     Level,
     Status,
     Weights,
-    agreement_interval,
     cohen_kappa,
     fleiss_kappa,
     gwet_ac1,
@@ -269,14 +269,11 @@ def test_icc_drops_incomplete_items_and_refuses_the_rest() -> None:
 def test_pairwise_pearson_per_document() -> None:
     # Document a: r = 1; document b: r(1 2 3, 1 3 2) = .5; document c: the first rater is constant.
     one, two = [1, 2, 3, 1, 2, 3, 4, 4, 4], [2, 4, 6, 1, 3, 2, 1, 2, 3]
-    got = mean_pairwise([one, two], groups=list("aaabbbccc"))
-    assert got.value == pytest.approx((1 + 0.5) / 2)
-    assert (got.groups, got.undefined, got.n) == (2, 1, 9)
-    assert mean_pairwise([one, two], "spearman").groups == 1
+    a, b, c = (mean_pairwise([one[at : at + 3], two[at : at + 3]]) for at in (0, 3, 6))
+    assert (a.value, b.value, c.value) == (pytest.approx(1), pytest.approx(0.5), None)
+    assert (a.n, c.n, c.status) == (3, 3, Status.UNDEFINED)
     assert mean_pairwise([[1, 1], [1, 2]]).status is Status.UNDEFINED
     assert mean_pairwise([[None, 1], [2, None]]).missing == 2
-    with pytest.raises(ValueError, match="group labels"):
-        mean_pairwise([one, two], groups=["a"])
 
 
 def test_pairwise_pearson_of_three_raters_averages_pairs() -> None:
@@ -328,14 +325,14 @@ def test_interval_by_document() -> None:
     rng = np.random.default_rng(1)
     truth = rng.integers(1, 6, 120)
     matrix = np.clip(truth + rng.integers(-1, 2, (3, 120)), 1, 5).astype(float)
-    alpha = partial(krippendorff_alpha, level="ordinal")
-    got = agreement_interval(alpha, matrix, np.arange(120) // 6, resamples=100)
-    assert got.value == pytest.approx(alpha(matrix).value)
+    drawn = Bootstrap(np.arange(120) // 6, 100)
+    got = krippendorff_alpha(matrix, "ordinal", drawn.codes).interval(drawn)
+    assert got.value == pytest.approx(krippendorff_alpha(matrix, "ordinal").value)
     assert got.low < got.value < got.high
     assert (got.clusters, got.n) == (20, 120)
     names = np.array([["a", "b", "a"], ["a", "b", "b"]], dtype=object)
-    assert agreement_interval(gwet_ac1, names, resamples=50).value == gwet_ac1(names).value
-    nothing = agreement_interval(krippendorff_alpha, [[1, 1], [1, 1]])
+    assert gwet_ac1(names).interval(Bootstrap(3, 50)).value == gwet_ac1(names).value
+    nothing = krippendorff_alpha([[1, 1], [1, 1]]).interval(Bootstrap(2))
     assert (nothing.value, nothing.reason) == (None, "constant input")
     with pytest.raises(ValueError, match="raters x items"):
-        agreement_interval(krippendorff_alpha, [1, 2])  # type: ignore[list-item]
+        krippendorff_alpha([1, 2])  # type: ignore[list-item]

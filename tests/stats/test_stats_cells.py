@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from summeter.stats import Bootstrap, Candidates, classify, decide, resample, tune_threshold
-from summeter.stats.classify import Accuracies, Area, accuracy_of, confusion_by_unit
+from summeter.stats.classification import Accuracies, Area, accuracy_of, confusion_by_unit
 
 POINTS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-40, 40).map(lambda n: n / 16)), min_size=1, max_size=30

@@ -1,26 +1,23 @@
-"""Classification, thresholds and calibration, by hand and against scikit-learn."""
+"""Classification and thresholds, by hand and against scikit-learn."""
 
 import math
 
 import numpy as np
 import pytest
-import sklearn.calibration
 import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.stats import (
+    Bootstrap,
     Status,
     auroc,
     bootstrap_deviation,
-    brier,
     classification_interval,
     classify,
     confusion,
     decide,
-    expected_calibration_error,
     grouped_accuracy,
-    reliability_bins,
     tune_threshold,
     tune_thresholds,
 )
@@ -105,12 +102,12 @@ def test_intervals_by_cluster() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 80)
     said = np.where(rng.random(80) < 0.8, labels, 1 - labels)
-    got = classification_interval(labels, said, clusters=np.arange(80) // 4, resamples=200)
+    got = classification_interval(labels, said, "balanced_accuracy", Bootstrap(np.arange(80) // 4, 200))
     assert got.value == classify(labels, said).balanced_accuracy.value
     assert got.low < got.value < got.high
-    assert classification_interval(labels, said + rng.random(80), "auroc", resamples=50).clusters == 80
+    assert classification_interval(labels, said + rng.random(80), "auroc", Bootstrap(80, 50)).clusters == 80
     with pytest.raises(ValueError, match="unknown statistic"):
-        classification_interval(labels, said, "confusion")
+        classification_interval(labels, said, "confusion", Bootstrap(80))
 
 
 @given(scored)
@@ -174,38 +171,3 @@ def test_bootstrap_deviation_is_the_plain_loop_within_monte_carlo_error() -> Non
     assert got.deviation == pytest.approx(np.std(draws, ddof=1), rel=0.1)
     assert bootstrap_deviation([], [], 0.5).mean is None
     assert bootstrap_deviation([1, 1], [1, 2], 0.5).resamples == 0
-
-
-def test_brier_by_hand() -> None:
-    assert brier([1, 0, None], [0.8, 0.4, 0.1]).value == pytest.approx((0.04 + 0.16) / 2)
-    assert brier([], []).reason == "no values"
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        brier([1], [1.2])
-    with pytest.raises(ValueError, match="0 or 1"):
-        brier([0.5], [0.5])
-
-
-def test_calibration_error_by_hand() -> None:
-    # Bins of .5: (.1, .3) with share 0 and mean .2, gap .2; (.5, .9) with share 1/2 and mean .7, gap .2.
-    assert expected_calibration_error([0, 0, 0, 1], [0.1, 0.3, 0.5, 0.9], bins=2).value == pytest.approx(0.2)
-    assert expected_calibration_error([None], [0.1]).reason == "all values missing"
-    # An edge belongs to the bin above it, 1 to the last.
-    assert [b.n for b in reliability_bins([1, 1, 1], [0.0, 0.5, 1.0], bins=2)] == [1, 2]
-    assert reliability_bins([], [], bins=1)[0].mean is None
-    with pytest.raises(ValueError, match="bins"):
-        reliability_bins([1], [1], bins=0)
-
-
-@given(st.lists(st.tuples(st.integers(0, 1), st.floats(0.001, 0.999)), min_size=2, max_size=50))
-@settings(max_examples=60, deadline=None)
-def test_brier_and_bins_as_in_scikit_learn(rows: list[tuple[int, float]]) -> None:
-    labels, given_ = zip(*rows, strict=True)
-    assert brier(labels, given_).value == pytest.approx(
-        sklearn.metrics.brier_score_loss(labels, given_, pos_label=1), abs=1e-12
-    )
-    got = [b for b in reliability_bins(labels, given_) if b.n]
-    share, mean = sklearn.calibration.calibration_curve(labels, given_, n_bins=10)
-    # scikit-learn puts an edge into the bin below, and 0.6 is not quite its edge of 0.6.
-    if np.abs(np.subtract.outer(given_, np.linspace(0, 1, 11))).min() > 1e-9:
-        assert [b.share for b in got] == pytest.approx(list(share), abs=1e-12)
-        assert [b.mean for b in got] == pytest.approx(list(mean), abs=1e-12)

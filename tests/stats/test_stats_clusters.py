@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.stats import clusters_of_equals, holm, holm_matrix
+from summeter.stats import clusters_of_equals, holm
 
 
 def test_holm_by_hand() -> None:
@@ -27,17 +27,6 @@ def test_holm_is_its_definition(p: list[float]) -> None:
         want = min(1.0, max((len(p) - k) * ranked[k] for k in range(last + 1)))
         assert got[i] == pytest.approx(want)
         assert got[i] >= value
-
-
-def test_holm_of_a_matrix_counts_each_pair_once() -> None:
-    p = [[None, 0.01, 0.04], [0.01, None, 0.03], [0.04, 0.03, None]]
-    got = holm_matrix(p)
-    assert got[0] == [None, pytest.approx(0.03), pytest.approx(0.06)]
-    assert got[2][1] == got[1][2]
-    with pytest.raises(ValueError, match="square"):
-        holm_matrix([[None, 0.1]])
-    with pytest.raises(ValueError, match="symmetric"):
-        holm_matrix([[None, 0.1], [0.2, None]])
 
 
 def test_clusters_by_hand() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from summeter.stats import Status, labels_needed, ppi_mean, sample_size
+from summeter.stats import Status, labels_needed, ppi_mean
 
 
 def test_by_hand() -> None:
@@ -105,14 +105,6 @@ def test_clustered_intervals_cover_too() -> None:
     assert width < alone
 
 
-def test_sample_size_by_hand() -> None:
-    # (1.959964 * .5 / .1)^2 = 96.04.
-    assert sample_size(0.5, 0.1) == 97
-    assert sample_size(0.0, 0.1) == 1
-    with pytest.raises(ValueError, match="positive"):
-        sample_size(1, 0)
-
-
 def test_labels_needed_keep_their_promise() -> None:
     rng = np.random.default_rng(4)
     y = rng.normal(0, 1, 2000)
@@ -120,7 +112,7 @@ def test_labels_needed_keep_their_promise() -> None:
     plan = labels_needed([*y[:1000], *[None] * 1000], f, 0.1)
     assert plan.status is Status.OK
     assert plan.labels < plan.human_only
-    assert plan.human_only == sample_size(float(y[:1000].std(ddof=1)), 0.1)
+    assert plan.human_only == math.ceil((1.959964 * y[:1000].std(ddof=1) / 0.1) ** 2)
     # With that many labels the interval has about the width asked for; a third fewer would not do.
     done = ppi_mean(np.where(np.arange(2000) < plan.labels, y, np.nan), f)
     assert (done.high - done.low) / 2 == pytest.approx(0.1, rel=0.12)

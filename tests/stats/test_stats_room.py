@@ -8,6 +8,7 @@ import pytest
 
 from summeter import stats
 from summeter.choices import Coefficient
+from summeter.stats.base import as_pairs
 
 
 def test_every_public_name_exists_and_is_described() -> None:
@@ -43,17 +44,13 @@ ODD = [
 def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[float | None]) -> None:
     same = ["a"] * len(x)
     results: list[Any] = [
-        stats.bootstrap_mean(x),
-        stats.bootstrap_mean(y, method="bca", resamples=50),
-        stats.paired_bootstrap(x, y, resamples=50),
+        stats.Bootstrap(len(x)).mean(x),
+        stats.Bootstrap(len(y), 50).mean(y),
+        stats.Bootstrap(len(x), 50).difference(x, y),
         stats.paired_permutation(x, y, same),
-        stats.mean_correlation(x, y, same),
         stats.auroc(x, y),
         stats.tune_threshold(x, y),
         stats.bootstrap_deviation(x, y, 0.5, 50),
-        stats.brier(x, y),
-        stats.expected_calibration_error(x, y),
-        stats.reliability_bins(x, y),
         stats.pairwise_accuracy(x, y),
         stats.calibrate_ties(x, y, average="group"),
         stats.williams(x, y, y),
@@ -63,9 +60,12 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         stats.labels_needed(x, y, 0.1),
     ]
     results += [stats.correlate(x, y, c) for c in Coefficient]
-    results += [stats.correlation_interval(x, y, c, resamples=20) for c in Coefficient]
+    left, right, _ = as_pairs(x, y)
+    rows = stats.Bootstrap(len(left), 20)
+    results += [rows.interval(stats.correlation_of(left, right, rows.codes, c)) for c in Coefficient]
     if not any(v == 0.5 for v in y):
-        results += [stats.classify(x, y), stats.classification_interval(x, y, resamples=20), stats.order_effect(x, y)]
+        results += [stats.classify(x, y), stats.order_effect(x, y)]
+        results.append(stats.classification_interval(x, y, "f1", stats.Bootstrap(len(x), 20)))
     if x:
         matrix = [x, y]
         results += [stats.krippendorff_alpha(matrix, level) for level in stats.Level]
@@ -73,9 +73,9 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         results += [stats.gwet_ac2(matrix, weights) for weights in stats.Weights]
         results += [stats.cohen_kappa(matrix), stats.mean_cohen_kappa(matrix), stats.fleiss_kappa(matrix)]
         results += [stats.mean_pairwise(matrix), stats.rater_deviation(matrix)]
-        results += [stats.win_rates(matrix), stats.best_rates(matrix), stats.correct_preferences(matrix, matrix)]
+        results += [stats.best_rates(matrix), stats.compare_pair(stats.points(x, y), stats.points(y, x))]
         results += [stats.paired_permutations(matrix), stats.bradley_terry(stats.games_from_scores(matrix), 2)]
-        results += [stats.agreement_interval(stats.gwet_ac1, matrix, resamples=20)]
+        results += [stats.gwet_ac1(matrix).interval(stats.Bootstrap(len(x), 20))]
     for result in results:
         assert not [v for v in numbers(result) if math.isnan(v) or math.isinf(v)], result
 
@@ -83,7 +83,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
 def test_numpy_input_is_not_changed() -> None:
     x = np.array([3.0, np.nan, 1.0, 2.0])
     before = x.copy()
-    stats.bootstrap_mean(x)
+    stats.Bootstrap(4).mean(x)
     stats.spearman(x, x)
     stats.calibrate_ties(x, x)
     np.testing.assert_array_equal(x, before)

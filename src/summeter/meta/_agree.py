@@ -41,16 +41,20 @@ from summeter.stats import (
     Statistic,
     Status,
     Weights,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
     icc,
+    krippendorff_alpha,
+    mean_cohen_kappa,
     mean_pairwise,
     mean_span_f1,
     overlap,
     rater_deviation,
 )
 from summeter.stats import Level as Measurement
-from summeter.stats.agreement import alpha_function
 from summeter.stats.base import Bools, Floats
-from summeter.stats.kappa import cohen_function, gwet_function
 from summeter.stats.resample import Resampling, Weighted, of_rows
 from summeter.stats.spans import Spans
 
@@ -395,14 +399,6 @@ def _details(values: Floats, **more: Any) -> dict[str, Any]:
     return {"raters": int((~np.isnan(values)).any(axis=1).sum()), **more}
 
 
-def _weighted(bootstrap: Bootstrap, whole: Agreement, statistic: Weighted, width: int) -> Interval:
-    """The interval of an agreement coefficient that is a function of the weights of documents."""
-    n, missing = whole.n, whole.missing
-    if whole.value is None:
-        return bootstrap.alone(None, whole.reason or "", n=n, missing=missing)
-    return bootstrap.interval(statistic, n=n, missing=missing, width=width)
-
-
 def _counted(whole: Agreement) -> dict[str, Any]:
     return {"votes": whole.votes, "observed": whole.observed, "expected": whole.expected}
 
@@ -412,10 +408,8 @@ def _alpha(name: str, values: Floats, documents: np.ndarray[Any, Any], how: Meas
     bootstrap, compact = resample(documents), slots(values)
     if name == "alpha_ratio" and (compact < 0).any():
         return _misfit(bootstrap, values, "ratio votes must not be negative")
-    function = alpha_function(compact, Measurement(name.removeprefix("alpha_")), bootstrap.codes)
-    whole = function.agreement()
-    estimate = _weighted(bootstrap, whole, function.__call__, values.shape[1])
-    return Measured(estimate, None, _details(values, **_counted(whole)))
+    whole = krippendorff_alpha(compact, name.removeprefix("alpha_"), bootstrap.codes)
+    return Measured(whole.interval(bootstrap), None, _details(values, **_counted(whole)))
 
 
 def _on_scale(
@@ -428,17 +422,22 @@ def _on_scale(
         listed = ", ".join(f"{value:g}" for value in scale)
         return _misfit(bootstrap, values, f"some votes are not on the scale {listed}")
     details: dict[str, Any] = {"scale": list(scale)}
-    function: Weighted
-    if name == "kappa_cohen":
-        raters = values[(~np.isnan(values)).any(axis=1)]
-        whole, function = cohen_function(raters, scale or None, bootstrap.codes)
-        width = len(scale) ** 2
-    else:
-        found = gwet_function(name, slots(values), scale or None, how.weights, bootstrap.codes)
-        whole, function, width = found.agreement(), found.__call__, len(scale)
-        details |= {"weights": how.weights} if name == "ac2" else {}
-    estimate = _weighted(bootstrap, whole, function, width)
-    return Measured(estimate, None, _details(values, **details, **_counted(whole)))
+    categories, clusters = scale or None, bootstrap.codes
+    match name:
+        case "kappa_cohen":
+            raters = values[(~np.isnan(values)).any(axis=1)]
+            kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
+            whole = kappa(raters, scale=categories, clusters=clusters)
+        case "kappa_fleiss":
+            whole = fleiss_kappa(slots(values), categories, clusters)
+        case "ac1":
+            whole = gwet_ac1(slots(values), categories, clusters)
+        case "ac2":
+            whole = gwet_ac2(slots(values), how.weights, categories, clusters)
+            details["weights"] = how.weights
+        case _:
+            raise ValueError(f"{name} is no coefficient of categories")
+    return Measured(whole.interval(bootstrap), None, _details(values, **details, **_counted(whole)))
 
 
 def _icc(name: str, values: Floats, documents: np.ndarray[Any, Any], how: Measure, resample: Resampling) -> Measured:

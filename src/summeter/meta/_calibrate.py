@@ -28,9 +28,9 @@ from summeter.meta.selection import MetaInput, Selection, SelectionArgs, all_pai
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.stats import (
+    Bootstrap,
     Interval,
     Threshold,
-    agreement_interval,
     classification_interval,
     cohen_kappa,
     decide,
@@ -296,13 +296,11 @@ class _Measured(NamedTuple):
 def _measured(pairs: PairedScores, said: Floats, rules: Rules) -> _Measured:
     gold = pairs.y
     both = np.stack([said, gold])
-    documents = pairs.document.codes
-    kappa = agreement_interval(lambda table: cohen_kappa(table, scale=(0.0, 1.0)), both, documents, rules.resamples,
-                               seed=rules.seed)  # fmt: skip
-    alpha = agreement_interval(krippendorff_alpha, both, documents, rules.resamples, seed=rules.seed)
+    bootstrap = Bootstrap(pairs.document.codes, rules.resamples, seed=rules.seed)
+    kappa = cohen_kappa(both, scale=(0.0, 1.0), clusters=bootstrap.codes).interval(bootstrap)
+    alpha = krippendorff_alpha(both, clusters=bootstrap.codes).interval(bootstrap)
     accuracy, balanced = (
-        classification_interval(gold, said, name, documents, rules.resamples, seed=rules.seed)
-        for name in ("accuracy", "balanced_accuracy")
+        classification_interval(gold, said, name, bootstrap) for name in ("accuracy", "balanced_accuracy")
     )
     kept = gold[~np.isnan(gold)]
     constant = int(kept.mean() >= 0.5) if len(kept) else 1
@@ -336,9 +334,9 @@ def _ceiling(found: Votes | None, chosen: Selection, rules: Rules) -> _Ceiling:
         table = np.where(np.isnan(table), np.nan, (table >= chosen.gold_at_least).astype(np.float64))
     # Neither coefficient asks who cast a vote: with NaN sorted last, hundreds of raters become a few rows.
     table = np.sort(table, axis=0)[: int((~np.isnan(table)).sum(axis=0).max(initial=1))]
-    documents = found.document.codes
-    kappa = agreement_interval(fleiss_kappa, table, documents, rules.resamples, seed=rules.seed)
-    alpha = agreement_interval(krippendorff_alpha, table, documents, rules.resamples, seed=rules.seed)
+    bootstrap = Bootstrap(found.document.codes, rules.resamples, seed=rules.seed)
+    kappa = fleiss_kappa(table, clusters=bootstrap.codes).interval(bootstrap)
+    alpha = krippendorff_alpha(table, clusters=bootstrap.codes).interval(bootstrap)
     return _Ceiling(_measure(kappa), _measure(alpha), len(found.raters))
 
 

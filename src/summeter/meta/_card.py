@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple, TypeVar, Unpack
 
 import numpy as np
@@ -32,7 +33,7 @@ from summeter.records import UsageError, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable, Names
-from summeter.stats import bootstrap_mean, correlate
+from summeter.stats import correlate
 from summeter.stats.base import Bools, Floats
 from summeter.stats.resample import Resampling, of_rows
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
@@ -226,7 +227,7 @@ def _over_domains(about: Mapping[str, Any], means: Sequence[float | None], value
     """The average of a system's domain means, and how stable they are."""
     known = [mean for mean in means if mean is not None]
     fields: dict[str, Any] = {**about, "level": "domain", "n": len(known), "missing": len(means) - len(known)}
-    average = bootstrap_mean(known, resamples=1).value
+    average = fmean(known) if known else None
     reason = None if known else "no domain has a mean"
     yield Row(**fields, statistic="domain_average", value=average, status=status_of(average), reason=reason)
     there = values[~np.isnan(values)]
@@ -393,10 +394,13 @@ def _abstractness(series: Sequence[Scores], context: Context) -> Iterator[Row]:
         for fields, inside in parts:
             for coefficient in (Coefficient.PEARSON, Coefficient.SPEARMAN):
                 yield _correlation({**about, **fields, "level": "summary"}, x[inside], y[inside], coefficient)
-        means = np.array([
-            [bootstrap_mean(side[kept], resamples=1).value for side in (x, y)] if kept.any() else [np.nan, np.nan]
-            for part in _parts("system", system) if (kept := part.rows & ~np.isnan(x + y)).size
-        ], dtype=np.float64).reshape(-1, 2)  # fmt: skip
+        there = ~np.isnan(x + y)
+        means = np.array(
+            [
+                [side[part.rows & there].mean() if (part.rows & there).any() else np.nan for side in (x, y)]
+                for part in _parts("system", system)
+            ]
+        ).reshape(-1, 2)
         yield _correlation({**about, "level": "system"}, means[:, 0], means[:, 1], Coefficient.SPEARMAN)
 
 

@@ -36,6 +36,7 @@ from summeter.meta.selection import (
 )
 from summeter.records import Parameter, UsageError
 from summeter.stats import (
+    Bootstrap,
     Statistic,
     auroc,
     bootstrap_deviation,
@@ -219,9 +220,8 @@ def _row(group: Group, one: Statistic, used: Floats, decided: Decided, rules: Ru
                    "true_negative": table.true_negative, "false_negative": table.false_negative}  # fmt: skip
     drawn = None
     if one.value is not None and rules.resamples:
-        drawn = classification_interval(
-            part.y, used, one.name, part.document.codes, rules.resamples, rules.confidence, rules.seed
-        )
+        bootstrap = Bootstrap(part.document.codes, rules.resamples, rules.confidence, rules.seed)
+        drawn = classification_interval(part.y, used, one.name, bootstrap)
         if one.name == "balanced_accuracy":
             spread = bootstrap_deviation(
                 part.y, np.where(np.isnan(used), np.nan, used), 0.5, rules.resamples, rules.seed

@@ -48,11 +48,10 @@ from summeter.stats import (
     Bootstrap,
     Comparison,
     Interval,
-    bootstrap,
     clusters_of_equals,
     correlation_by_group,
     holm,
-    paired_bootstrap,
+    of_rows,
     paired_permutation,
     paired_permutations,
     permute_correlations,
@@ -263,7 +262,7 @@ class _Part(NamedTuple):
     grid: ScoreMatrix
     means: list[Interval]
     pairs: list[Pair]
-    bootstraps: list[Comparison]
+    bootstraps: list[Interval]
     method: str
 
     @classmethod
@@ -272,17 +271,7 @@ class _Part(NamedTuple):
         bootstrap = Bootstrap(len(grid.documents), testing.resamples, testing.confidence, testing.seed)
         means = [bootstrap.mean(row) for row in grid.values]
         tests = paired_permutations(grid.values, None, testing.permutations, testing.seed)
-        drawn = [
-            paired_bootstrap(
-                grid.values[test.first],
-                grid.values[test.second],
-                None,
-                testing.resamples,
-                testing.confidence,
-                testing.seed,
-            )
-            for test in tests
-        ]
+        drawn = [bootstrap.difference(grid.values[test.first], grid.values[test.second]) for test in tests]
         pairs = [
             Pair(grid.systems[one.first], grid.systems[one.second], one.result.difference, boot.low, boot.high,
                  one.result.p, None, 0, one.result.n, one.result.missing, one.result.reason or boot.reason,
@@ -295,7 +284,7 @@ class _Part(NamedTuple):
 
 def _least(test: Comparison, unit: str) -> tuple[float, str]:
     """The smallest p that a permutation test can give, and with what."""
-    if "exact" in test.method:
+    if test.exact:
         return 2.0 / 2.0**test.n if test.n else 0.0, f"{test.n} {unit}{'' if test.n == 1 else 's'}"
     return 1 / (test.resamples + 1), f"{test.resamples} permutations"
 
@@ -683,10 +672,8 @@ def _interval(first: PairedScores, second: PairedScores, task: _Task) -> Interva
         one, two = raw(gold, a, kind), raw(gold, b, kind)
         return None if one is None or two is None else one - two
 
-    return bootstrap(
-        value, [first.y, first.x, second.x, group.astype(np.float64)], first.document.codes,
-        min(testing.resamples, RESAMPLES), testing.confidence, testing.seed,
-    )  # fmt: skip
+    drawn = Bootstrap(first.document.codes, min(testing.resamples, RESAMPLES), testing.confidence, testing.seed)
+    return drawn.interval(of_rows(value, [first.y, first.x, second.x, group.astype(np.float64)], drawn.codes))
 
 
 def _means(values: Floats, group: Ints) -> Floats:
@@ -702,8 +689,8 @@ def _averaged(first: PairedScores, second: PairedScores, task: _Task) -> _Test:
     a, b = ([found[key].value for key in one] for found in (one, two))
     testing = task.testing
     got = paired_permutation(a, b, None, testing.permutations, testing.seed)
-    drawn = paired_bootstrap(a, b, None, testing.resamples, testing.confidence, testing.seed)
-    drawn = drawn._replace(by=task.average.value)
+    bootstrap = Bootstrap(len(a), testing.resamples, testing.confidence, testing.seed, task.average.value)
+    drawn = bootstrap.difference(a, b)
     reason = got.reason if got.difference is None else drawn.reason
     details = {
         "groups": got.n, "groups_undefined": got.missing, "p_bootstrap": drawn.p, "permutations": got.resamples,

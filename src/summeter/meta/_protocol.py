@@ -36,8 +36,8 @@ from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import Bootstrap, Interval, Threshold, auroc, decide, permutation_p, sign_flips, tune_threshold
 from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status
-from summeter.stats.classify import NO_NEGATIVES, NO_POSITIVES, Accuracies, Area, accuracy_of, confusion_by_unit
-from summeter.stats.permute import Flips
+from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Accuracies, Area, accuracy_of, confusion_by_unit
+from summeter.stats.significance import Flips
 from summeter.stats.thresholds import Candidates
 
 STUDY = "protocol"

@@ -164,8 +164,8 @@ def _usage(model: str, used: ModelUsage) -> str:
 
 
 def _intervals(view: RunView) -> tuple[str, ...]:
-    pairs = [pair.interval for pair in view.pairs]
-    return tuple(dict.fromkeys([*(row.interval for row in view.table.rows), *pairs]))
+    texts = [*(row.interval for row in view.table.rows), *(pair.interval for pair in view.pairs)]
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 def _replay(view: RunView) -> str | None:

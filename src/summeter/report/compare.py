@@ -11,7 +11,7 @@ from summeter.report.ranks import ColumnKey, Key, label_of
 from summeter.report.views import RunView
 from summeter.report.words import gloss
 from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
-from summeter.stats.resample import paired_bootstrap
+from summeter.stats import Bootstrap
 
 LISTED = 25
 Pair = tuple[Key, Key]
@@ -104,14 +104,8 @@ def _differences(
             differences.append(Difference(title, labels, system, None, None, None, None, None, 0, "no item in common"))
             continue
         firsts, seconds = [before[item][2] for item in items], [after[item][2] for item in items]
-        result = paired_bootstrap(
-            seconds,
-            firsts,
-            clusters=[before[item][0] for item in items],
-            resamples=RESAMPLES,
-            level=LEVEL,
-            seed=first.seed,
-        )
+        bootstrap = Bootstrap([before[item][0] for item in items], RESAMPLES, LEVEL, first.seed)
+        result = bootstrap.difference(seconds, firsts)
         differences.append(
             Difference(
                 title=title,
@@ -119,11 +113,11 @@ def _differences(
                 system=system,
                 first=fmean(firsts),
                 second=fmean(seconds),
-                difference=result.difference,
+                difference=result.value,
                 low=result.low,
                 high=result.high,
                 n=result.n,
-                outcome=_outcome(result.difference, result.low, result.high),
+                outcome=_outcome(result.value, result.low, result.high),
             )
         )
     return tuple(differences)

@@ -12,7 +12,7 @@ from summeter.report.views import RunView
 from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, with_interval
 from summeter.scoring import COMPOSED, COMPOSITE, Score, SystemScore
 from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
-from summeter.stats.resample import Comparison, paired_bootstrap
+from summeter.stats import Bootstrap, Interval
 
 Key = tuple[str, str, str]
 
@@ -158,32 +158,26 @@ def verdict(view: RunView) -> str:
     return f"{top.system} leads on {title} with {value}; {_gap_words(gap, second)}"
 
 
-def _gap_words(gap: Comparison, second: SystemScore) -> str:
+def _gap_words(gap: Interval, second: SystemScore) -> str:
     name, on = second.system, f"on the {count(gap.n, 'document')} both have"
-    if gap.difference is None:
+    if gap.value is None:
         return f"next is {name} with {number(second.value)}, but they share no document, so the order is not settled."
     if gap.low is None or gap.high is None:
         follows = f"{name} follows with {number(second.value)}"
         return f"{follows}. They share {count(gap.n, 'document')}: too little to settle it."
     if same(gap.low, 0.0) and same(gap.high, 0.0):
         return f"{name} is level with it {on}."
-    distance = with_interval(gap.difference, gap.low, gap.high)
-    if gap.difference > 0 and gap.low > 0:
+    distance = with_interval(gap.value, gap.low, gap.high)
+    if gap.value > 0 and gap.low > 0:
         return f"{on}, it is ahead of {name} by {distance}, more than chance explains."
     return f"its distance to {name}, {distance} {on}, may be chance: the order of the two is not settled."
 
 
-def _gap(view: RunView, column: Key, first: str, second: str) -> Comparison:
+def _gap(view: RunView, column: Key, first: str, second: str) -> Interval:
     a, b = (_by_document(view.scores, column, system) for system in (first, second))
     common = [doc_id for doc_id in a if doc_id in b]
-    return paired_bootstrap(
-        [a[doc_id] for doc_id in common],
-        [b[doc_id] for doc_id in common],
-        clusters=common,
-        resamples=RESAMPLES,
-        level=LEVEL,
-        seed=view.seed,
-    )
+    bootstrap = Bootstrap(common, RESAMPLES, LEVEL, view.seed)
+    return bootstrap.difference([a[doc_id] for doc_id in common], [b[doc_id] for doc_id in common])
 
 
 def _by_document(scores: Sequence[Score], column: Key, system: str) -> dict[str, float]:

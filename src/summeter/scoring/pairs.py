@@ -12,7 +12,7 @@ from statistics import fmean
 from summeter.records import Judgment, Record
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.scoring.table import JudgmentTable
-from summeter.stats.resample import bootstrap_mean, interval_text
+from summeter.stats import Bootstrap
 
 FEWEST = 6
 """Documents without which no preference is settled: with fewer, even a sign test in which all point one way
@@ -58,7 +58,7 @@ class PairScore(Record):
     flip_rate: float | None
     flips: int
     twice: int
-    interval: str
+    interval: str | None
     reason: str | None = None
 
     @property
@@ -138,15 +138,12 @@ def pair_scores(found: Iterable[Preference], *, seed: int = 0) -> list[PairScore
 
 
 def _pair(group: list[Preference], seed: int) -> PairScore:
-    got = bootstrap_mean(
-        [one.value for one in group], clusters=[one.doc_id for one in group],
-        resamples=RESAMPLES, level=LEVEL, seed=seed,
-    )  # fmt: skip
+    got = Bootstrap([row.doc_id for row in group], RESAMPLES, LEVEL, seed).mean([row.value for row in group])
     first = group[0]
     twice = [one.flipped for one in group if one.n > 1]
     return PairScore(
         system=first.system, rival=first.rival, judge=first.judge, signature=first.signature, aspect=first.aspect,
         value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
         flip_rate=fmean(twice) if twice else None, flips=sum(twice), twice=len(twice),
-        interval=interval_text(got.method, got.level, got.by, got.resamples, got.lost, got.seed),
+        interval=got.text,
     )  # fmt: skip

@@ -9,8 +9,8 @@ from typing import Any
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
+from summeter.stats import Bootstrap
 from summeter.stats.base import Ints
-from summeter.stats.resample import bootstrap_mean, interval_text
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -38,7 +38,7 @@ class SystemScore(Record):
     n: int
     missing: int
     statistic: str = "mean"
-    interval: str
+    interval: str | None
     reason: str | None = None
 
 
@@ -65,15 +65,13 @@ def system_scores(
 
 
 def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> SystemScore:
-    got = bootstrap_mean(
-        table.value[rows], clusters=table.document.codes[rows], resamples=RESAMPLES, level=LEVEL, seed=seed
-    )
+    got = Bootstrap(table.document.codes[rows], RESAMPLES, LEVEL, seed).mean(table.value[rows])
     first = table[int(rows[0])]
     return SystemScore(
         system=first.system, judge=first.judge, signature=first.signature, model=first.model,
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,
         n=got.n, missing=got.missing, reason=got.reason,
-        interval=interval_text(got.method, got.level, got.by, got.resamples, got.lost, got.seed),
+        interval=got.text,
     )  # fmt: skip
 
 
@@ -134,7 +132,7 @@ class SystemTable:
         text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
                 for line in [head, *lines]]  # fmt: skip
         signatures = dict.fromkeys(signature for _, signature, _ in columns)
-        intervals = dict.fromkeys(row.interval for row in self.rows)
+        intervals = dict.fromkeys(row.interval for row in self.rows if row.interval)
         return "\n".join([*text, "", *intervals, *signatures])
 
     __repr__ = __str__

@@ -4,47 +4,66 @@ Array-likes take None or NaN for a missing value; rows with one are dropped in p
 computed has the value None, a ``status`` and a ``reason``. Generators are passed or made from a seed, never global.
 """
 
-from .agreement import Level, krippendorff_alpha, mean_pairwise, rater_deviation
+from .agreement import (
+    Agreement,
+    Level,
+    Model,
+    Weights,
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
+    icc,
+    krippendorff_alpha,
+    mean_cohen_kappa,
+    mean_pairwise,
+    rater_deviation,
+)
 from .base import Statistic, Status
-from .calibration import Bin, brier, expected_calibration_error, reliability_bins
-from .classify import Classification, Confusion, auroc, classification_interval, classify, confusion, decide
-from .clusters import clusters_of_equals, holm, holm_matrix
-from .correlated import CorrelationComparison, permute_correlations, williams, williams_from_r
+from .classification import Classification, Confusion, auroc, classification_interval, classify, confusion, decide
 from .correlation import (
-    GroupedStatistic,
-    average_ranks,
+    CorrelationComparison,
     correlate,
     correlation_by_group,
-    correlation_interval,
+    correlation_of,
     kendall_b,
-    kendall_binary,
     kendall_c,
-    mean_correlation,
     pearson,
+    permute_correlations,
     spearman,
+    williams,
+    williams_from_r,
 )
-from .intraclass import Model, icc
-from .kappa import Weights, cohen_kappa, fleiss_kappa, gwet_ac1, gwet_ac2, mean_cohen_kappa
-from .permute import Flips, PairTest, p_matrix, paired_permutation, paired_permutations, permutation_p, sign_flips
-from .ppi import LabelsNeeded, PpiMean, labels_needed, ppi_mean, sample_size
-from .prefer import (
+from .ppi import LabelsNeeded, PpiMean, labels_needed, ppi_mean
+from .preference import (
+    BradleyTerry,
     CorrectPreferences,
+    Games,
     OrderEffect,
     PairPreference,
     best_rates,
-    both_orders,
+    bradley_terry,
     chain,
     compare_pair,
-    correct_preferences,
+    games_from_scores,
     order_effect,
     points,
     tally,
-    win_rates,
 )
-from .resample import Bootstrap, Comparison, Interval, Method, bootstrap, bootstrap_mean, paired_bootstrap
+from .resample import Bootstrap, Interval, of_rows
+from .significance import (
+    Comparison,
+    Flips,
+    PairTest,
+    clusters_of_equals,
+    holm,
+    paired_permutation,
+    paired_permutations,
+    permutation_p,
+    sign_flips,
+)
 from .simultaneous import PairDifference, paired_differences
 from .spans import Overlap, mean_span_f1, overlap, span_f1
-from .strengths import BradleyTerry, Games, Strength, bradley_terry, games_from_scores, win_probability
 from .thresholds import (
     Candidates,
     GroupedAccuracy,
@@ -56,11 +75,9 @@ from .thresholds import (
     tune_thresholds,
 )
 from .ties import PairAccuracy, calibrate_ties, pairwise_accuracy
-from .votes import Agreement, agreement_interval
 
 __all__ = [
     "Agreement",
-    "Bin",
     "Bootstrap",
     "BradleyTerry",
     "Candidates",
@@ -72,11 +89,9 @@ __all__ = [
     "Flips",
     "Games",
     "GroupedAccuracy",
-    "GroupedStatistic",
     "Interval",
     "LabelsNeeded",
     "Level",
-    "Method",
     "Model",
     "OrderEffect",
     "Overlap",
@@ -88,19 +103,12 @@ __all__ = [
     "Spread",
     "Statistic",
     "Status",
-    "Strength",
     "Threshold",
     "Weights",
-    "agreement_interval",
     "auroc",
-    "average_ranks",
     "best_rates",
-    "bootstrap",
     "bootstrap_deviation",
-    "bootstrap_mean",
-    "both_orders",
     "bradley_terry",
-    "brier",
     "calibrate_ties",
     "chain",
     "classification_interval",
@@ -109,33 +117,27 @@ __all__ = [
     "cohen_kappa",
     "compare_pair",
     "confusion",
-    "correct_preferences",
     "correlate",
     "correlation_by_group",
-    "correlation_interval",
+    "correlation_of",
     "decide",
-    "expected_calibration_error",
     "fleiss_kappa",
     "games_from_scores",
     "grouped_accuracy",
     "gwet_ac1",
     "gwet_ac2",
     "holm",
-    "holm_matrix",
     "icc",
     "kendall_b",
-    "kendall_binary",
     "kendall_c",
     "krippendorff_alpha",
     "labels_needed",
     "mean_cohen_kappa",
-    "mean_correlation",
     "mean_pairwise",
     "mean_span_f1",
+    "of_rows",
     "order_effect",
     "overlap",
-    "p_matrix",
-    "paired_bootstrap",
     "paired_differences",
     "paired_permutation",
     "paired_permutations",
@@ -146,8 +148,6 @@ __all__ = [
     "points",
     "ppi_mean",
     "rater_deviation",
-    "reliability_bins",
-    "sample_size",
     "sign_flips",
     "span_f1",
     "spearman",
@@ -156,6 +156,4 @@ __all__ = [
     "tune_thresholds",
     "williams",
     "williams_from_r",
-    "win_probability",
-    "win_rates",
 ]

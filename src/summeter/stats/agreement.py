@@ -1,23 +1,31 @@
-"""Do the raters agree? Krippendorff's alpha, pairwise correlation of raters, and their spread.
+"""Do the raters agree? Krippendorff's alpha, kappas, AC1 and AC2, intraclass correlation, and what ratings add.
 
-Votes come as a matrix raters x items, None or NaN where a rater gave none. The kappas live in ``kappa``,
-intraclass correlation in ``icc``, spans in ``spans``.
+Votes come as a matrix raters x items, None or NaN where a rater gave none; categories may be strings. ``scale`` lists
+all categories that could have been given, in order: weighted coefficients and AC1/AC2 depend on it, so give it (on a
+subset where no one used the value 3, the scale seen is shorter than the scale asked). ``clusters`` number those of the
+items 0, 1, ... (each item its own by default); each coefficient of categories is one function of their weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
 from itertools import combinations
 from typing import Any, NamedTuple, assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from summeter.choices import Coefficient
 
-from .base import CONSTANT, Floats, Ints, Labels, Statistic, Status, codes, undefined
-from .correlation import GroupedStatistic, raw
-from .votes import Agreement, AgreementFunction, Parts, Votes, code_matrix, number_matrix
+from .base import CONSTANT, Floats, Ints, Statistic, Status, f_tail, floats, undefined
+from .correlation import raw
+from .resample import Bootstrap, Interval, Weighted
+
+Votes = Sequence[Sequence[Any]] | NDArray[Any]
+Parts = Callable[[Floats], tuple[Floats, Floats]]
+"""Weights (draws x clusters) to what is observed and what is expected in each draw."""
 
 NOT_PAIRED = "no item has 2 votes"
+_SURE = 1e-12
 
 
 class Level(StrEnum):
@@ -29,14 +37,177 @@ class Level(StrEnum):
     RATIO = "ratio"
 
 
-def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL) -> Agreement:
+class Weights(StrEnum):
+    """How much of an agreement two different categories still are."""
+
+    IDENTITY = "identity"
+    LINEAR = "linear"
+    QUADRATIC = "quadratic"
+    ORDINAL = "ordinal"
+
+
+class Model(StrEnum):
+    """The six forms of Shrout and Fleiss (1979).
+
+    First figure: raters drawn anew for each item (1), the same random raters for all (2), these raters only (3).
+    Second: the reliability of one rater (1) or of the mean of all k.
+    """
+
+    ICC1 = "1,1"
+    ICC2 = "2,1"
+    ICC3 = "3,1"
+    ICC1K = "1,k"
+    ICC2K = "2,k"
+    ICC3K = "3,k"
+
+
+def _nowhere(weights: Floats) -> Floats:
+    return np.full(len(weights), np.nan)
+
+
+class Agreement(NamedTuple):
+    """An agreement coefficient and what it rests on.
+
+    ``n`` items entered, ``missing`` did not (too few votes); ``votes`` were given to the items that entered by
+    ``raters`` raters. ``observed`` and ``expected`` are the two ingredients: shares of agreement for the kappas,
+    disagreements for alpha, None for coefficients without them. ``weighted`` is the coefficient as a function of the
+    weights of clusters; ``width`` is how many numbers a draw takes.
+    """
+
+    name: str
+    value: float | None
+    n: int
+    missing: int
+    raters: int
+    votes: int
+    observed: float | None = None
+    expected: float | None = None
+    status: Status = Status.OK
+    reason: str | None = None
+    weighted: Weighted = _nowhere
+    width: int = 1
+
+    def interval(self, bootstrap: Bootstrap) -> Interval:
+        """Return the coefficient with its interval; ``bootstrap.codes`` are the clusters it was computed with.
+
+        >>> votes, drawn = [[0, 0, 1, 1], [0, 1, 1, 1]], Bootstrap(["a", "b", "c", "c"], resamples=200)
+        >>> got = krippendorff_alpha(votes, clusters=drawn.codes).interval(drawn)
+        >>> round(got.value, 4), got.n, got.clusters
+        (0.5333, 4, 3)
+        """
+        if self.value is None:
+            return bootstrap.alone(None, self.reason or "", n=self.n, missing=self.missing)
+        return bootstrap.interval(self.weighted, n=self.n, missing=self.missing, width=self.width)
+
+
+def _of_parts(
+    shell: Agreement,
+    parts: Parts,
+    value: Callable[[Floats, Floats], Floats],
+    units: int,
+    room: Callable[[Floats], Floats] = lambda expected: expected,
+) -> Agreement:
+    """The coefficient that ``value`` makes of what is observed and expected, where that leaves ``room`` for it."""
+
+    def weighted(weights: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            observed, expected = parts(weights)
+            left = room(expected)
+            return np.asarray(np.where(left > _SURE * (1 + left), value(observed, expected), np.nan))
+
+    shell = shell._replace(weighted=weighted)
+    if not shell.n:
+        return shell
+    whole = np.ones((1, units))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed, expected = (None if np.isnan(part[0]) else float(part[0]) for part in parts(whole))
+    coefficient = float(weighted(whole)[0])
+    shell = shell._replace(observed=observed, expected=expected)
+    return shell if np.isnan(coefficient) else shell._replace(value=coefficient, status=Status.OK, reason=None)
+
+
+def _shell(name: str, given: Ints, raters: int, width: int) -> Agreement:
+    """What is known before anything is computed; ``given`` are the votes of each item."""
+    paired = given >= 2
+    return Agreement(
+        name, None, int(paired.sum()), int((~paired).sum()), raters, int(given[paired].sum()), None, None,
+        Status.UNDEFINED, CONSTANT if paired.any() else NOT_PAIRED, width=width,
+    )  # fmt: skip
+
+
+# ---- votes
+
+
+def _as_matrix(votes: Votes) -> NDArray[Any]:
+    """Votes as a matrix: floats where all are numbers or missing, objects where any is not."""
+    array = votes if isinstance(votes, np.ndarray) else np.array(list(votes), dtype=object)
+    if array.ndim != 2:
+        raise ValueError(f"votes must be a raters x items matrix, got shape {array.shape}")
+    if array.dtype.kind != "O" or any(isinstance(vote, str) for vote in array.ravel()):
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return array
+
+
+def _number_matrix(votes: Votes) -> Floats:
+    """Votes as a float matrix, NaN where there is none; ValueError for anything else."""
+    return floats(_as_matrix(votes), 2)
+
+
+def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple[Ints, tuple[Hashable, ...]]:
+    """Votes as category numbers raters x items (-1 = no vote), and the categories: ``scale``, else the values seen.
+
+    Raises ValueError for a ragged matrix or a vote that is not on the scale.
+    """
+    array = _as_matrix(votes)
+    if array.dtype.kind in "fiub":
+        seen, index = np.unique(array, return_inverse=True)
+        values: list[Any] = seen.tolist()
+        cells = index.reshape(array.shape).astype(np.int64)
+    else:
+        values, cells = _codes_of_objects(array)
+    empty = {i for i, value in enumerate(values) if value is None or value != value}  # noqa: PLR0124 - NaN
+    categories = tuple(scale) if scale is not None else _sorted(v for i, v in enumerate(values) if i not in empty)
+    place = {category: i for i, category in enumerate(categories)}
+    strange = [value for i, value in enumerate(values) if i not in empty and value not in place]
+    if strange:
+        raise ValueError(f"votes not on the scale {list(categories)}: {strange[:5]}")
+    lookup = np.array([-1 if i in empty else place[value] for i, value in enumerate(values)], np.int64)
+    return (lookup[cells] if len(lookup) else cells), categories
+
+
+def _codes_of_objects(array: NDArray[Any]) -> tuple[list[Any], Ints]:
+    seen: dict[Hashable, int] = {}
+    flat = [seen.setdefault(_plain(value), len(seen)) for value in array.ravel().tolist()]
+    return list(seen), np.array(flat, np.int64).reshape(array.shape)
+
+
+def _plain(value: Any) -> Hashable:
+    """Return a hashable vote in which every missing value is None."""
+    missing = value is None or value != value  # noqa: PLR0124 - only NaN differs from itself
+    return None if missing else value
+
+
+def _sorted(values: Any) -> tuple[Hashable, ...]:
+    seen = list(values)
+    try:
+        return tuple(sorted(seen))
+    except TypeError:
+        return tuple(sorted(seen, key=str))
+
+
+# ---- Krippendorff
+
+
+def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL, clusters: Ints | None = None) -> Agreement:
     """Return Krippendorff's alpha, 1 - observed / expected disagreement, for any number of raters and missing votes.
 
     Items with fewer than two votes cannot show agreement; they are left out and counted as missing. Distances:
     nominal 0/1, interval (c - k)^2, ratio ((c - k) / (c + k))^2 for votes >= 0, ordinal the squared number of
     pairable votes between the two values counting half of each end (Krippendorff, 2011). That last is the interval
-    distance of average ranks, which is how it is computed. Undefined when all pairable votes are alike. Nominal
-    votes may be strings.
+    distance of average ranks, which is how it is computed. Undefined when all pairable votes are alike.
 
     Two raters, votes 0 0 1 1 against 0 1 1 1: observed 2/8; expected with three 0s and five 1s 2*3*5/(8*7);
     alpha = 1 - .25 / .5357.
@@ -44,42 +215,33 @@ def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL) -> Agreement:
     >>> round(krippendorff_alpha([[0, 0, 1, 1], [0, 1, 1, 1]]).value, 4)
     0.5333
     """
-    return alpha_function(votes, level).agreement()
-
-
-def alpha_function(votes: Votes, level: str = Level.NOMINAL, clusters: Ints | None = None) -> AgreementFunction:
-    """Return Krippendorff's alpha as a function of the weights of clusters.
-
-    ``clusters`` numbers those of the items 0, 1, ...; each item is its own by default.
-    """
     kind = Level(level)
-    cells, categories = code_matrix(votes if kind is Level.NOMINAL else number_matrix(votes))
+    cells, categories = _code_matrix(votes if kind is Level.NOMINAL else _number_matrix(votes))
     given = (cells >= 0).sum(axis=0)
     paired = given >= 2
-    shell = Agreement(
-        f"alpha_{kind.value}", None, int(paired.sum()), int((~paired).sum()), int((cells >= 0).any(axis=1).sum()),
-        int(given[paired].sum()), None, None, Status.UNDEFINED, CONSTANT if paired.any() else NOT_PAIRED,
-    )  # fmt: skip
+    shell = _shell(f"alpha_{kind.value}", given, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
+    if not paired.any():
+        return shell
     units = np.arange(len(paired)) if clusters is None else clusters
     size = int(units.max(initial=-1)) + 1
-    if not paired.any():
-        return AgreementFunction(shell, lambda weights: (np.full(len(weights), np.nan),) * 2, _alpha, size)
     rater, item = np.nonzero((cells >= 0) & paired)
     cast = _Cast(cells[rater, item], item, given.astype(np.float64), units.astype(np.int64), size, len(categories))
-    if kind is Level.NOMINAL:
-        return AgreementFunction(shell, _nominal(cast), _alpha, size)
-    if kind is Level.ORDINAL:
-        return AgreementFunction(shell, _ordinal(cast), _alpha, size)
-    values = np.array(categories, dtype=np.float64)
-    if kind is Level.RATIO:
-        if len(values) and values[0] < 0:
-            raise ValueError("ratio votes must not be negative")
-        return AgreementFunction(shell, _ratio(cast, values), _alpha, size)
-    if kind is Level.INTERVAL:
-        # What is expected is rounding where it is tiny beside the largest distance there is.
-        largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
-        return AgreementFunction(shell, _interval(cast, values), _alpha, size, lambda expected: expected / largest)
-    assert_never(kind)
+    values = np.array([] if kind is Level.NOMINAL else categories, dtype=np.float64)
+    match kind:
+        case Level.NOMINAL:
+            return _of_parts(shell, _nominal(cast), _alpha, size)
+        case Level.ORDINAL:
+            return _of_parts(shell, _ordinal(cast), _alpha, size)
+        case Level.RATIO:
+            if values[0] < 0:
+                raise ValueError("ratio votes must not be negative")
+            return _of_parts(shell, _ratio(cast, values), _alpha, size)
+        case Level.INTERVAL:
+            # What is expected is rounding where it is tiny beside the largest distance there is.
+            largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
+            return _of_parts(shell, _interval(cast, values), _alpha, size, lambda expected: expected / largest)
+        case _:
+            assert_never(kind)
 
 
 class _Cast(NamedTuple):
@@ -181,44 +343,274 @@ def _ratio(cast: _Cast, values: Floats) -> Parts:
     return parts
 
 
-def mean_pairwise(
-    votes: Votes, coefficient: str = Coefficient.PEARSON, groups: Labels | None = None
-) -> GroupedStatistic:
-    """Return the mean correlation over pairs of raters within groups, averaged over groups (SummQual's agreement).
+# ---- kappas, AC1 and AC2
 
-    Within each group (a document; one group of all items by default) every pair of raters with two common items is
-    correlated, and the group has the mean of its defined pairs. A group in which no pair is defined (a rater who
-    gives all summaries the same score) is counted as undefined, not as zero. ``missing`` counts items with fewer
-    than two votes.
 
-    >>> mean_pairwise([[1, 2, 3, 5, 5, 5], [1, 2, 3, 4, 5, 3]], groups=list("aaabbb")).undefined
-    1
+def cohen_kappa(
+    votes: Votes,
+    weights: str = Weights.IDENTITY,
+    scale: Sequence[Hashable] | None = None,
+    clusters: Ints | None = None,
+) -> Agreement:
+    """Return Cohen's kappa of two raters (1960; weighted, 1968): (po - pe) / (1 - pe) over the items both judged.
+
+    pe comes from each rater's own shares of the categories. Raises ValueError unless there are two rows; for more
+    raters see ``mean_cohen_kappa``. Undefined when both raters always give the same one category.
+
+    Votes 1 1 0 0 against 1 0 0 0: po = .75, pe = .5 * .25 + .5 * .75 = .5, kappa = .5.
+
+    >>> cohen_kappa([[1, 1, 0, 0], [1, 0, 0, 0]]).value
+    0.5
+    """
+    cells, categories = _code_matrix(votes, scale)
+    if len(cells) != 2:
+        raise ValueError(f"Cohen's kappa is for 2 raters, got {len(cells)}")
+    return _cohen(cells[0], cells[1], weight_matrix(max(1, len(categories)), weights), clusters)
+
+
+def mean_cohen_kappa(
+    votes: Votes,
+    weights: str = Weights.IDENTITY,
+    scale: Sequence[Hashable] | None = None,
+    clusters: Ints | None = None,
+) -> Agreement:
+    """Return the mean of Cohen's kappa over all pairs of raters with common items (Light, 1971).
+
+    Pairs without a kappa are left out; ``n`` counts the items with two votes or more.
+    """
+    cells, categories = _code_matrix(votes, scale)
+    weight = weight_matrix(max(1, len(categories)), weights)
+    pairs = [_cohen(left, right, weight, clusters) for left, right in combinations(cells, 2)]
+
+    def mean(draws: Floats) -> Floats:
+        values = np.array([pair.weighted(draws) for pair in pairs]).reshape(len(pairs), len(draws))
+        there = ~np.isnan(values)
+        counts = there.sum(axis=0)
+        sums = np.where(there, values, 0.0).sum(axis=0)
+        return np.asarray(np.divide(sums, counts, out=np.full(len(draws), np.nan), where=counts > 0))
+
+    given, raters = (cells >= 0).sum(axis=0), int((cells >= 0).any(axis=1).sum())
+    shell = _shell("mean_kappa_cohen", given, raters, len(categories) ** 2)._replace(weighted=mean)
+    units = cells.shape[1] if clusters is None else int(clusters.max(initial=-1)) + 1
+    value = float(mean(np.ones((1, units)))[0])
+    return shell if np.isnan(value) else shell._replace(value=value, status=Status.OK, reason=None)
+
+
+def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Agreement:
+    both = (left >= 0) & (right >= 0)
+    n, q = int(both.sum()), len(weight)
+    shell = Agreement(
+        "kappa_cohen", None, n, len(both) - n, 2, 2 * n, None, None, Status.UNDEFINED,
+        CONSTANT if n else "no item was judged by both raters", width=q * q,
+    )  # fmt: skip
+    unit = np.arange(len(both)) if clusters is None else clusters
+    size = int(unit.max(initial=-1)) + 1
+    cells = unit[both] * q * q + left[both] * q + right[both]
+    sums = np.bincount(cells, minlength=size * q * q).reshape(size, q * q).astype(np.float64)
+
+    def parts(draws: Floats) -> tuple[Floats, Floats]:
+        table = (draws @ sums).reshape(-1, q, q)
+        n_drawn = table.sum(axis=(1, 2))
+        observed = (table * weight).sum(axis=(1, 2)) / n_drawn
+        rows, columns = table.sum(axis=2) / n_drawn[:, None], table.sum(axis=1) / n_drawn[:, None]
+        return observed, ((rows @ weight) * columns).sum(axis=1)
+
+    return _of_parts(shell, parts, _chance_corrected, size, _left)
+
+
+def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Agreement:
+    """Return Fleiss' kappa (1971) for any number of raters, who need not be the same for every item.
+
+    With unequal numbers of votes the observed agreement averages over items with two or more, and the shares of
+    the categories average over items with any (Gwet, 2014, eq. 2.26); with equal numbers it is Fleiss' own.
+    """
+    return _gwet("kappa_fleiss", votes, scale, Weights.IDENTITY, clusters)
+
+
+def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Agreement:
+    """Return Gwet's AC1 (2008), which stays near the observed agreement when one category prevails.
+
+    pe = sum of pi_k (1 - pi_k) / (q - 1) over the q categories of the scale. With a scale of two and all votes alike
+    it is 1; without a scale that case has q = 1 and is undefined.
+
+    Two raters, 9 items both 1 and one split: po = .9, pi = .95 and .05, pe = 2 * .95 * .05 = .095.
+
+    >>> round(gwet_ac1([[1] * 10, [1] * 9 + [0]]).value, 6)
+    0.889503
+    """
+    return _gwet("ac1", votes, scale, Weights.IDENTITY, clusters)
+
+
+def gwet_ac2(
+    votes: Votes,
+    weights: str = Weights.QUADRATIC,
+    scale: Sequence[Hashable] | None = None,
+    clusters: Ints | None = None,
+) -> Agreement:
+    """Return Gwet's AC2 (2014, eq. 3.6), AC1 with part marks for near categories: pe = T sum pi (1 - pi) / (q (q - 1)).
+
+    T is the sum of all weights. Items with one vote inform the shares of the categories but not the agreement.
+    """
+    return _gwet("ac2", votes, scale, weights, clusters)
+
+
+def _gwet(name: str, votes: Votes, scale: Sequence[Hashable] | None, weights: str, clusters: Ints | None) -> Agreement:
+    cells, categories = _code_matrix(votes, scale)
+    q, items = len(categories), cells.shape[1]
+    weight = weight_matrix(q, weights)
+    raters, columns = np.nonzero(cells >= 0)
+    flat = columns * max(1, q) + cells[raters, columns]
+    counts = np.bincount(flat, minlength=items * max(1, q)).reshape(items, max(1, q)).astype(np.float64)
+    m = counts.sum(axis=1)
+    paired, judged = m >= 2, m > 0
+    table, sizes = counts[paired], m[paired]
+    credit = np.zeros(len(m))
+    credit[paired] = (table * (table @ weight - 1)).sum(axis=1) / (sizes * (sizes - 1)) if q else 0.0
+    shares = np.divide(counts, m[:, None], out=np.zeros_like(counts), where=judged[:, None])
+    unit = np.arange(items) if clusters is None else clusters
+    sums = np.zeros((int(unit.max(initial=-1)) + 1, 3 + shares.shape[1]))
+    np.add.at(sums, unit, np.column_stack([credit, paired, judged, shares]))
+
+    def parts(draws: Floats) -> tuple[Floats, Floats]:
+        drawn = draws @ sums
+        observed, share = drawn[:, 0] / drawn[:, 1], drawn[:, 3:] / drawn[:, 2:3]
+        if name == "kappa_fleiss":
+            return observed, (share**2).sum(axis=1)
+        if q < 2:
+            return observed, np.full(len(draws), np.nan)
+        return observed, weight.sum() * (share * (1 - share)).sum(axis=1) / (q * (q - 1))
+
+    shell = _shell(name, m.astype(np.int64), len(np.unique(raters)), q)
+    return _of_parts(shell, parts, _chance_corrected, len(sums), _left)
+
+
+def weight_matrix(q: int, weights: str = Weights.IDENTITY) -> Floats:
+    """Return the q x q agreement weights, 1 on the diagonal, by distance on the scale.
+
+    linear 1 - d / (q - 1), quadratic 1 - d^2 / (q - 1)^2, ordinal 1 - C(d + 1, 2) / C(q, 2) (Gwet, 2014).
+
+    >>> weight_matrix(3, "linear").tolist()
+    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
+    """
+    kind = Weights(weights)
+    distance = np.abs(np.subtract.outer(np.arange(q), np.arange(q))).astype(np.float64)
+    if q < 2:
+        return np.eye(q)
+    match kind:
+        case Weights.IDENTITY:
+            return np.eye(q)
+        case Weights.LINEAR:
+            return np.asarray(1 - distance / (q - 1))
+        case Weights.QUADRATIC:
+            return np.asarray(1 - distance**2 / (q - 1) ** 2)
+        case Weights.ORDINAL:
+            return np.asarray(1 - distance * (distance + 1) / (q * (q - 1)))
+        case _:
+            assert_never(kind)
+
+
+def _left(expected: Floats) -> Floats:
+    return 1 - expected
+
+
+def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
+    return (observed - expected) / (1 - expected)
+
+
+# ---- ratings
+
+
+class _Squares(NamedTuple):
+    """Mean squares: between items, within items, between raters, residual."""
+
+    between: float
+    within: float
+    raters: float
+    residual: float
+
+
+def icc(votes: Votes, model: str = Model.ICC2) -> Statistic:
+    """Return an intraclass correlation of a raters x items matrix, with the p-value of its F test against zero.
+
+    Items on which some rater gave no vote are dropped and counted. Absolute agreement for forms 1 and 2,
+    consistency for form 3. Undefined with fewer than 2 items or raters, or when all items have the same mean and
+    nothing varies.
+
+    >>> round(icc([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], "2,1").value, 2)
+    0.29
+    """
+    kind = Model(model)
+    matrix = _number_matrix(votes)
+    whole = ~np.isnan(matrix).any(axis=0)
+    k, n, missing = len(matrix), int(whole.sum()), int((~whole).sum())
+    name = "icc"
+    if n < 2 or k < 2:
+        return undefined(name, "fewer than 2 complete items" if n < 2 else "fewer than 2 raters", n, missing)
+    kept = matrix[:, whole]
+    if (kept == kept[0, 0]).all():
+        return undefined(name, CONSTANT, n, missing)
+    squares = _mean_squares(kept)
+    part, total = _variances(kind, squares, n, k)
+    if total <= 0:
+        return undefined(name, "no variance to divide", n, missing)
+    return Statistic(name, part / total, n, missing, _f_p(kind, squares, n, k))
+
+
+def _mean_squares(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> _Squares:
+    k, n = matrix.shape
+    grand = matrix.mean()
+    items, raters = matrix.mean(axis=0), matrix.mean(axis=1)
+    between = k * float(((items - grand) ** 2).sum()) / (n - 1)
+    within = float(((matrix - items) ** 2).sum()) / (n * (k - 1))
+    spread = n * float(((raters - grand) ** 2).sum()) / (k - 1)
+    residual = float(((matrix - items - raters[:, None] + grand) ** 2).sum()) / ((n - 1) * (k - 1))
+    return _Squares(between, within, spread, residual)
+
+
+def _variances(kind: Model, squares: _Squares, n: int, k: int) -> tuple[float, float]:
+    """Return numerator and denominator (Shrout & Fleiss, 1979, pp. 423-426)."""
+    between, within, raters, residual = squares
+    return {
+        Model.ICC1: (between - within, between + (k - 1) * within),
+        Model.ICC2: (between - residual, between + (k - 1) * residual + k * (raters - residual) / n),
+        Model.ICC3: (between - residual, between + (k - 1) * residual),
+        Model.ICC1K: (between - within, between),
+        Model.ICC2K: (between - residual, between + (raters - residual) / n),
+        Model.ICC3K: (between - residual, between),
+    }[kind]
+
+
+def _f_p(kind: Model, squares: _Squares, n: int, k: int) -> float:
+    first = kind in (Model.ICC1, Model.ICC1K)
+    below = squares.within if first else squares.residual
+    d1, d2 = n - 1, n * (k - 1) if first else (n - 1) * (k - 1)
+    if below <= 0:
+        return 0.0
+    f = squares.between / below
+    return f_tail(f, d1, d2)
+
+
+def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON) -> Statistic:
+    """Return the mean correlation over the pairs of raters with two common items (SummQual's, of one document).
+
+    Pairs without a correlation (a rater who gives all items the same score) are left out. ``missing`` counts items
+    with fewer than two votes.
+
+    >>> round(mean_pairwise([[1, 2, 3], [1, 2, 3], [3, 2, 1]]).value, 4)
+    -0.3333
     """
     kind = Coefficient(coefficient)
-    matrix = number_matrix(votes)
-    items = matrix.shape[1]
-    labels = np.zeros(items, np.int64) if groups is None else codes(groups)
-    if len(labels) != items:
-        raise ValueError(f"{len(labels)} group labels for {items} items")
-    means: list[float] = []
-    total = int(labels.max(initial=-1)) + 1
-    for group in range(total):
-        inside = matrix[:, labels == group]
-        found = _pair_values(inside[(~np.isnan(inside)).sum(axis=1) >= 2], kind)
-        if found:
-            means.append(float(np.mean(found)))
-    here = (~np.isnan(matrix)).sum(axis=0) >= 2
-    reason = None if means else "undefined in every group"
-    return GroupedStatistic(
-        f"mean_pairwise_{kind.value}",
-        float(np.mean(means)) if means else None,
-        int(here.sum()),
-        int((~here).sum()),
-        len(means),
-        total - len(means),
-        Status.OK if means else Status.UNDEFINED,
-        reason,
-    )
+    matrix = _number_matrix(votes)
+    n = int(((~np.isnan(matrix)).sum(axis=0) >= 2).sum())
+    missing, name = matrix.shape[1] - n, f"mean_pairwise_{kind.value}"
+    values = []
+    for left, right in combinations(matrix, 2):
+        both = ~(np.isnan(left) | np.isnan(right))
+        if (value := raw(left[both], right[both], kind)) is not None:
+            values.append(value)
+    if not values:
+        return undefined(name, "no pair of raters has a correlation", n, missing)
+    return Statistic(name, float(np.mean(values)), n, missing)
 
 
 def rater_deviation(votes: Votes) -> Statistic:
@@ -229,20 +621,10 @@ def rater_deviation(votes: Votes) -> Statistic:
     >>> round(rater_deviation([[5, 4], [4, 4], [3, 4]]).value, 6)
     0.408248
     """
-    matrix = number_matrix(votes)
+    matrix = _number_matrix(votes)
     paired = (~np.isnan(matrix)).sum(axis=0) >= 2
     n, missing = int(paired.sum()), int((~paired).sum())
     if n == 0:
         return undefined("rater_deviation", NOT_PAIRED, n, missing)
     value = float(np.nanstd(matrix[:, paired], axis=0).mean())
     return Statistic("rater_deviation", value, n, missing)
-
-
-def _pair_values(matrix: Floats, kind: Coefficient) -> Sequence[float]:
-    found: list[float] = []
-    for one, two in combinations(matrix, 2):
-        both = ~(np.isnan(one) | np.isnan(two))
-        value = raw(one[both], two[both], kind)
-        if value is not None:
-            found.append(value)
-    return found

@@ -1,17 +1,19 @@
-"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with p-values and intervals.
+"""Correlation of two lists of scores: Pearson, Spearman, Kendall's tau-b and tau-c, with p-values, intervals, and tests
+of two correlations with the same gold.
 
-Each coefficient is one function of weights (`weighted_correlations`): a draw of documents gives every row a weight, and
-a weight of 1 for all gives the coefficient itself. Values and p-values agree with scipy (``pearsonr``, ``spearmanr``,
-``kendalltau`` with its ``auto`` rule). A list that is constant, up to rounding, has no correlation: the value is None
-with the reason. Rank coefficients compare scores exactly, so form means alike on both sides: 4.333 and 13/3 are not
-tied.
+Each coefficient is one function of the weights of rows (`CORRELATIONS`): a draw of documents gives every row a weight,
+and a weight of 1 for all gives the coefficient itself. Values and p-values agree with scipy (``pearsonr``,
+``spearmanr``, ``kendalltau`` with its ``auto`` rule). A list that is constant, up to rounding, has no correlation. Rank
+coefficients compare scores exactly, so form means alike on both sides: 4.333 and 13/3 are not tied.
 """
 
+import math
 from collections.abc import Callable, Hashable, Iterator
-from math import isnan
+from functools import cache
 from typing import Literal, NamedTuple, assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from summeter.choices import Coefficient
 
@@ -30,30 +32,19 @@ from .base import (
     codes,
     complete,
     correlation_p,
+    generator,
+    seed_number,
+    t_two_sided,
     undefined,
 )
-from .resample import Bootstrap, Interval, Weighted
+from .resample import Weighted
 
-NO_GROUP = "undefined in every group"
 _ROUNDING = 1e-13  # a spread this small beside the mean is rounding, not signal (scipy warns at the same point)
 _BLOCK = 2_000_000  # cells of a block of draws
-_FEW_ROWS = 60
-_PAIRS_AT_ONCE = 2_000  # up to this many rows Kendall's pairs are held as a matrix
+_FEW_ROWS = 60  # up to this many rows Kendall's pairs are held as a matrix where each draw has lists of its own
+_PAIRS_AT_ONCE = 2_000  # and up to this many where all draws share them
 
 Variant = Literal["b", "c"]  # of Kendall's tau
-
-
-class GroupedStatistic(NamedTuple):
-    """A mean over groups: ``groups`` had a value and entered, ``undefined`` had none and are only counted."""
-
-    name: str
-    value: float | None
-    n: int
-    missing: int
-    groups: int
-    undefined: int
-    status: Status
-    reason: str | None
 
 
 def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> Statistic:
@@ -72,7 +63,7 @@ def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> S
 
 def _statistic(x: Floats, y: Floats, missing: int, kind: Coefficient, value: float, *, with_p: bool) -> Statistic:
     """A coefficient (NaN where undefined) with its reason or its p-value."""
-    if isnan(value):
+    if math.isnan(value):
         return undefined(kind.value, TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
     test = CORRELATIONS[kind].p if with_p else None
     return Statistic(kind.value, value, len(x), missing, test(x, y, value) if test is not None else None)
@@ -117,27 +108,12 @@ def kendall_c(x: Values, y: Values) -> Statistic:
     return correlate(x, y, Coefficient.KENDALL_C)
 
 
-def kendall_binary(scores: Values, labels: Values) -> Statistic:
-    """Return tau-b between scores and a 0/1 label, as SummQual does with its hallucination label.
-
-    Only pairs with different labels can agree or disagree: tau-b = (2 AUROC - 1) sqrt(n0 n1 / (T - Tx)).
-    Raises ValueError when a label is neither 0 nor 1.
-
-    >>> round(kendall_binary([0.1, 0.4, 0.8], [0, 0, 1]).value, 6)
-    0.816497
-    """
-    got, _, _ = as_pairs(labels, labels)
-    if not np.isin(got, (0, 1)).all():
-        raise ValueError("labels must be 0 or 1 (None for missing)")
-    return kendall_b(scores, labels)
-
-
 def raw(x: Floats, y: Floats, coefficient: Coefficient) -> float | None:
     """Return the bare coefficient of two float arrays without missing values; None where it is undefined."""
     if len(x) < 2:
         return None
     value = float(_of_lists(x[None], y[None], coefficient)[0])
-    return None if isnan(value) else value
+    return None if math.isnan(value) else value
 
 
 def _of_lists(x: Floats, y: Floats, coefficient: Coefficient) -> Floats:
@@ -156,16 +132,49 @@ def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: Co
     >>> weighted_correlations(x, y, np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]]), Coefficient("kendall_b"))
     array([0.33333333, 1.        ])
     """
-    function = CORRELATIONS[coefficient].weighted
+    if x.ndim == y.ndim == 1:
+        return _weighted(x, y, coefficient)(weights)
     x, y = (side if side.ndim == 1 else np.where(weights > 0, side, 0.0) for side in (x, y))
-    values = np.full(len(weights), np.nan)
-    if weights.shape[1] < 2 or any(side.ndim == 1 and _flat(side) for side in (x, y)):
-        return values
-    block = max(1, _BLOCK // weights.shape[1])
-    for start in range(0, len(weights), block):
-        rows = slice(start, start + block)
+
+    def of_block(rows: slice) -> Floats:
         left, right = (side if side.ndim == 1 else side[rows] for side in (x, y))
-        values[rows] = function(left, right, weights[rows])
+        return CORRELATIONS[coefficient].of(left, right)(weights[rows])
+
+    flat = any(side.ndim == 1 and _flat(side) for side in (x, y))
+    return _in_blocks(of_block, weights) if not flat else np.full(len(weights), np.nan)
+
+
+def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weighted:
+    """Return the correlation of complete rows as a function of the weights of their clusters (``labels``).
+
+    Draws that are constant have none: see ``Bootstrap.of_samples``.
+
+    >>> from summeter.stats import Bootstrap
+    >>> x, y = np.array([1.0, 2, 3, 4, 5, 6]), np.array([1.0, 3, 2, 4, 6, 5])
+    >>> got = Bootstrap(6, seed=1).interval(correlation_of(x, y, np.arange(6), "spearman"))
+    >>> round(got.value, 4), got.low < got.value <= got.high
+    (0.8857, True)
+    """
+    of_rows = _weighted(x, y, Coefficient(coefficient))
+    return lambda weights: of_rows(weights[:, labels])
+
+
+def _weighted(x: Floats, y: Floats, coefficient: Coefficient) -> Weighted:
+    """The coefficient of two lists as a function of the weights of rows."""
+    if len(x) < 2 or _flat(x) or _flat(y):
+        return lambda weights: np.full(len(weights), np.nan)
+    function = CORRELATIONS[coefficient].of(x, y)
+    return lambda weights: _in_blocks(lambda rows: function(weights[rows]), weights)
+
+
+def _in_blocks(of_block: Callable[[slice], Floats], weights: Floats) -> Floats:
+    values = np.full(len(weights), np.nan)
+    if weights.shape[1] < 2:
+        return values
+    size = max(1, _BLOCK // weights.shape[1])
+    for start in range(0, len(weights), size):
+        rows = slice(start, start + size)
+        values[rows] = of_block(rows)
     # A perfect line should say 1, whatever the last bit of the sum; the p-value of few pairs hangs on it.
     values = np.where(np.abs(values) > 1 - 2e-15, np.sign(values), values)
     return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
@@ -177,143 +186,165 @@ def _flat(side: Floats) -> Bools:
     return np.asarray(np.linalg.norm(side - mean, axis=-1) <= _ROUNDING * np.abs(mean[..., 0]))
 
 
-def _pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
-    return _moments(weights, _centred(x), _centred(y))
-
-
 def _centred(side: Floats) -> Floats:
     """Values about their mean, brought near 1 by a power of two, so that squares neither vanish nor overflow."""
     gaps = side - side.mean(axis=-1, keepdims=True)
     return np.asarray(np.ldexp(gaps, -np.frexp(np.abs(gaps).max(axis=-1, keepdims=True))[1]))
 
 
-def _spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
-    return _moments(weights, _ranks(weights, x), _ranks(weights, y))
+def _pearson(x: Floats, y: Floats) -> Weighted:
+    x, y = _centred(x), _centred(y)
+    if x.ndim > 1 or y.ndim > 1:
+        return lambda weights: _moments(weights, x, y)
+    columns = np.stack([x, y, x * x, y * y, x * y], axis=1)
+    return lambda weights: _product_moment(weights.sum(axis=1), *(weights @ columns).T)
+
+
+def _spearman(x: Floats, y: Floats) -> Weighted:
+    left, right = _ranks(x), _ranks(y)
+    return lambda weights: _moments(weights, left(weights), right(weights))
 
 
 def _moments(weights: Floats, x: Floats, y: Floats) -> Floats:
-    """Return weighted product-moment correlations; x and y are one row for all draws or one a draw."""
+    """Product-moment correlations of lists of which there is one a draw."""
+    wx, wy = weights * x, weights * y
+    sums = (wx, wy, wx * x, wy * y, wx * y)
+    return _product_moment(weights.sum(axis=1), *(side.sum(axis=1) for side in sums))
+
+
+def _product_moment(n: Floats, x: Floats, y: Floats, xx: Floats, yy: Floats, xy: Floats) -> Floats:
+    """The correlation from weighted sums."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        n = weights.sum(axis=1)
-        if x.ndim == y.ndim == 1:
-            sums = weights @ np.stack([x, y, x * x, y * y, x * y], axis=1) / n[:, None]
-            mean_x, mean_y, square_x, square_y, both = sums.T
-        else:
-            wx, wy = weights * x, weights * y
-            mean_x, mean_y = wx.sum(axis=1) / n, wy.sum(axis=1) / n
-            square_x, square_y = (wx * x).sum(axis=1) / n, (wy * y).sum(axis=1) / n
-            both = (wx * y).sum(axis=1) / n
+        mean_x, mean_y, square_x, square_y = x / n, y / n, xx / n, yy / n
         spread_x, spread_y = square_x - mean_x**2, square_y - mean_y**2
         # A constant draw leaves only the rounding of its squares.
         constant = ~((spread_x > 1e-12 * square_x) & (spread_y > 1e-12 * square_y))
-        value = (both - mean_x * mean_y) / np.sqrt(spread_x * spread_y)
+        value = (xy / n - mean_x * mean_y) / np.sqrt(spread_x * spread_y)
     return np.asarray(np.where(constant, np.nan, np.clip(value, -1, 1)))
 
 
-def _ranks(weights: Floats, values: Floats) -> Floats:
-    """Return the average rank of each row within each draw, centred on the draw's middle."""
-    middle = weights.sum(axis=1, keepdims=True) / 2
+def _ranks(values: Floats) -> Weighted:
+    """The average rank of each row within each draw, centred on the draw's middle."""
     if values.ndim == 1:
-        sizes, index = _sizes(weights, values)
-        return np.asarray((np.cumsum(sizes, axis=1) - sizes / 2)[:, index] - middle)
+        sizes_of, index = _sizes(values)
+
+        def shared(weights: Floats) -> Floats:
+            sizes = sizes_of(weights)
+            return np.asarray((np.cumsum(sizes, axis=1) - sizes / 2)[:, index] - weights.sum(axis=1, keepdims=True) / 2)
+
+        return shared
     order = np.argsort(values, axis=1, kind="stable")
-    ordered, times = (np.take_along_axis(side, order, axis=1) for side in (values, weights))
-    end = np.cumsum(times, axis=1)
-    first = np.append(np.ones((len(values), 1), dtype=np.bool_), np.diff(ordered, axis=1) != 0, axis=1)
-    last = np.append(first[:, 1:], np.ones((len(values), 1), dtype=np.bool_), axis=1)
-    below = np.maximum.accumulate(np.where(first, end - times, 0.0), axis=1)
-    upto = np.minimum.accumulate(np.where(last, end, np.inf)[:, ::-1], axis=1)[:, ::-1]
-    ranks = np.empty_like(values)
-    np.put_along_axis(ranks, order, (below + upto) / 2, axis=1)
-    return np.asarray(ranks - middle)
+    edge = np.ones((len(values), 1), dtype=np.bool_)
+    first = np.append(edge, np.diff(np.take_along_axis(values, order, axis=1), axis=1) != 0, axis=1)
+    last = np.append(first[:, 1:], edge, axis=1)
+
+    def own(weights: Floats) -> Floats:
+        times = np.take_along_axis(weights, order, axis=1)
+        end = np.cumsum(times, axis=1)
+        below = np.maximum.accumulate(np.where(first, end - times, 0.0), axis=1)
+        upto = np.minimum.accumulate(np.where(last, end, np.inf)[:, ::-1], axis=1)[:, ::-1]
+        ranks = np.empty_like(values)
+        np.put_along_axis(ranks, order, (below + upto) / 2, axis=1)
+        return np.asarray(ranks - weights.sum(axis=1, keepdims=True) / 2)
+
+    return own
 
 
-def _sizes(weights: Floats, values: Floats) -> tuple[Floats, Ints]:
-    """Return the weight of each distinct value, ascending, in each draw, and the value's number of each row."""
+def _sizes(values: Floats) -> tuple[Weighted, Ints]:
+    """The weight of each distinct value, ascending, in each draw, and the value's number of each row."""
     order = np.argsort(values, kind="stable")
     index = np.unique(values, return_inverse=True)[1].astype(np.int64)
     starts = np.flatnonzero(np.append(True, np.diff(index[order]) > 0))
-    return np.add.reduceat(weights[:, order], starts, axis=1), index
+    return lambda weights: np.add.reduceat(weights[:, order], starts, axis=1), index
 
 
-def _tau_b(x: Floats, y: Floats, weights: Floats) -> Floats:
-    return _tau(x, y, weights, "b")
+def _tau_b(x: Floats, y: Floats) -> Weighted:
+    return _tau(x, y, "b")
 
 
-def _tau_c(x: Floats, y: Floats, weights: Floats) -> Floats:
-    return _tau(x, y, weights, "c")
+def _tau_c(x: Floats, y: Floats) -> Weighted:
+    return _tau(x, y, "c")
 
 
-def _tau(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
-    """Return Kendall's tau of each draw from the signs of all pairs of rows; from sorted rows where they are many."""
-    # A matrix of pairs serves all draws of one list; of a list a draw it pays only where there are few rows.
-    own_pairs = len(weights) == 1 or x.ndim > 1 or y.ndim > 1
-    if weights.shape[1] > (_FEW_ROWS if own_pairs else _PAIRS_AT_ONCE):
-        return np.array([_sorted_tau(*rows, variant) for rows in _drawn_rows(x, y, weights)])
-    if x.ndim > 1 or y.ndim > 1:
-        size = max(1, _BLOCK // weights.shape[1] ** 2)
+def _tau(x: Floats, y: Floats, variant: Variant) -> Weighted:
+    """Kendall's tau from the signs of all pairs of rows; from sorted rows where they are many."""
+    if x.ndim == y.ndim == 1:
+        return _tau_of_lists(x, y, variant)
+
+    def own(weights: Floats) -> Floats:
+        if len(weights) == 1:
+            return _tau_of_lists(x.reshape(-1), y.reshape(-1), variant)(weights)
         left, right = (np.broadcast_to(side, weights.shape) for side in (x, y))
+        if weights.shape[1] > _FEW_ROWS:
+            return _sorted_taus(left, right, weights, variant)
+        size = max(1, _BLOCK // weights.shape[1] ** 2)
         parts = [slice(start, start + size) for start in range(0, len(weights), size)]
         return np.concatenate([_tau_of_signs(left[p], right[p], weights[p], variant) for p in parts] or [np.empty(0)])
-    return _tau_of_signs(x, y, weights, variant)
+
+    return own
+
+
+def _tau_of_lists(x: Floats, y: Floats, variant: Variant) -> Weighted:
+    sizes = [_sizes(side)[0] for side in (x, y)]
+
+    @cache
+    def agreement() -> NDArray[np.float32]:
+        """1 for each pair of rows ordered alike, -1 for one ordered differently, 0 for a tie."""
+        left, right = (np.greater.outer(side, side).astype(np.int8) - np.less.outer(side, side) for side in (x, y))
+        return np.asarray(left * right, dtype=np.float32)
+
+    def weighted(weights: Floats) -> Floats:
+        if len(x) > _PAIRS_AT_ONCE:
+            left, right = (np.broadcast_to(side, weights.shape) for side in (x, y))
+            return _sorted_taus(left, right, weights, variant)
+        total = weights.sum(axis=1)
+        # Whole numbers below 2^24, which 32 bits hold exactly.
+        excess = ((weights.astype(np.float32) @ agreement()) * weights).sum(axis=1)
+        counts = [size(weights) for size in sizes]
+        untied = [total**2 - (side**2).sum(axis=1) for side in counts]
+        return _tau_from(variant, excess, untied, [(side > 0).sum(axis=1) for side in counts], total)
+
+    return weighted
 
 
 def _tau_of_signs(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
-    signs_x, signs_y = (np.sign(side[..., :, None] - side[..., None, :]) for side in (x, y))
-    excess = _paired(weights, signs_x * signs_y)
-    (untied_x, classes_x), (untied_y, classes_y) = (
-        _untied(weights, side, signs) for side, signs in ((x, signs_x), (y, signs_y))
-    )
+    """Of lists of which there is one a draw."""
+    signs = [np.sign(side[:, :, None] - side[:, None, :]) for side in (x, y)]
+    here, earlier = weights > 0, np.tri(weights.shape[1], k=-1, dtype=np.bool_)
+
+    def paired(table: Floats) -> Floats:
+        return np.asarray(np.matmul(np.matmul(weights[:, None, :], table), weights[:, :, None])[:, 0, 0])
+
+    # A row is a new value unless a row before it is there and tied with it.
+    classes = [(here & ~((side == 0) & here[:, None, :] & earlier).any(axis=2)).sum(axis=1) for side in signs]
+    untied = [paired(np.abs(side)) for side in signs]
+    return _tau_from(variant, paired(signs[0] * signs[1]), untied, classes, weights.sum(axis=1))
+
+
+def _tau_from(variant: Variant, excess: Floats, untied: list[Floats], classes: list[Ints], total: Floats) -> Floats:
+    """Tau from twice the excess of concordant pairs, twice the untied pairs and the distinct values of each side."""
     match variant:
         case "b":
-            below = np.sqrt(untied_x) * np.sqrt(untied_y)
+            below = np.sqrt(untied[0]) * np.sqrt(untied[1])
         case "c":
-            classes = np.maximum(np.minimum(classes_x, classes_y), 1)
-            below = weights.sum(axis=1) ** 2 * (classes - 1) / classes
+            fewest = np.maximum(np.minimum(*classes), 1)
+            below = total**2 * (fewest - 1) / fewest
         case _:
             assert_never(variant)
-    usable = (untied_x > 0) & (untied_y > 0)
-    value = np.divide(excess, below, out=np.full(len(weights), np.nan), where=usable)
-    return np.asarray(np.clip(value, -1, 1))
+    usable = (untied[0] > 0) & (untied[1] > 0)
+    return np.asarray(np.clip(np.divide(excess, below, out=np.full(len(total), np.nan), where=usable), -1, 1))
 
 
-def _paired(weights: Floats, table: Floats) -> Floats:
-    """Return the sum over pairs of rows of both weights times ``table`` (rows x rows, or one a draw)."""
-    if table.ndim == 2:
-        return np.asarray(((weights @ table) * weights).sum(axis=1))
-    return np.asarray(np.matmul(np.matmul(weights[:, None, :], table), weights[:, :, None])[:, 0, 0])
-
-
-def _untied(weights: Floats, side: Floats, signs: Floats) -> tuple[Floats, Floats]:
-    """Return the weight of the pairs not tied (each counted twice) and the number of distinct values in each draw."""
-    if side.ndim == 1:
-        sizes = _sizes(weights, side)[0]
-        return weights.sum(axis=1) ** 2 - (sizes**2).sum(axis=1), np.asarray((sizes > 0).sum(axis=1), dtype=np.float64)
-    here = weights > 0
-    # A row is a new value unless a row before it is there and tied with it.
-    before = (signs == 0) & here[:, None, :] & np.tri(weights.shape[1], k=-1, dtype=np.bool_)
-    classes = (here & ~before.any(axis=2)).sum(axis=1)
-    return _paired(weights, np.abs(signs)), np.asarray(classes, dtype=np.float64)
-
-
-def _drawn_rows(x: Floats, y: Floats, weights: Floats) -> Iterator[tuple[Floats, Floats]]:
-    for draw, times in enumerate(weights.astype(np.int64)):
-        left, right = (side if side.ndim == 1 else side[draw] for side in (x, y))
-        yield np.repeat(left, times), np.repeat(right, times)
-
-
-def _sorted_tau(x: Floats, y: Floats, variant: Variant) -> float:
-    """Kendall's tau in O(n log n)."""
-    if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
-        return np.nan
-    return _scipy_tau(x, y, variant)[0]
-
-
-def _scipy_tau(x: Floats, y: Floats, variant: Variant) -> tuple[float, float]:
+def _sorted_taus(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Floats:
+    """Of many rows, each draw in O(n log n)."""
     from scipy.stats import kendalltau
 
-    got = kendalltau(x, y, variant=variant)
-    return float(got.statistic), float(got.pvalue)
+    values = np.full(len(weights), np.nan)
+    for draw, times in enumerate(weights.astype(np.int64)):
+        left, right = np.repeat(x[draw], times), np.repeat(y[draw], times)
+        if len(left) > 1 and (left != left[0]).any() and (right != right[0]).any():
+            values[draw] = kendalltau(left, right, variant=variant).statistic
+    return values
 
 
 def _pearson_p(x: Floats, y: Floats, value: float) -> float:  # noqa: ARG001 - one signature for all
@@ -324,19 +355,70 @@ def _spearman_p(x: Floats, y: Floats, value: float) -> float | None:  # noqa: AR
     return None if len(x) == 2 else correlation_p(value, len(x) - 2)
 
 
-def _kendall_p(x: Floats, y: Floats, value: float) -> float:  # noqa: ARG001
-    return _scipy_tau(x, y, "b")[1]
+def _tau_b_p(x: Floats, y: Floats, value: float) -> float:
+    ties = [_Ties.of(side) for side in (x, y)]
+    pairs = len(x) * (len(x) - 1) / 2
+    return _kendall_p(len(x), round(value * math.sqrt((pairs - ties[0].pairs) * (pairs - ties[1].pairs))), *ties)
+
+
+def _tau_c_p(x: Floats, y: Floats, value: float) -> float:
+    ties = [_Ties.of(side) for side in (x, y)]
+    fewest = min(side.classes for side in ties)
+    return _kendall_p(len(x), round(value * len(x) ** 2 * (fewest - 1) / fewest / 2), *ties)
+
+
+class _Ties(NamedTuple):
+    """Tied pairs of one side, its distinct values, and the two sums over groups of t ties that the variance needs."""
+
+    pairs: float
+    classes: int
+    third: float
+    fifth: float
+
+    @classmethod
+    def of(cls, side: Floats) -> "_Ties":
+        t = np.unique(side, return_counts=True)[1].astype(np.float64)
+        pairs = t * (t - 1)
+        return cls(pairs.sum() / 2, len(t), (pairs * (t - 2)).sum(), (pairs * (2 * t + 5)).sum())
+
+
+def _kendall_p(n: int, excess: int, x: _Ties, y: _Ties) -> float:
+    """The two-sided p-value of concordant less discordant pairs (Kendall, 1970, chapters 4 and 5), by scipy's rule."""
+    from scipy.special import ndtr
+
+    pairs = n * (n - 1) // 2
+    rarer = (pairs - abs(excess)) // 2
+    if not x.pairs and not y.pairs and (n <= 33 or rarer <= 1):
+        return _exact_kendall_p(n, rarer)
+    m = n * (n - 1.0)
+    variance = (m * (2 * n + 5) - x.fifth - y.fifth) / 18 + 2 * x.pairs * y.pairs / m
+    variance += x.third * y.third / (9 * m * (n - 2)) if n > 2 else 0.0
+    return float(2 * ndtr(-abs(excess) / math.sqrt(variance)))
+
+
+def _exact_kendall_p(n: int, rarer: int) -> float:
+    """Twice the share of orders of n rows with at most so many inversions, which are counted row by row."""
+    if n > 170:
+        return 0.0  # at most one inversion among more than 170! orders
+    if 4 * rarer == n * (n - 1):
+        return 1.0
+    counts = [1]  # orders with 0, 1, ... inversions
+    for rows in range(2, n + 1):
+        most = min(rarer, rows * (rows - 1) // 2)
+        counts = [sum(counts[max(0, k - rows + 1) : k + 1]) for k in range(most + 1)]
+    return min(1.0, 2 * sum(counts) / math.factorial(n))
 
 
 class Correlation(NamedTuple):
     """How a coefficient is computed.
 
-    ``weighted`` maps x, y and weights (draws x rows) to the coefficient of each draw, NaN where it is undefined; see
-    ``weighted_correlations``. ``p`` maps x, y and the coefficient to a two-sided p-value (None where there is none).
-    ``scale_free`` says that other units of a side (a positive factor, a shift) leave the coefficient as it is.
+    ``of`` maps x and y (each a list, or lists of which there is one a draw) to the coefficient as a function of weights
+    (draws x rows), NaN where it is undefined; see ``weighted_correlations``. ``p`` maps x, y and the coefficient to a
+    two-sided p-value (None where there is none). ``scale_free`` says that other units of a side (a positive factor, a
+    shift) leave the coefficient as it is.
     """
 
-    weighted: Callable[[Floats, Floats, Floats], Floats]
+    of: Callable[[Floats, Floats], Weighted]
     p: Callable[[Floats, Floats, float], float | None] | None
     scale_free: bool
 
@@ -344,59 +426,10 @@ class Correlation(NamedTuple):
 CORRELATIONS: dict[Coefficient, Correlation] = {
     Coefficient.PEARSON: Correlation(_pearson, _pearson_p, scale_free=True),
     Coefficient.SPEARMAN: Correlation(_spearman, _spearman_p, scale_free=True),
-    Coefficient.KENDALL_B: Correlation(_tau_b, _kendall_p, scale_free=True),
-    Coefficient.KENDALL_C: Correlation(_tau_c, _kendall_p, scale_free=True),
+    Coefficient.KENDALL_B: Correlation(_tau_b, _tau_b_p, scale_free=True),
+    Coefficient.KENDALL_C: Correlation(_tau_c, _tau_c_p, scale_free=True),
 }
 """Every coefficient: the one place besides `Coefficient` that names them."""
-
-
-def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weighted:
-    """Return the correlation of complete rows as a function of the weights of their clusters (``labels``)."""
-    kind = Coefficient(coefficient)
-    return lambda weights: weighted_correlations(x, y, weights[:, labels], kind)
-
-
-def correlation_interval(
-    x: Values,
-    y: Values,
-    coefficient: str = Coefficient.PEARSON,
-    clusters: Labels | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: Seed = 0,
-) -> Interval:
-    """Return a correlation with its percentile bootstrap interval, drawing clusters (documents) whole.
-
-    Constant draws have no correlation and are lost (see ``Bootstrap.of_samples``). Raises ValueError as ``correlate``
-    does, and for labels of another length.
-
-    >>> got = correlation_interval([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5], "spearman", seed=1)
-    >>> round(got.value, 4), got.low < got.value <= got.high
-    (0.8857, True)
-    """
-    (left, right), kept = complete(x, y)
-    if clusters is not None and len(clusters) != len(kept):
-        raise ValueError(f"{len(clusters)} cluster labels for {len(kept)} rows")
-    drawn = Bootstrap(len(left) if clusters is None else codes(clusters)[kept], resamples, level, seed)
-    return drawn.interval(
-        correlation_of(left, right, drawn.codes, coefficient),
-        n=len(left),
-        missing=int((~kept).sum()),
-        width=len(left),
-        undefined=TOO_FEW_PAIRS if len(left) < 2 else CONSTANT,
-    )
-
-
-def average_ranks(values: Floats) -> Floats:
-    """Return ranks from 1 (lowest) to n, tied values sharing the mean of their ranks (scipy's ``rankdata``).
-
-    >>> import numpy as np
-    >>> average_ranks(np.array([2.0, 7.0, 7.0, 1.0])).tolist()
-    [2.0, 3.5, 3.5, 1.0]
-    """
-    _, index, times = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(times)
-    return np.asarray((last - (times - 1) / 2)[index], dtype=np.float64)
 
 
 def correlation_by_group(
@@ -432,22 +465,130 @@ def correlation_by_group(
     return found
 
 
-def mean_correlation(x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON) -> GroupedStatistic:
-    """Return the mean over groups of the correlation within each (summary-level correlation "by document").
+# ---- two correlations with the same gold: their errors are correlated (Graham & Baldwin, 2014; Deutsch et al., 2021)
 
-    Every group with a value weighs the same. Groups without one (constant scores, fewer than two pairs) are left
-    out and counted in ``undefined``.
 
-    >>> got = mean_correlation([1, 2, 3, 5, 5], [1, 2, 4, 1, 2], list("aaabb"), "kendall_b")
-    >>> round(got.value, 12), got.groups, got.undefined
-    (1.0, 1, 1)
+class CorrelationComparison(NamedTuple):
+    """Two correlations with the same gold, their difference (first minus second) and its two-sided p-value.
+
+    ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed`` belong to the
+    permutation test alone.
     """
-    found = correlation_by_group(x, y, groups, coefficient, with_p=False)
-    values = [got.value for got in found.values() if got.value is not None]
-    _, kept = complete(x, y)
-    name = Coefficient(coefficient).value
-    n, missing = int(kept.sum()), int((~kept).sum())
-    if not values:
-        return GroupedStatistic(name, None, n, missing, 0, len(found), Status.UNDEFINED, NO_GROUP)
-    lost = len(found) - len(values)
-    return GroupedStatistic(name, float(np.mean(values)), n, missing, len(values), lost, Status.OK, None)
+
+    first: float | None
+    second: float | None
+    difference: float | None
+    t: float | None
+    p: float | None
+    n: int
+    missing: int
+    method: str
+    resamples: int | None
+    seed: int | None
+    status: Status
+    reason: str | None
+
+
+def williams(gold: Values, first: Values, second: Values) -> CorrelationComparison:
+    """Williams' test of two dependent Pearson correlations (Williams, 1959; Graham & Baldwin, 2014, eq. 1).
+
+    With r12 and r13 the correlations of the gold with the evaluators, r23 the evaluators' own, and
+    K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,
+    t = (r12 - r13) sqrt((n - 1)(1 + r23) / (2 K (n - 1)/(n - 3) + (r12 + r13)^2 (1 - r23)^3 / 4)), df = n - 3.
+    Undefined below 4 complete rows, for constant input, and when the two evaluators are the same up to scale.
+
+    >>> got = williams([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7], [2, 1, 4, 3, 6, 5])
+    >>> got.first > got.second, got.p < 0.10
+    (True, True)
+    """
+    (g, a, b), kept = complete(gold, first, second)
+    n = len(g)
+    shell = _shell("williams", n, int((~kept).sum()))
+    if n < 4:
+        return shell._replace(reason="fewer than 4 complete rows")
+    r12, r13, r23 = (raw(x, y, Coefficient.PEARSON) for x, y in ((g, a), (g, b), (a, b)))
+    if r12 is None or r13 is None or r23 is None:
+        return shell._replace(reason=CONSTANT)
+    return williams_from_r(r12, r13, r23, n)._replace(missing=shell.missing)
+
+
+def williams_from_r(r12: float, r13: float, r23: float, n: int) -> CorrelationComparison:
+    """Williams' test from the three correlations and the number of items (n >= 4); see ``williams``."""
+    if n < 4:
+        raise ValueError(f"Williams' test needs at least 4 items, got {n}")
+    shell = _shell("williams", n, 0)._replace(first=r12, second=r13, difference=r12 - r13)
+    k = max(0.0, 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23)
+    below = 2 * k * (n - 1) / (n - 3) + (r12 + r13) ** 2 / 4 * (1 - r23) ** 3
+    if below < 1e-14:
+        return shell._replace(reason="the evaluators are the same up to scale")
+    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
+    return shell._replace(t=t, p=t_two_sided(t, n - 3), status=Status.OK)
+
+
+def permute_correlations(
+    gold: Values,
+    first: Values,
+    second: Values,
+    coefficient: str = Coefficient.PEARSON,
+    clusters: Labels | None = None,
+    resamples: int = 1000,
+    seed: Seed = 0,
+) -> CorrelationComparison:
+    """Permutation test of two dependent correlations (Deutsch et al., 2021): exchange the evaluators' scores.
+
+    Both evaluators are brought to mean 0 and standard deviation 1 (not for a coefficient that depends on the units of
+    its sides), then exchanged cluster by cluster (row by row without clusters); p = (c + 1) / (resamples + 1) with c
+    the exchanges whose difference is at least the observed one in size. Pearson is computed for all exchanges at
+    once; rank coefficients one exchange at a time.
+    """
+    kind = Coefficient(coefficient)
+    (g, a, b), kept = complete(gold, first, second)
+    n = len(g)
+    shell = _shell("permutation", n, int((~kept).sum()))
+    shell = shell._replace(resamples=resamples, seed=seed_number(seed))
+    if n < 2:
+        return shell._replace(reason="fewer than 2 complete rows")
+    r_a, r_b = raw(g, a, kind), raw(g, b, kind)
+    if r_a is None or r_b is None:
+        return shell._replace(first=r_a, second=r_b, reason=CONSTANT)
+    labels = np.arange(n) if clusters is None else np.unique(codes(clusters)[kept], return_inverse=True)[1]
+    swaps = generator(seed).integers(0, 2, (resamples, int(labels.max()) + 1), dtype=np.int8).astype(np.bool_)
+    if CORRELATIONS[kind].scale_free:
+        a, b = (a - a.mean()) / a.std(), (b - b.mean()) / b.std()
+    gaps = np.concatenate([_gaps(g, a, b, block[:, labels], kind) for block in _blocks(swaps, n)])
+    # Exchanges without a correlation (NaN) cannot be called smaller than the observed difference: they count.
+    reached = int((~(np.abs(gaps) < abs(r_a - r_b) - 1e-12)).sum())
+    return shell._replace(
+        first=r_a, second=r_b, difference=r_a - r_b, p=(reached + 1) / (resamples + 1), status=Status.OK
+    )  # fmt: skip
+
+
+def _blocks(swaps: Bools, rows: int) -> Iterator[Bools]:
+    size = max(1, _BLOCK // max(1, rows))
+    return (swaps[start : start + size] for start in range(0, len(swaps), size))
+
+
+def _gaps(g: Floats, a: Floats, b: Floats, swapped: Bools, kind: Coefficient) -> Floats:
+    """Return r(g, a') - r(g, b') of each exchange (a row of ``swapped``)."""
+    if kind is Coefficient.PEARSON:
+        # Standardised, the sums are linear in the exchange: no list need be made.
+        gold, mask = (g - g.mean()) / g.std(), swapped.astype(np.float64)
+        return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)
+    whole = np.ones(swapped.shape)
+    first, second = (weighted_correlations(g, np.where(swapped, *sides), whole, kind) for sides in ((b, a), (a, b)))
+    return np.asarray(first - second)
+
+
+def _shell(method: str, n: int, missing: int) -> CorrelationComparison:
+    return CorrelationComparison(None, None, None, None, None, n, missing, method, None, None, Status.UNDEFINED, None)
+
+
+def _standard(mask: Floats, g: Floats, a: Floats, b: Floats) -> Floats:
+    """Return r(g, a + mask (b - a)) of each row of ``mask``; g has mean 0 and standard deviation 1."""
+    n = len(g)
+    mean = (a.sum() + mask @ (b - a)) / n
+    square = ((a**2).sum() + mask @ (b**2 - a**2)) / n
+    cross = ((g * a).sum() + mask @ (g * (b - a))) / n
+    spread = square - mean**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(spread > 1e-14, cross / np.sqrt(spread), np.nan))

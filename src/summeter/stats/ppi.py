@@ -161,18 +161,6 @@ def labels_needed(
     return shell._replace(labels=int(m[enough[0]]), human_only=alone, status=Status.OK)
 
 
-def sample_size(deviation: float, half_width: float, level: float = 0.95) -> int:
-    """Return how many independent labels give a mean +- ``half_width``: (z deviation / half_width)^2, rounded up.
-
-    >>> sample_size(0.5, 0.1)
-    97
-    """
-    if deviation < 0 or half_width <= 0:
-        raise ValueError("deviation must not be negative and half_width must be positive")
-    steps = NormalDist().inv_cdf((1 + level) / 2)
-    return max(1, math.ceil((steps * deviation / half_width) ** 2 - 1e-9))
-
-
 def _sample(human: Values, machine: Values, clusters: Labels | None) -> tuple[_Sample, int]:
     people, judged = floats(human), floats(machine)
     if len(people) != len(judged):

@@ -8,7 +8,6 @@ a weight of 1 for all it gives the estimate. The permutation tests live in `perm
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from statistics import NormalDist
 from typing import NamedTuple
@@ -41,15 +40,8 @@ _REPEATS = 8  # with each cluster repeated so often, drawing counts is faster th
 _MANY = 50_000
 
 
-class Method(StrEnum):
-    """How the ends of an interval are read: percentiles of the draws, or bias-corrected and accelerated (BCa).
-
-    ``normal`` is reported, never asked for: see ``Bootstrap.mean``.
-    """
-
-    PERCENTILE = "percentile"
-    BCA = "bca"
-    NORMAL = "normal"
+PERCENTILE, NORMAL = "percentile", "normal"
+"""What the ends of an interval are: percentiles of the draws, or see ``Bootstrap.mean``."""
 
 
 def interval_text(method: str, level: float, by: str, resamples: int, lost: int, seed: int | None) -> str:
@@ -60,7 +52,7 @@ def interval_text(method: str, level: float, by: str, resamples: int, lost: int,
     >>> interval_text("percentile", 0.95, "document", 688, 312, 0)
     '95% percentile bootstrap by document, 688 of 1000 resamples, seed 0'
     """
-    if method == Method.NORMAL:
+    if method == NORMAL:
         return f"{100 * level:g}% normal interval by {by}"
     drawn = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
     seeded = "" if seed is None else f", seed {seed}"
@@ -73,7 +65,7 @@ class Interval(NamedTuple):
     ``n`` rows were used and ``missing`` dropped; ``clusters`` units were drawn. ``resamples`` draws gave a value and
     ``lost`` gave none. ``status`` is ``ok``, ``no_interval`` (the value stands alone) or ``undefined`` (no value). A
     ``reason`` may stand beside ``ok``: some draws were lost, or the interval has no width because all units are
-    alike. ``seed`` is None when a generator was passed. ``by`` names what a cluster is.
+    alike. ``seed`` is None when a generator was passed. ``by`` names what a cluster is; ``p`` belongs to a difference.
     """
 
     value: float | None
@@ -90,6 +82,7 @@ class Interval(NamedTuple):
     status: Status
     reason: str | None
     by: str = "document"
+    p: float | None = None
 
     @property
     def text(self) -> str | None:
@@ -97,37 +90,6 @@ class Interval(NamedTuple):
         if self.low is None:
             return None
         return interval_text(self.method, self.level, self.by, self.resamples, self.lost, self.seed)
-
-
-class Comparison(NamedTuple):
-    """The difference of two paired means (first minus second), with its interval or p-value.
-
-    ``low`` and ``high`` come from the bootstrap (None for a permutation test); ``p`` is two-sided. ``by`` names what a
-    cluster is.
-    """
-
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    n: int
-    missing: int
-    method: str
-    resamples: int
-    seed: int | None
-    level: float | None
-    status: Status
-    reason: str | None
-    clusters: int
-    by: str = "document"
-
-    @property
-    def text(self) -> str | None:
-        """What the interval is, in words; None where there is none."""
-        if self.low is None or self.level is None:
-            return None
-        # A mean has a value in every draw: none is lost.
-        return interval_text(Method.PERCENTILE, self.level, self.by, self.resamples, 0, self.seed)
 
 
 @dataclass(frozen=True)
@@ -223,7 +185,6 @@ class Bootstrap:
         *,
         n: int | None = None,
         missing: int = 0,
-        method: str = Method.PERCENTILE,
         width: int = 1,
         undefined: str = "the statistic is undefined on the whole sample",
     ) -> Interval:
@@ -235,10 +196,9 @@ class Bootstrap:
         found = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
         value = None if not np.isfinite(found) else float(found)
         if value is None or self.units < 2 or not self.resamples:
-            return self.of_samples(value, np.zeros(0), n=n, missing=missing, method=method, undefined=undefined)
+            return self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=undefined)
         (samples,) = self.samples(statistic, width=width)
-        jack = statistic(1 - np.eye(self.units)) if Method(method) is Method.BCA else None
-        return self.of_samples(value, samples, n=n, missing=missing, method=method, jack=jack)
+        return self.of_samples(value, samples, n=n, missing=missing)
 
     def of_samples(
         self,
@@ -247,18 +207,16 @@ class Bootstrap:
         *,
         n: int | None = None,
         missing: int = 0,
-        method: str = Method.PERCENTILE,
-        jack: Floats | None = None,
         undefined: str = EMPTY,
     ) -> Interval:
         """Return a value with the interval of its samples, one a draw.
 
         Draws without a value (NaN: a constant sample, say) are left out and counted. When they are more than half
-        there is no interval. ``jack`` holds the values without each cluster in turn, for BCa.
+        there is no interval.
         """
         shell = Interval(
             value, None, None, self.rows if n is None else n, missing, self.units, self.resamples, 0,
-            Method(method).value, self.level, seed_number(self.seed), Status.OK, None, self.by,
+            PERCENTILE, self.level, seed_number(self.seed), Status.OK, None, self.by,
         )  # fmt: skip
         if value is None:
             return shell._replace(status=Status.UNDEFINED, reason=undefined)
@@ -273,7 +231,7 @@ class Bootstrap:
         if lost * 2 > self.resamples:
             reason = f"the statistic is undefined in {lost} of {self.resamples} resamples"
             return shell._replace(status=Status.NO_INTERVAL, reason=reason)
-        low, high = _ends(drawn, value, self.level, None if jack is None else jack[np.isfinite(jack)])
+        low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2]).tolist()
         left_out = f"{lost} of {self.resamples} resamples undefined, left out" if lost else None
         return shell._replace(low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
 
@@ -284,7 +242,7 @@ class Bootstrap:
             return got
         return got._replace(resamples=0, lost=0, status=Status.NO_INTERVAL, reason=reason)
 
-    def mean(self, values: Values, method: str = Method.PERCENTILE) -> Interval:
+    def mean(self, values: Values) -> Interval:
         """Return the mean of the rows' ``values`` (None or NaN = missing) with its interval.
 
         The mean of a draw is the sum of its values over their number, so every row weighs the same as in the plain
@@ -298,30 +256,58 @@ class Bootstrap:
         (0.75, 4, 1, True)
         """
         (column,), kept = complete(values)
-        if len(kept) != self.rows:
-            raise ValueError(f"{self.rows} cluster labels for {len(kept)} rows")
         n, missing = len(column), int((~kept).sum())
-        used = self if kept.all() else self._taken(kept)
+        used = self.taken(kept)
         if n == 0:
-            return used.of_samples(None, column, n=n, missing=missing, method=method, undefined=nothing(missing))
+            return used.of_samples(None, column, n=n, missing=missing, undefined=nothing(missing))
         sums, counts = used._totals(column)
         value = float(sums.sum() / n)
         sums, counts = _ordered(sums, counts)
         if len(sums) < 2 or not self.resamples:
-            return used.of_samples(value, np.zeros(0), n=n, missing=missing, method=method)
+            return used.of_samples(value, np.zeros(0), n=n, missing=missing)
         error = _sure_error(sums, counts, value)
-        if error is not None and Method(method) is Method.PERCENTILE:
+        if error is not None:
             step = NormalDist().inv_cdf((1 + self.level) / 2) * error
             return Interval(
-                value, value - step, value + step, n, missing, len(sums), 0, 0, Method.NORMAL.value, self.level,
+                value, value - step, value + step, n, missing, len(sums), 0, 0, NORMAL, self.level,
                 seed_number(self.seed), Status.OK, None, self.by,
             )  # fmt: skip
         samples = _mean_samples(sums, counts, self.resamples, generator(self.seed))
-        jack = (sums.sum() - sums) / np.maximum(n - counts, 1) if Method(method) is Method.BCA else None
-        return used.of_samples(value, samples, n=n, missing=missing, method=method, jack=jack)
+        return used.of_samples(value, samples, n=n, missing=missing)
 
-    def _taken(self, kept: Bools) -> "Bootstrap":
-        """The draws of some of the rows."""
+    def difference(self, a: Values, b: Values) -> Interval:
+        """Return mean(a) - mean(b) over complete pairs with its interval and a two-sided p-value.
+
+        p = (c + 1) / (resamples + 1), where c counts the draws whose distance from the observed difference is at
+        least the observed difference itself: the bootstrap distribution shifted to the null (Riezler & Maxwell, 2005).
+
+        >>> got = Bootstrap(4, seed=1).difference([3, 4, 5, 6], [2, 3, 4, 4])
+        >>> got.value, got.low > 0
+        (1.25, True)
+        """
+        (left, right), kept = complete(a, b)
+        gaps = left - right
+        used = self.taken(kept)
+        n, missing = len(gaps), int((~kept).sum())
+        samples, value = np.zeros(0), None
+        if n:
+            sums, counts = used._totals(gaps)
+            value = float(sums.sum() / n)
+            if len(sums) > 1:
+                samples = _mean_samples(*_ordered(sums, counts), self.resamples, generator(self.seed))
+        got = used.of_samples(value, samples, n=n, missing=missing, undefined=nothing(missing))
+        if value is None or got.low is None:
+            return got
+        # The tolerance keeps draws that equal the edge in exact arithmetic from falling off it by rounding.
+        reached = int((np.abs(samples - value) >= abs(value) * (1 - 1e-12)).sum())
+        return got._replace(p=(reached + 1) / (self.resamples + 1))
+
+    def taken(self, kept: Bools) -> "Bootstrap":
+        """Return the draws of some of the rows; ValueError for a mask of another length."""
+        if len(kept) != self.rows:
+            raise ValueError(f"{self.rows} cluster labels for {len(kept)} rows")
+        if kept.all():
+            return self
         left = int(kept.sum()) if isinstance(self.clusters, int) else self.codes[kept]
         return Bootstrap(left, self.resamples, self.level, self.seed, self.by)
 
@@ -335,53 +321,6 @@ class Bootstrap:
 
 Resampling = Callable[[Labels | int], Bootstrap]
 """How to resample whatever is studied: labels of clusters (or a number of rows) to a `Bootstrap`."""
-
-
-def bootstrap_mean(
-    values: Values,
-    clusters: Labels | None = None,
-    resamples: int = 2000,
-    level: float = 0.95,
-    seed: Seed = 0,
-    method: str = Method.PERCENTILE,
-) -> Interval:
-    """Return the mean of ``values`` with its interval: ``Bootstrap.mean``; without ``clusters`` of single rows.
-
-    Raises ValueError for a level outside (0, 1), fewer than 1 resample or labels of another length.
-
-    >>> bootstrap_mean([1, 0, 1, 1, None], seed=7).text
-    '95% percentile bootstrap by document, 2000 resamples, seed 7'
-    """
-    return _checked(values, clusters, resamples, level, seed).mean(values, method)
-
-
-def bootstrap(
-    statistic: Callable[..., float | None],
-    arrays: Sequence[Values],
-    clusters: Labels | None = None,
-    resamples: int = 2000,
-    level: float = 0.95,
-    seed: Seed = 0,
-    method: str = Method.PERCENTILE,
-) -> Interval:
-    """Return any statistic of aligned arrays with a bootstrap interval, drawing clusters whole.
-
-    ``statistic(*arrays)`` gets float arrays of equal length without missing values and returns a number, or None
-    or NaN where it is undefined. Cost: one call of ``statistic`` a draw; a statistic that is a function of weights
-    is faster with ``Bootstrap.interval``.
-
-    >>> import numpy as np
-    >>> got = bootstrap(lambda x: float(np.median(x)), [[1, 2, 3, 4, 9]], resamples=200)
-    >>> got.value, got.low >= 1, got.high <= 9
-    (3.0, True, True)
-    """
-    boot = _checked(arrays[0], clusters, resamples, level, seed)
-    columns, kept = complete(*arrays)
-    n, missing = len(columns[0]), int((~kept).sum())
-    used = boot._taken(kept)
-    if n == 0:
-        return used.of_samples(None, np.zeros(0), n=n, missing=missing, method=method, undefined=nothing(missing))
-    return used.interval(of_rows(statistic, columns, used.codes), n=n, missing=missing, method=method)
 
 
 def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], labels: Ints) -> Weighted:
@@ -401,58 +340,9 @@ def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], l
     return weighted
 
 
-def paired_bootstrap(
-    a: Values,
-    b: Values,
-    clusters: Labels | None = None,
-    resamples: int = 2000,
-    level: float = 0.95,
-    seed: Seed = 0,
-) -> Comparison:
-    """Return mean(a) - mean(b) over complete pairs with a percentile interval and a two-sided p-value.
-
-    p = (c + 1) / (resamples + 1), where c counts the draws whose distance from the observed difference is at least
-    the observed difference itself: the bootstrap distribution shifted to the null (Riezler & Maxwell, 2005).
-
-    >>> got = paired_bootstrap([3, 4, 5, 6], [2, 3, 4, 4], seed=1)
-    >>> got.difference, got.low > 0
-    (1.25, True)
-    """
-    boot = _checked(a, clusters, resamples, level, seed)
-    (left, right), kept = complete(a, b)
-    gaps = left - right
-    used = boot._taken(kept)
-    n, missing = len(gaps), int((~kept).sum())
-    samples, value = np.zeros(0), None
-    if n:
-        sums, counts = used._totals(gaps)
-        value = float(sums.sum() / n)
-        if len(sums) > 1:
-            samples = _mean_samples(*_ordered(sums, counts), resamples, generator(seed))
-    got = used.of_samples(value, samples, n=n, missing=missing, undefined=nothing(missing))
-    p = None
-    if value is not None and got.low is not None:
-        # The tolerance keeps draws that equal the edge in exact arithmetic from falling off it by rounding.
-        p = (int((np.abs(samples - value) >= abs(value) * (1 - 1e-12)).sum()) + 1) / (resamples + 1)
-    return Comparison(
-        value, got.low, got.high, p, n, missing, "paired bootstrap", resamples, got.seed, level, got.status,
-        got.reason, got.clusters,
-    )  # fmt: skip
-
-
 def nothing(missing: int) -> str:
     """Why there is no value where no row is left."""
     return ALL_MISSING if missing else EMPTY
-
-
-def _checked(values: Values, clusters: Labels | None, resamples: int, level: float, seed: Seed) -> Bootstrap:
-    """The draws of rows of one length; raises ValueError as ``bootstrap_mean`` says."""
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1, got {resamples}")
-    rows = len(np.asarray(values, dtype=np.float64))
-    if clusters is not None and len(clusters) != rows:
-        raise ValueError(f"{len(clusters)} cluster labels for {rows} rows")
-    return Bootstrap(rows if clusters is None else clusters, resamples, level, seed)
 
 
 def _ordered(sums: Floats, counts: Floats) -> tuple[Floats, Floats]:
@@ -498,22 +388,3 @@ def _mean_samples(sums: Floats, counts: Floats, resamples: int, rng: np.random.G
         sizes = counts[0] * units if equal else counts[picks].sum(axis=1)
         samples[start : start + len(picks)] = sums[picks].sum(axis=1) / sizes
     return samples
-
-
-def _ends(samples: Floats, value: float, level: float, jack: Floats | None) -> tuple[float, float]:
-    """Return the interval's ends: percentiles of the draws, moved as BCa says when jackknife values are given.
-
-    BCa is Efron (1987), eq. 2.3 and 6.6; a draw equal to the value counts one half in the bias correction.
-    """
-    tails = np.array([(1 - level) / 2, (1 + level) / 2])
-    if jack is not None and samples.min() != samples.max():
-        normal = NormalDist()
-        below = ((samples < value).mean() + (samples <= value).mean()) / 2
-        bias = normal.inv_cdf(min(max(float(below), 1e-12), 1 - 1e-12))
-        pulls = jack.mean() - jack
-        spread = float((pulls**2).sum()) ** 1.5
-        acceleration = float((pulls**3).sum()) / (6 * spread) if spread > 0 else 0.0
-        shifted = [bias + normal.inv_cdf(float(tail)) for tail in tails]
-        tails = np.array([normal.cdf(bias + z / (1 - acceleration * z)) for z in shifted])
-    low, high = np.quantile(samples, tails)
-    return float(low), float(high)

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .base import ALL_MISSING, EMPTY, Floats, Seed, seed_number
-from .clusters import holm
-from .permute import sign_flips
+from .significance import holm, sign_flips
 
 FEWEST = 6
 """Below so many shared items no difference is claimed."""

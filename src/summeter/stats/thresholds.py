@@ -12,7 +12,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 
 from .base import Floats, Ints, Labels, Seed, Status, Values, as_pairs, complete, generator, seed_number
-from .classify import NO_NEGATIVES, NO_POSITIVES, classify, decide
+from .classification import NO_NEGATIVES, NO_POSITIVES, classify, decide
 
 
 class Candidates(StrEnum):

@@ -27,7 +27,7 @@ from summeter.evaluators.rating.mcq import MultipleChoice
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.records import Judgment, ReplyError
 from summeter.scoring import pair_scores, preferences, summary_scores
-from summeter.stats.prefer import order_effect
+from summeter.stats import order_effect
 
 pytestmark = pytest.mark.shared
 

@@ -17,7 +17,7 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks.base import AssistedKind
 from summeter.meta.results import Row, interval_row
-from summeter.stats import Interval, bootstrap, bootstrap_mean
+from summeter.stats import Bootstrap, Interval, of_rows
 
 STUDY = "assistance"
 ASSISTED, UNASSISTED = "assisted", "unassisted"
@@ -83,7 +83,7 @@ def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) 
         for arm, own in arms.items():
             if own:
                 same = [float(case.same) for case in own]
-                rate = bootstrap_mean(same, [case.document for case in own], resamples, seed=seed)
+                rate = Bootstrap([case.document for case in own], resamples, seed=seed).mean(same)
                 rows.append(_row("endorsement", rate, {"tasks": tasks, "arm": arm}))
         if all(arms.values()):
             rows.append(_row("pull", _difference(part, resamples, seed), {"tasks": tasks}))
@@ -98,7 +98,8 @@ def _difference(part: list[Case], resamples: int, seed: int) -> Interval:
         with_, without = values[arm == 1], values[arm == 0]
         return float(with_.mean() - without.mean()) if len(with_) and len(without) else None
 
-    return bootstrap(gap, [same, assisted], clusters=[case.document for case in part], resamples=resamples, seed=seed)
+    bootstrap = Bootstrap([case.document for case in part], resamples, seed=seed)
+    return bootstrap.interval(of_rows(gap, [same, assisted], bootstrap.codes))
 
 
 def _row(statistic: str, estimate: Interval, details: dict[str, Any]) -> Row:

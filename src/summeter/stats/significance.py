@@ -1,4 +1,4 @@
-"""Paired permutation tests of a difference of means, one pair or every pair of systems at once.
+"""Paired permutation tests of a difference of means, Holm's correction, and clusters of systems that do not differ.
 
 Under the null hypothesis the two scores of a cluster (normally a document) may be exchanged, which flips the sign
 of its difference. All flips are drawn as one matrix of +1 and -1, and all pairs of systems share it, so thousands
@@ -8,9 +8,11 @@ least as far from zero (Phipson & Smyth, 2010); with few clusters every flip is 
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 import numpy as np
+
+from summeter.choices import ClusterRule
 
 from .base import (
     ALL_MISSING,
@@ -26,10 +28,34 @@ from .base import (
     generator,
     seed_number,
 )
-from .resample import Comparison
+
+PMatrix = Sequence[Sequence[float | None]]
 
 _CELLS = 200_000  # signs at a time: what a processor cache holds
 _MAX_EXACT = 20  # 2^20 flips are the most that are enumerated
+
+
+class Comparison(NamedTuple):
+    """The paired permutation test of a difference of means (first minus second); ``p`` is two-sided.
+
+    ``resamples`` flips were tried; ``exact`` says that these are all there are. ``clusters`` units were flipped.
+    """
+
+    difference: float | None
+    p: float | None
+    n: int
+    missing: int
+    clusters: int
+    resamples: int
+    exact: bool
+    seed: int | None
+    status: Status
+    reason: str | None
+
+    @property
+    def method(self) -> str:
+        """The test in words."""
+        return "paired permutation, exact" if self.exact else "paired permutation"
 
 
 class PairTest(NamedTuple):
@@ -152,19 +178,6 @@ def paired_permutations(
     return tests
 
 
-def p_matrix(tests: Sequence[PairTest], systems: int, aspect: int = 0) -> list[list[float | None]]:
-    """Lay the p-values of one aspect out as a symmetric systems x systems matrix (None on the diagonal or undefined).
-
-    >>> p_matrix(paired_permutations([[1, 2, 3], [0, 1, 2]]), 2)
-    [[None, 0.25], [0.25, None]]
-    """
-    matrix: list[list[float | None]] = [[None] * systems for _ in range(systems)]
-    for test in tests:
-        if test.aspect == aspect:
-            matrix[test.first][test.second] = matrix[test.second][test.first] = test.result.p
-    return matrix
-
-
 def _by_cluster(rows: Floats, labels: Labels, units: int) -> Floats:
     totals = np.zeros((units, rows.shape[1]))
     np.add.at(totals, np.asarray(labels), rows)
@@ -186,13 +199,67 @@ def _drawn_flips(units: int, sizes: Sequence[int], rng: np.random.Generator) -> 
 
 
 def _shell(flips: Flips, seed: Seed) -> Comparison:
-    method = "paired permutation, exact" if flips.exact else "paired permutation"
-    return Comparison(
-        None, None, None, None, 0, 0, method, flips.total, seed_number(seed), None, Status.UNDEFINED, None, 0
-    )  # fmt: skip
+    return Comparison(None, None, 0, 0, 0, flips.total, flips.exact, seed_number(seed), Status.UNDEFINED, None)
 
 
 def _filled(shell: Comparison, sums: Floats, n: int, p: float) -> Comparison:
     if n == 0:
         return shell._replace(reason=ALL_MISSING if shell.missing else EMPTY)
     return shell._replace(difference=float(sums.sum() / n), p=p, n=n, status=Status.OK)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return Holm's (1979) adjusted p-values in the given order; None stays None and is not counted as a test.
+
+    The i-th smallest of m p-values is multiplied by m - i + 1, made monotone, and cut at 1.
+
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
+    """
+    column = np.asarray(p_values, dtype=np.float64)
+    tested = np.flatnonzero(~np.isnan(column))
+    if ((column[tested] < 0) | (column[tested] > 1)).any():
+        raise ValueError("p-values must lie between 0 and 1")
+    order = tested[np.argsort(column[tested], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted = np.minimum(np.maximum.accumulate(column[order] * factors), 1.0)
+    result: list[float | None] = [None] * len(column)
+    for place, value in zip(order, adjusted, strict=True):
+        result[int(place)] = float(value)
+    return result
+
+
+def clusters_of_equals(
+    means: Values, p_values: PMatrix, alpha: float = 0.05, rule: str = ClusterRule.GREEDY
+) -> list[int | None]:
+    """Return each system's cluster, 1 for the best, from two-sided p-values (corrected first, if wanted).
+
+    A system is significantly better than another when its mean is higher and p <= alpha; a missing p-value is no
+    difference. Systems without a mean get no cluster. Equal means keep their order.
+
+    >>> p = [[None, .5, .01], [.5, None, .2], [.01, .2, None]]
+    >>> clusters_of_equals([3.0, 2.5, 2.0], p), clusters_of_equals([3.0, 2.5, 2.0], p, rule="separated")
+    ([1, 1, 2], [1, 1, 1])
+    """
+    kind = ClusterRule(rule)
+    column = floats(means)
+    table = floats(p_values, 2)
+    if table.shape != (len(column), len(column)):
+        raise ValueError(f"{len(column)} means but a p-value matrix of shape {table.shape}")
+    present = np.flatnonzero(~np.isnan(column))
+    ranked = present[np.argsort(-column[present], kind="stable")]
+    worse = (table[np.ix_(ranked, ranked)] <= alpha) & (column[ranked][:, None] > column[ranked])
+    found: list[int | None] = [None] * len(column)
+    current, start = 1, 0
+    for place, system in enumerate(ranked):
+        match kind:
+            case ClusterRule.GREEDY:
+                splits = bool(worse[start:place, place].any())
+            case ClusterRule.SEPARATED:
+                splits = place > 0 and bool(worse[:place, place:].all())
+            case _:
+                assert_never(kind)
+        if splits:
+            current, start = current + 1, place
+        found[int(system)] = current
+    return found

@@ -1,8 +1,6 @@
 """Judging yes-or-no decisions: the confusion table and what is read from it, and AUROC for scores.
 
-All are functions of the counts of units (documents), so that a benchmark of many cells (a data set, a kind of
-summarizer) draws its documents once: each draw gives every cell a value (`Accuracies`, `Area`), and means over cells
-and differences between judges are taken within the draw.
+All are functions of the counts of units (documents), so that a benchmark of many cells draws its documents once.
 
 1 is the positive class (supported, present, preferred); a decision is compared with the gold label 0 or 1. Rates
 whose denominator is empty are None with the reason. Values agree with scikit-learn where it defines them.
@@ -19,12 +17,9 @@ from .base import (
     Bools,
     Floats,
     Ints,
-    Labels,
-    Seed,
     Statistic,
     Values,
     as_pairs,
-    codes,
     complete,
     undefined,
 )
@@ -107,11 +102,7 @@ def classify(labels: Values, predictions: Values) -> Classification:
     >>> round(got.balanced_accuracy.value, 4), got.precision.value, got.f1.value
     (0.8333, 1.0, 0.8)
     """
-    return from_confusion(confusion(labels, predictions))
-
-
-def from_confusion(table: Confusion) -> Classification:
-    """Return every statistic of a confusion table that is already counted; see ``classify``."""
+    table = confusion(labels, predictions)
     reasons = {
         "sensitivity": NO_POSITIVES, "recall": NO_POSITIVES, "specificity": NO_NEGATIVES,
         "precision": "no positive prediction", "f1": "no positive label or prediction", "accuracy": EMPTY,
@@ -140,37 +131,28 @@ def auroc(labels: Values, scores: Values) -> Statistic:
     return Statistic("auroc", float(Area(gold, column, np.zeros(n, np.int64))(np.ones((1, 1)))[0]), n, missing)
 
 
-def classification_interval(
-    labels: Values,
-    predictions: Values,
-    statistic: str = "balanced_accuracy",
-    clusters: Labels | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: Seed = 0,
-) -> Interval:
-    """Return one statistic of ``classify``, or ``auroc`` of scores, with a bootstrap interval by cluster."""
-    gold, given, missing = as_pairs(labels, predictions)
-    if clusters is not None and len(clusters) != len(gold) + missing:
-        raise ValueError(f"{len(clusters)} cluster labels for {len(gold) + missing} rows")
-    whole = auroc(gold, given) if statistic == "auroc" else _statistic(gold, given, statistic)
-    kept = complete(labels, predictions)[1]
-    drawn = Bootstrap(len(gold) if clusters is None else codes(clusters)[kept], resamples, level, seed)
+def classification_interval(labels: Values, predictions: Values, statistic: str, bootstrap: Bootstrap) -> Interval:
+    """Return one statistic of ``classify``, or ``auroc`` of scores, with an interval; ``bootstrap`` draws the rows.
+
+    >>> got = classification_interval([1, 1, 0, 0], [1, 1, 0, 1], "balanced_accuracy", Bootstrap(4, resamples=100))
+    >>> got.value, got.n, got.low is not None
+    (0.75, 4, True)
+    """
+    (gold, given), kept = complete(labels, predictions)
+    drawn, missing = bootstrap.taken(kept), int((~kept).sum())
     if statistic == "auroc":
-        area = Area(gold, given, drawn.codes)
-        return drawn.interval(area, n=len(gold), missing=missing, width=area.width, undefined=whole.reason or EMPTY)
+        area, reason = Area(gold, given, drawn.codes), auroc(gold, given).reason
+        return drawn.interval(area, n=len(gold), missing=missing, width=area.width, undefined=reason or EMPTY)
+    if statistic not in RATES:
+        raise ValueError(f"unknown statistic {statistic!r}; there are: {', '.join((*RATES, 'auroc'))}")
+    whole: Statistic = getattr(classify(gold, given), statistic)
     counts = confusion_by_unit(gold, given, drawn.codes, drawn.units)
     return drawn.interval(
-        lambda weights: rate_of(statistic, weights @ counts), n=len(gold), missing=missing,
+        lambda weights: rate_of(statistic, weights @ counts),
+        n=len(gold),
+        missing=missing,
         undefined=whole.reason or EMPTY,
-    )  # fmt: skip
-
-
-def _statistic(gold: Floats, given: Floats, name: str) -> Statistic:
-    if name not in RATES:
-        raise ValueError(f"unknown statistic {name!r}; there are: {', '.join((*RATES, 'auroc'))}")
-    found: Statistic = getattr(classify(gold, given), name)
-    return found
+    )
 
 
 def _rate(name: str, counts: Floats, reason: str, table: Confusion) -> Statistic:

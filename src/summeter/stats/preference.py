@@ -1,0 +1,311 @@
+"""Which of two systems is better: points over documents, correct preferences (#CP), best rates, order, strengths.
+
+A document gives a system 1 point when it scores above its rival, 1/2 when equal, 0 when below (Shen et al., 2023,
+section 4.4). Scores compare exactly, so form means alike on both sides. A system is preferred when it has more
+than half the points, and exactly half is a verdict of its own; any number of documents will do.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from .base import (
+    ALL_MISSING,
+    EMPTY,
+    Bools,
+    Floats,
+    Ints,
+    Labels,
+    Seed,
+    Statistic,
+    Status,
+    Values,
+    as_pairs,
+    codes,
+    complete,
+    floats,
+    undefined,
+)
+from .resample import Bootstrap, Interval, nothing
+
+_STEPS, _STILL = 20_000, 1e-12
+_SPLIT = "some systems never lost (or never won) to the others: no finite strengths; give a prior"
+
+
+class PairPreference(NamedTuple):
+    """Two systems compared by people and by an evaluator over the documents where both could.
+
+    ``gold_points`` and ``points`` are those of the first system, out of ``n``. ``agree`` is None without common
+    documents.
+    """
+
+    gold_points: float | None
+    points: float | None
+    n: int
+    missing: int
+    agree: bool | None
+    status: Status
+    reason: str | None
+
+
+class CorrectPreferences(NamedTuple):
+    """#CP: how many pairs of systems the evaluator orders as people do, out of how many (Shen et al., 2023)."""
+
+    correct: int
+    total: int
+    undefined: int
+
+    @property
+    def share(self) -> float | None:
+        """Correct pairs over pairs with a verdict; None when there are none."""
+        return self.correct / self.total if self.total else None
+
+
+class OrderEffect(NamedTuple):
+    """How verdicts change when the two summaries swap places.
+
+    ``consistent`` pairs got the same verdict in both orders. Of the others, ``first_slot`` and ``second_slot``
+    chose the same place both times, and ``half_tied`` were a tie in one order only.
+    """
+
+    consistent: int
+    first_slot: int
+    second_slot: int
+    half_tied: int
+    n: int
+    missing: int
+
+    @property
+    def flip_rate(self) -> float | None:
+        """The share of pairs whose verdict changes with the order; None without pairs judged in both."""
+        return 1 - self.consistent / self.n if self.n else None
+
+
+def points(first: Values, second: Values) -> Floats:
+    """Return 1, 1/2 or 0 for the first system on each document, NaN where a score is missing.
+
+    >>> points([3, 2, 1], [2, 2, 2]).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    gap = floats(first) - floats(second)
+    return np.where(np.isnan(gap), np.nan, (np.sign(gap) + 1) / 2)
+
+
+def order_effect(ab: Values, ba: Values) -> OrderEffect:
+    """Count how often verdicts survive the swap of places (points of the first system, shown first in ``ab``).
+
+    >>> order_effect([1, 1, 0, 0.5], [1, 0, 1, 1])
+    OrderEffect(consistent=1, first_slot=1, second_slot=1, half_tied=1, n=4, missing=0)
+    """
+    for verdicts in (ab, ba):
+        column = floats(verdicts)
+        if not np.isin(column[~np.isnan(column)], (0.0, 0.5, 1.0)).all():
+            raise ValueError("verdicts must be 1 (first system), 0.5 (tie) or 0 (rival), None for missing")
+    (shown_first, shown_second), kept = complete(ab, ba)
+    turned, n = shown_first - shown_second, len(shown_first)
+    same, first, second = (int((turned == gap).sum()) for gap in (0, 1, -1))
+    return OrderEffect(same, first, second, n - same - first - second, n, int((~kept).sum()))
+
+
+def compare_pair(gold: Values, evaluator: Values) -> PairPreference:
+    """Compare two systems by ``points`` a document, people's and the evaluator's.
+
+    Agreement: both above half, both below half, or both exactly half of the points.
+
+    >>> compare_pair([1, 1, 0], [1, 0.5, 0.5]).agree
+    True
+    """
+    by_people, by_machine, missing = as_pairs(gold, evaluator)
+    n = len(by_people)
+    if n == 0:
+        return PairPreference(None, None, 0, missing, None, Status.UNDEFINED, ALL_MISSING if missing else EMPTY)
+    gold_points, gained = float(by_people.sum()), float(by_machine.sum())
+    agree = bool(np.sign(gold_points - n / 2) == np.sign(gained - n / 2))
+    return PairPreference(gold_points, gained, n, missing, agree, Status.OK, None)
+
+
+def tally(pairs: Sequence[PairPreference]) -> CorrectPreferences:
+    """Sum up compared pairs; those without a verdict are counted apart."""
+    judged = [pair for pair in pairs if pair.agree is not None]
+    correct = sum(bool(pair.agree) for pair in judged)
+    return CorrectPreferences(correct, len(judged), len(pairs) - len(judged))
+
+
+def chain(means: Values) -> list[tuple[int, int]]:
+    """Return the pairs of neighbours in the ranking from best to worst (equal means keep their order).
+
+    Systems without a mean are left out.
+
+    >>> chain([2.0, 5.0, 3.0])
+    [(1, 2), (2, 0)]
+    """
+    column = floats(means)
+    present = np.flatnonzero(~np.isnan(column))
+    ranked = present[np.argsort(-column[present], kind="stable")]
+    return [(int(i), int(j)) for i, j in pairwise(ranked)]
+
+
+def best_rates(scores: Values) -> list[Statistic]:
+    """Return each system's share of documents on which it is the best (SummQual's win rate).
+
+    Systems that share the best score of a document share its point. A document enters when any two systems have a
+    score there; a system's missing score cannot win. The shares sum to 1.
+
+    >>> [rate.value for rate in best_rates([[3, 3], [2, 3], [1, 1]])]
+    [0.75, 0.25, 0.0]
+    """
+    matrix = floats(scores, 2)
+    kept = (~np.isnan(matrix)).sum(axis=0) >= 2
+    n, missing = int(kept.sum()), int((~kept).sum())
+    if n == 0:
+        return [undefined("best_rate", "no document with 2 scores", n, missing) for _ in matrix]
+    used = matrix[:, kept]
+    best = used == np.nanmax(used, axis=0)
+    shares = (best / best.sum(axis=0)).mean(axis=1)
+    return [Statistic("best_rate", float(share), n, missing) for share in shares]
+
+
+# ---- strengths
+
+
+class Strength(NamedTuple):
+    """One system's strength, a natural logarithm with 0 for the mean of all systems, with its interval."""
+
+    system: int
+    interval: Interval
+
+
+class BradleyTerry(NamedTuple):
+    """Fitted strengths, best first; ``lost`` counts resamples in which they were not finite, left out."""
+
+    strengths: list[Strength]
+    n: int
+    missing: int
+    clusters: int
+    lost: int
+    status: Status
+    reason: str | None
+
+
+class Games(NamedTuple):
+    """Comparisons as aligned arrays: two systems' numbers, the points of the first (0 to 1, a tie 0.5), a cluster."""
+
+    first: Ints
+    second: Ints
+    points: Floats
+    clusters: Labels | None = None
+
+
+def games_from_scores(scores: Values) -> Games:
+    """Turn a systems x documents matrix of scores into one comparison a pair and document, clustered by document."""
+    matrix = np.asarray(scores, dtype=np.float64)
+    systems, documents = matrix.shape
+    one, two = np.triu_indices(systems, 1)
+    gap = matrix[one] - matrix[two]
+    return Games(
+        np.repeat(one, documents).astype(np.int64),
+        np.repeat(two, documents).astype(np.int64),
+        ((np.sign(gap) + 1) / 2).ravel(),
+        np.tile(np.arange(documents), len(one)),
+    )
+
+
+def bradley_terry(
+    games: Games,
+    systems: int,
+    prior: float = 0.0,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> BradleyTerry:
+    """Fit strengths s, P(i beats j) = 1 / (1 + exp(s_j - s_i)), with intervals over clusters drawn whole.
+
+    Bradley & Terry (1952), by Hunter's MM algorithm (2004); a tie is half a win for each.
+
+    ``prior`` adds that many half-won games between every two systems, which keeps strengths finite when a system
+    wins everything; 0 is maximum likelihood and leaves such a case undefined. Comparisons with a missing result
+    are dropped and counted. All resamples are fitted together.
+
+    Three wins to one: s = +- log(3) / 2.
+
+    >>> import numpy as np
+    >>> zeros = np.zeros(4, dtype=np.int64)
+    >>> fit = bradley_terry(Games(zeros, zeros + 1, np.array([1, 1, 1, 0.0])), systems=2, resamples=10)
+    >>> [round(s.interval.value, 4) for s in fit.strengths]
+    [0.5493, -0.5493]
+    """
+    wins, n, missing = _cluster_wins(games, systems)
+    shell = BradleyTerry([], n, missing, len(wins), 0, Status.UNDEFINED, None)
+    if n == 0:
+        return shell._replace(reason=nothing(missing))
+    pseudo = np.full((systems, systems), prior / 2)
+    np.fill_diagonal(pseudo, 0.0)
+    table = wins.reshape(len(wins), -1)
+
+    def fitted(weights: Floats) -> Floats:
+        drawn = (weights @ table).reshape(-1, systems, systems) + pseudo
+        finite = _connected(drawn)
+        values = np.full((len(drawn), systems), np.nan)
+        values[finite] = _fit(drawn[finite])
+        return values
+
+    whole = fitted(np.ones((1, len(wins))))[0]
+    if np.isnan(whole).any():
+        return shell._replace(reason=_SPLIT)
+    bootstrap = Bootstrap(codes(range(len(wins))), resamples, level, seed)
+    (samples,) = bootstrap.samples(fitted)
+    intervals = [bootstrap.of_samples(float(whole[i]), samples[:, i], n=n, missing=missing) for i in range(systems)]
+    order = np.argsort(-whole, kind="stable")
+    return shell._replace(
+        strengths=[Strength(int(i), intervals[i]) for i in order],
+        lost=intervals[0].lost, status=intervals[0].status, reason=intervals[0].reason,
+    )  # fmt: skip
+
+
+def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:
+    """Return wins as clusters x systems x systems, the number of games used and the number dropped."""
+    (result,), kept = complete(games.points)
+    if len(games.first) != len(kept) or len(games.second) != len(kept):
+        raise ValueError("first, second and points must have the same length")
+    first, second = np.asarray(games.first)[kept], np.asarray(games.second)[kept]
+    if (first == second).any() or ((result < 0) | (result > 1)).any():
+        raise ValueError("a game needs two different systems and points between 0 and 1")
+    labels = np.arange(len(kept)) if games.clusters is None else codes(games.clusters)
+    units, place = np.unique(labels[kept], return_inverse=True)
+    wins = np.zeros((len(units), systems, systems))
+    np.add.at(wins, (place, first, second), result)
+    np.add.at(wins, (place, second, first), 1 - result)
+    return wins, len(result), int((~kept).sum())
+
+
+def _connected(wins: Floats) -> Bools:
+    """Tell for each table whether every system is linked to every other by a path of wins (Ford, 1957)."""
+    reach = (wins > 0) | np.eye(wins.shape[1], dtype=np.bool_)
+    for _ in range(max(1, math.ceil(math.log2(max(2, wins.shape[1]))))):
+        reach = (reach.astype(np.float64) @ reach.astype(np.float64)) > 0
+    return np.asarray(reach.all(axis=(1, 2)), dtype=np.bool_)
+
+
+def _fit(wins: Floats) -> Floats:
+    """Return centred log strengths of each wins table (tables x systems x systems), all iterated together.
+
+    Hunter (2004), eq. 3: p_i <- W_i / sum_j n_ij / (p_i + p_j), until no log strength moves.
+    """
+    won = wins.sum(axis=2)
+    played = wins + wins.transpose(0, 2, 1)
+    strength: Floats = np.ones(won.shape)
+    active = np.arange(len(wins))
+    for _ in range(_STEPS):
+        current = strength[active]
+        share = played[active] / (current[:, :, None] + current[:, None, :])
+        updated = won[active] / share.sum(axis=2)
+        updated /= np.exp(np.log(updated).mean(axis=1, keepdims=True))
+        strength[active] = updated
+        moved = np.abs(np.log(updated / current)).max(axis=1) > _STILL
+        active = active[moved]
+        if not len(active):
+            break
+    return np.log(strength)
