@@ -3,8 +3,8 @@
 names      "hf/ORG/NAME@REVISION", "local/FOLDER", a path -> a folder on this disk, its revision and hash
 tokens     texts -> token ids, cut to length, cuts counted
 batcher    concurrent calls, stored results and batches brought together
-backend    what computes: `torch_backend`, `onnx_backend`
-opened     a model that was found: what it runs on, loaded when it is used
+backend    what computes: torch, ONNX Runtime
+opened     a model that was found, loaded when it is used
 nli, encoder, seq2seq    the models themselves
 bind       the models of a run, by role
 export     a BERT classifier as model.onnx

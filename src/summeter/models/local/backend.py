@@ -1,14 +1,27 @@
-"""What computes: arrays in, arrays out, one batch at a time. Behind it stands torch or ONNX Runtime."""
+"""What computes: arrays in, arrays out, one batch at a time, on torch or on ONNX Runtime.
+
+A backend with the head `classifier` answers `logits`, with `encoder` `hidden` (and `layers`), with `seq2seq`
+`log_likelihoods` and `generate` (and `eos`). On torch, models are loaded by transformers from a folder; code that comes
+with a model is never run.
+"""
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
 
 from summeter.models.base import Generation
+from summeter.models.local.names import LocalSettings, Located
+from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
+    import torch
     from numpy.typing import NDArray
 
     Ids = NDArray[np.int64]
@@ -16,39 +29,7 @@ if TYPE_CHECKING:
 
 Head = Literal["classifier", "encoder", "seq2seq"]
 
-
-class Classifier(Protocol):
-    """A sequence classifier."""
-
-    def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
-        """Shape (inputs, classes)."""
-        ...
-
-
-class Encoder(Protocol):
-    """An encoder; `layers` counts its hidden layers, the input embeddings left out."""
-
-    @property
-    def layers(self) -> int: ...
-
-    def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
-        """The states of a layer, 0 to `layers`: shape (inputs, tokens, dimensions)."""
-        ...
-
-
-class EncoderDecoder(Protocol):
-    """An encoder-decoder. `eos` are the ids that end what is generated, `special` those that are no text."""
-
-    @property
-    def eos(self) -> frozenset[int]: ...
-
-    def log_likelihoods(self, ids: Ids, mask: Ids, targets: Ids, target_mask: Ids) -> Floats:
-        """The mean log-probability of each target's tokens: shape (inputs,)."""
-        ...
-
-    def generate(self, ids: Ids, mask: Ids, how: Generation) -> list[list[int]]:
-        """The ids generated for each input, the decoder's start token left out and padding with it."""
-        ...
+INT8_FILES = ("model_int8.onnx", "model_quantized.onnx")
 
 
 class Runtime(NamedTuple):
@@ -69,3 +50,282 @@ class Runtime(NamedTuple):
     def budget(self) -> int:
         """Tokens at a time, where the user does not say: what fills a card, or stays in a processor's cache."""
         return 32_768 if self.device == "cuda" else 1024
+
+
+def choose_runtime(model: Located, settings: LocalSettings, *, torch_only: bool = False) -> Runtime:
+    """What to run a model on. UsageError for what does not go together, InstallError for what is not installed."""
+    plain = next((file for file in _places(model.folder, ("model.onnx",)) if file.is_file()), None)
+    has_onnx = plain is not None and not torch_only
+    if settings.backend == "onnx" and not has_onnx:
+        raise UsageError(
+            f"{model.name}: an encoder-decoder runs on torch only; leave backend=onnx out" if torch_only
+            else f"{model.name}: backend=onnx, but {model.folder} holds no model.onnx"
+        )  # fmt: skip
+    if plain is not None and has_onnx and settings.backend != "torch":
+        return _onnx_runtime(model, settings, plain)
+    return _torch_runtime(model, settings)
+
+
+def _places(folder: Path, names: tuple[str, ...]) -> list[Path]:
+    return [place / name for name in names for place in (folder, folder / "onnx")]
+
+
+def _onnx_runtime(model: Located, settings: LocalSettings, plain: Path) -> Runtime:
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise InstallError.missing("onnxruntime", "local") from error
+    if settings.precision == "bf16" or settings.device == "mps":
+        raise UsageError(f"{model.name}: ONNX Runtime does not run bf16 or on mps; add backend=torch")
+    if settings.precision == "int8":
+        file = next((place for place in _places(model.folder, INT8_FILES) if place.is_file()), None)
+        if file is None:
+            raise UsageError(
+                f"{model.name}: precision=int8 on ONNX Runtime needs a quantised file beside model.onnx: "
+                f"{' or '.join(INT8_FILES)}; or add backend=torch"
+            )
+        _no_card(model, settings)
+        return Runtime("onnx", "cpu", "int8", file)
+    cuda = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
+    if settings.device == "cuda" and not cuda:
+        raise UsageError(f"{model.name}: device=cuda, but this ONNX Runtime has no CUDA; install onnxruntime-gpu")
+    return Runtime("onnx", "cuda" if cuda and settings.device != "cpu" else "cpu", "fp32", plain)
+
+
+def _torch_runtime(model: Located, settings: LocalSettings) -> Runtime:
+    try:
+        import torch
+        import transformers  # noqa: F401 - both are needed, and the error should come now
+    except ImportError as error:
+        raise InstallError.missing(f"{error.name or 'torch'} ({model.name})", "torch") from error
+    if settings.precision == "int8":
+        _no_card(model, settings)
+        return Runtime("torch", "cpu", "int8")
+    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    device = next(name for name in has if has[name]) if settings.device == "auto" else settings.device
+    if not has[device]:
+        raise UsageError(f"{model.name}: device={device}, but torch finds none here")
+    if settings.precision != "auto":
+        return Runtime("torch", device, settings.precision)
+    fit = device == "cuda" and torch.cuda.is_bf16_supported()
+    return Runtime("torch", device, "bf16" if fit else "fp32")
+
+
+def _no_card(model: Located, settings: LocalSettings) -> None:
+    if settings.device not in {"auto", "cpu"}:
+        raise UsageError(f"{model.name}: int8 runs on the CPU; leave device={settings.device} out")
+
+
+# One set of weights is loaded once a process, for as long as some run uses it.
+_LOADED: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
+_LOADING = threading.Lock()
+
+
+def load(model: Located, runtime: Runtime, head: Head) -> Torch | Onnx:
+    """The backend of a model's weights with a head: the loaded one where there is one. UsageError where the weights
+    are of another kind."""
+    key = (model.digest, runtime, head)
+    with _LOADING:
+        backend: Torch | Onnx | None = _LOADED.get(key)
+        if backend is None:
+            backend = (Torch if runtime.backend == "torch" else Onnx)(model, runtime, head)
+            _LOADED[key] = backend
+        return backend
+
+
+_CLASSES = {
+    "classifier": "AutoModelForSequenceClassification", "encoder": "AutoModel", "seq2seq": "AutoModelForSeq2SeqLM",
+}  # fmt: skip
+_WHAT = {"classifier": "a sequence classifier", "encoder": "an encoder", "seq2seq": "an encoder-decoder"}
+# An encoder's states do not pass through what makes one vector of them.
+_UNUSED = ("pooler.",)
+
+
+class Torch:
+    """A network on a device; one pass at a time."""
+
+    def __init__(self, model: Located, runtime: Runtime, head: Head) -> None:
+        self._network = _network(model, runtime, head)
+        self._device = runtime.device
+        self._lock = threading.Lock()
+        self._segmented = int(getattr(self._network.config, "type_vocab_size", 0) or 0) > 1
+
+    @property
+    def layers(self) -> int:
+        """How many hidden layers there are."""
+        return int(self._network.config.num_hidden_layers)
+
+    @property
+    def eos(self) -> frozenset[int]:
+        """The ids that end what is generated."""
+        given = self._network.generation_config.eos_token_id
+        return frozenset([given] if isinstance(given, int) else given or ())
+
+    def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
+        """Shape (inputs, classes)."""
+        return _array(self._pass(lambda: self._network(**self._inputs(ids, mask, segments)).logits))
+
+    def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
+        """The states of a layer, 0 (the input embeddings) to `layers`: shape (inputs, tokens, dimensions)."""
+        given = self._inputs(ids, mask, segments)
+        if layer == self.layers:
+            return _array(self._pass(lambda: self._network(**given).last_hidden_state))
+        return _array(self._pass(lambda: self._network(**given, output_hidden_states=True).hidden_states[layer]))
+
+    def log_likelihoods(self, ids: Ids, mask: Ids, targets: Ids, target_mask: Ids) -> Floats:
+        """The mean log-probability of each target's tokens: shape (inputs,)."""
+        import torch
+
+        def compute() -> torch.Tensor:
+            goal, real = self._on(targets), self._on(target_mask)
+            start = self._network.config.decoder_start_token_id
+            shifted = torch.cat([goal.new_full((len(goal), 1), start), goal[:, :-1]], dim=1)
+            logits = self._network(
+                input_ids=self._on(ids), attention_mask=self._on(mask), decoder_input_ids=shifted, use_cache=False
+            ).logits.float()
+            chosen = logits.gather(-1, goal.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
+            return (chosen * real).sum(-1) / real.sum(-1)
+
+        return _array(self._pass(compute))
+
+    def generate(self, ids: Ids, mask: Ids, how: Generation) -> list[list[int]]:
+        """The ids generated for each input; what follows an end is left out, the end is not."""
+        given = {name: value for name, value in how._asdict().items() if value is not None}
+        rows = self._pass(lambda: self._network.generate(
+            input_ids=self._on(ids), attention_mask=self._on(mask), do_sample=False, **given
+        ))  # fmt: skip
+        return [_ended(row, self.eos) for row in rows[:, 1:].cpu().tolist()]
+
+    def _on(self, array: Ids) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(array).to(self._device)
+
+    def _inputs(self, ids: Ids, mask: Ids, segments: Ids) -> dict[str, torch.Tensor]:
+        given = {"input_ids": self._on(ids), "attention_mask": self._on(mask)}
+        return {**given, "token_type_ids": self._on(segments)} if self._segmented else given
+
+    def _pass(self, compute: Callable[[], Any]) -> Any:
+        import torch
+
+        with self._lock, torch.inference_mode():
+            try:
+                return compute()
+            except torch.OutOfMemoryError:
+                torch.cuda.empty_cache()
+                raise
+
+
+def _network(model: Located, runtime: Runtime, head: Head) -> Any:
+    import torch
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    level = transformers.utils.logging.get_verbosity()
+    # What it would warn of (weights that are missing) is an error here.
+    transformers.utils.logging.set_verbosity_error()
+    try:
+        network, report = getattr(transformers, _CLASSES[head]).from_pretrained(
+            model.folder, dtype=torch.bfloat16 if runtime.precision == "bf16" else torch.float32,
+            output_loading_info=True, local_files_only=True, trust_remote_code=False,
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise UsageError(f"{model.folder} cannot be loaded as {_WHAT[head]}: {error}") from error
+    finally:
+        transformers.utils.logging.set_verbosity(level)
+    unused = _UNUSED if head == "encoder" else ()
+    missing = sorted(name for name in report["missing_keys"] if not name.startswith(unused))
+    if missing:
+        raise UsageError(
+            f"{model.folder} holds no weights for {', '.join(missing[:3])}{' ...' if missing[3:] else ''}: "
+            f"it is not {_WHAT[head]}, and would answer at random"
+        )
+    network = network.to(runtime.device).eval()
+    return _quantised(network) if runtime.precision == "int8" else network
+
+
+def _quantised(network: Any) -> Any:
+    import warnings
+
+    import torch
+
+    if torch.backends.quantized.engine == "none":
+        torch.backends.quantized.engine = torch.backends.quantized.supported_engines[-1]
+    with warnings.catch_warnings():
+        # torch announces another home for this; it works in every version that is allowed here.
+        warnings.simplefilter("ignore")
+        # A scale for each row of the weights: one for all of them loses far more.
+        rows = torch.ao.quantization.per_channel_dynamic_qconfig
+        return torch.ao.quantization.quantize_dynamic(network, {torch.nn.Linear: rows}, dtype=torch.qint8)
+
+
+def _ended(ids: list[int], eos: frozenset[int]) -> list[int]:
+    end = next((place for place, token in enumerate(ids) if token in eos), None)
+    return ids if end is None else ids[: end + 1]
+
+
+def _array(tensor: torch.Tensor) -> Floats:
+    array: Floats = tensor.float().cpu().numpy()
+    return array
+
+
+_SEGMENTS = "token_type_ids"
+_KNOWN = frozenset({"input_ids", "attention_mask", _SEGMENTS})
+_OUTPUT = {"classifier": "logits", "encoder": "last_hidden_state"}
+
+
+class Onnx:
+    """A session of ONNX Runtime; it may be used by several threads. An encoder gives its last layer only."""
+
+    def __init__(self, model: Located, runtime: Runtime, head: Head) -> None:
+        self._session = session = _session(model, runtime)
+        self._name = model.name
+        self._takes = frozenset(port.name for port in session.get_inputs())
+        if head == "encoder":
+            self.layers = int(model.config["num_hidden_layers"])
+        names = [port.name for port in session.get_outputs()]
+        if self._takes - _KNOWN or _OUTPUT[head] not in names:
+            raise UsageError(
+                f"{runtime.file} is no {head} of the usual form: it takes "
+                f"{', '.join(port.name for port in session.get_inputs())} and gives {', '.join(names)}; "
+                f"wanted: {', '.join(sorted(_KNOWN))} -> {_OUTPUT[head]}"
+            )
+
+    def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
+        """Shape (inputs, classes)."""
+        return self._run("logits", ids, mask, segments)
+
+    def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
+        """The states of the last layer: shape (inputs, tokens, dimensions). UsageError for another one."""
+        if layer != self.layers:
+            raise UsageError(
+                f"{self._name}: layer {layer} of {self.layers} was asked for, and a model.onnx gives its last layer "
+                "only; add backend=torch behind the model's name"
+            )
+        return self._run("last_hidden_state", ids, mask, segments)
+
+    def _run(self, output: str, ids: Ids, mask: Ids, segments: Ids) -> Floats:
+        given = {"input_ids": ids, "attention_mask": mask, _SEGMENTS: segments}
+        inputs = {name: array for name, array in given.items() if name in self._takes}
+        states: Floats = self._session.run([output], inputs)[0].astype(np.float32, copy=False)
+        return states
+
+
+def _session(model: Located, runtime: Runtime) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    # Threads that spin while they wait take the processor from those that work.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if model.config.get("quantised") == "weights":
+        # Weights stored small are multiplied out once, when they are loaded, not at every use.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)
+    providers = ["CPUExecutionProvider"]
+    if runtime.device == "cuda":
+        providers.insert(0, "CUDAExecutionProvider")
+    try:
+        return onnxruntime.InferenceSession(str(runtime.file), options, providers=providers)
+    except Exception as error:  # its errors share no other base
+        raise UsageError(f"{model.name}: {runtime.file} cannot be loaded: {error}") from error

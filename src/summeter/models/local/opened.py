@@ -6,24 +6,16 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
 
-from summeter.models.local.backend import Head, Runtime
+from summeter.models.local.backend import Head, Runtime, choose_runtime, load
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts, halving, out_of_memory, padding, plan
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Input, Tokens, load_tokens
-from summeter.records import InstallError, ReplayMiss, UsageError
+from summeter.records import ReplayMiss
 from summeter.runs.results import ResultStore
 
 T = TypeVar("T")
-
-INT8_FILES = ("model_int8.onnx", "model_quantized.onnx")
-
-# One set of weights is loaded once a process, for as long as some run uses it.
-_LOADED: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
-_LOADING = threading.Lock()
 
 
 class Opened:
@@ -59,7 +51,7 @@ class Opened:
     @cached_property
     def backend(self) -> Any:
         """Its weights, ready to compute."""
-        return _backend(self.model, self.runtime, self.head)
+        return load(self.model, self.runtime, self.head)
 
     def run(
         self, columns: Sequence[Sequence[Input]], usage: LocalUsage, compute: Callable[..., Sequence[T]]
@@ -119,87 +111,4 @@ def open_model(text: str | LocalName, head: Head, *, offline: bool = False) -> O
     it runs on is not installed."""
     name = parse(text) if isinstance(text, str) else text
     model = locate(name, offline=offline)
-    return Opened(model, name.settings, _runtime(model, name.settings, torch_only=head == "seq2seq"), head)
-
-
-def _runtime(model: Located, settings: LocalSettings, *, torch_only: bool = False) -> Runtime:
-    """What to run a model on. UsageError for what does not go together, InstallError for what is not installed."""
-    plain = next((file for file in _places(model.folder, ("model.onnx",)) if file.is_file()), None)
-    has_onnx = plain is not None and not torch_only
-    if settings.backend == "onnx" and not has_onnx:
-        raise UsageError(
-            f"{model.name}: an encoder-decoder runs on torch only; leave backend=onnx out" if torch_only
-            else f"{model.name}: backend=onnx, but {model.folder} holds no model.onnx"
-        )  # fmt: skip
-    if plain is not None and has_onnx and settings.backend != "torch":
-        return _onnx(model, settings, plain)
-    return _torch(model, settings)
-
-
-def _places(folder: Path, names: tuple[str, ...]) -> list[Path]:
-    return [place / name for name in names for place in (folder, folder / "onnx")]
-
-
-def _onnx(model: Located, settings: LocalSettings, plain: Path) -> Runtime:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise InstallError.missing("onnxruntime", "local") from error
-    if settings.precision == "bf16" or settings.device == "mps":
-        raise UsageError(f"{model.name}: ONNX Runtime does not run bf16 or on mps; add backend=torch")
-    if settings.precision == "int8":
-        file = next((place for place in _places(model.folder, INT8_FILES) if place.is_file()), None)
-        if file is None:
-            raise UsageError(
-                f"{model.name}: precision=int8 on ONNX Runtime needs a quantised file beside model.onnx: "
-                f"{' or '.join(INT8_FILES)}; or add backend=torch"
-            )
-        _no_card(model, settings)
-        return Runtime("onnx", "cpu", "int8", file)
-    cuda = "CUDAExecutionProvider" in onnxruntime.get_available_providers()
-    if settings.device == "cuda" and not cuda:
-        raise UsageError(f"{model.name}: device=cuda, but this ONNX Runtime has no CUDA; install onnxruntime-gpu")
-    return Runtime("onnx", "cuda" if cuda and settings.device != "cpu" else "cpu", "fp32", plain)
-
-
-def _torch(model: Located, settings: LocalSettings) -> Runtime:
-    try:
-        import torch
-        import transformers  # noqa: F401 - both are needed, and the error should come now
-    except ImportError as error:
-        raise InstallError.missing(f"{error.name or 'torch'} ({model.name})", "torch") from error
-    if settings.precision == "int8":
-        _no_card(model, settings)
-        return Runtime("torch", "cpu", "int8")
-    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    device = next(name for name in has if has[name]) if settings.device == "auto" else settings.device
-    if not has[device]:
-        raise UsageError(f"{model.name}: device={device}, but torch finds none here")
-    if settings.precision != "auto":
-        return Runtime("torch", device, settings.precision)
-    fit = device == "cuda" and torch.cuda.is_bf16_supported()
-    return Runtime("torch", device, "bf16" if fit else "fp32")
-
-
-def _no_card(model: Located, settings: LocalSettings) -> None:
-    if settings.device not in {"auto", "cpu"}:
-        raise UsageError(f"{model.name}: int8 runs on the CPU; leave device={settings.device} out")
-
-
-def _backend(model: Located, runtime: Runtime, head: Head) -> Any:
-    """The backend of a model's weights with a head: the loaded one where there is one, else a new one."""
-    key = (model.digest, runtime, head)
-    with _LOADING:
-        loaded = _LOADED.get(key)
-        if loaded is None:
-            loaded = _load(model, runtime, head)
-            _LOADED[key] = loaded
-        return loaded
-
-
-def _load(model: Located, runtime: Runtime, head: Head) -> Any:
-    if runtime.backend == "onnx":
-        from summeter.models.local.onnx_backend import load
-    else:
-        from summeter.models.local.torch_backend import load
-    return load(model, runtime, head)
+    return Opened(model, name.settings, choose_runtime(model, name.settings, torch_only=head == "seq2seq"), head)
