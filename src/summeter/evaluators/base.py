@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
@@ -79,6 +79,13 @@ class Tools:
     def llm(self, role: str) -> BoundLLM:
         """The model bound to `role`."""
         return bound(self.llms.get(role), role)
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What `make` gives, made once a document and kept in `scratch`."""
+        if key not in self.scratch:
+            self.scratch[key] = make()
+        made: T = self.scratch[key]
+        return made
 
 
 def bound(model: T | None, role: str) -> T:

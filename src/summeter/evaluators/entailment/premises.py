@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.models.base import NLI
-from summeter.records import Document
+from summeter.records import Document, Summary
 from summeter.text.ngrams import words
 from summeter.text.split import split
 from summeter.text.windows import word_windows
@@ -27,11 +27,9 @@ RESERVED = 4
 """One part in so many of what the network reads is left to the hypothesis."""
 
 
-def sentences_of(document: Document) -> list[tuple[int, int]]:
-    """The document's sentences as (start, end): those stored, or, where a document has none, by the rules."""
-    return [(span.start, span.end) for span in document.sentences] or [
-        (start, end) for start, end in split(document.text)
-    ]
+def sentences_of(part: Document | Summary) -> list[tuple[int, int]]:
+    """Its sentences as (start, end): those stored, or, where it has none, by the rules."""
+    return [(span.start, span.end) for span in part.sentences] or [(start, end) for start, end in split(part.text)]
 
 
 async def stretches(text: str, spans: Sequence[tuple[int, int]], nli: NLI) -> list[tuple[int, int]]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats
+from summeter.evaluators.base import Tools
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, sentences_of
+from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.records import Span
+from summeter.records import Document, Span
 
 TELLING = 0.5
 """A passage contradicts, for the reader, from this probability on."""
 
 
-def chances(row: Floats) -> str:
+def shares(row: Floats, *, neutral: bool = False) -> str:
     """
-    >>> chances(np.array([0.912, 0.058, 0.03]))
+    >>> shares(np.array([0.912, 0.058, 0.03]))
     'entailment .91, contradiction .03'
     """
-    return f"entailment {short(row[ENTAIL])}, contradiction {short(row[CONTRADICT])}"
+    middle = f"neutral {short(row[NEUTRAL])}, " if neutral else ""
+    return f"entailment {short(row[ENTAIL])}, {middle}contradiction {short(row[CONTRADICT])}"
 
 
 def short(number: float) -> str:
@@ -35,10 +37,10 @@ def short(number: float) -> str:
 def explanation(row: Floats, where: str, *, supported: bool, contrary: Sequence[str] = ()) -> str:
     """Why a claim is decided as it is: the passage's own verdict, then what words and numbers say against it."""
     if supported:
-        return f"entailed by {where} ({chances(row)})"
+        return f"entailed by {where} ({shares(row)})"
     if row[CONTRADICT] >= TELLING:
-        return "; ".join([f"contradicted by {where} ({chances(row)})", *contrary])
-    return "; ".join([f"no passage entails it; nearest: {where} ({chances(row)})", *contrary])
+        return "; ".join([f"contradicted by {where} ({shares(row)})", *contrary])
+    return "; ".join([f"no passage entails it; nearest: {where} ({shares(row)})", *contrary])
 
 
 def against(table: Floats) -> int | None:
@@ -49,15 +51,13 @@ def against(table: Floats) -> int | None:
     return worst if table[worst, CONTRADICT] >= TELLING else None
 
 
-def findings(claim: str, text: str, spans: Sequence[tuple[int, int]], scratch: dict[str, Any]) -> tuple[str, ...]:
+def findings(claim: str, document: Document, tools: Tools) -> tuple[str, ...]:
     """What the embedded scorer has against a claim: numbers, names and words the document does not have, negation.
 
-    Nothing where it has nothing against it. `scratch` keeps the document as it reads it.
+    Nothing where it has nothing against it.
     """
-    scorer = LexicalScorer()
-    if "lexical" not in scratch:
-        scratch["lexical"] = scorer.prepare(text, list(spans))
-    verdict = scorer.score([claim], scratch["lexical"])[0]
+    evidence = tools.once("lexical", lambda: prepare(document.text, sentences_of(document)))
+    (verdict,) = LexicalScorer().score([claim], evidence)
     return verdict.reasons if verdict.supported is False else ()
 
 

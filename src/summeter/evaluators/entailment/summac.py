@@ -11,12 +11,11 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
 from summeter.evaluators.entailment.convolution import Convolution, load
-from summeter.evaluators.entailment.grains import Grain, Passage, Place, cut, fitted
+from summeter.evaluators.entailment.grains import Grain, Passage, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, sentences_of
-from summeter.evaluators.entailment.reasons import against, chances, explanation, findings, spans
+from summeter.evaluators.entailment.reasons import against, explanation, findings, shares, spans
 from summeter.models.base import Kind
-from summeter.records import Document, Item, Judgment, Span, Summary
-from summeter.text.split import split
+from summeter.records import Document, Item, Judgment, Span
 
 FAITHFULNESS = "faithfulness"
 
@@ -118,31 +117,21 @@ class SummaC(Evaluator):
         if why := self.skip_reason(item):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
         passages = self._passages(item.document, prepared)
-        judged = cut(item.summary.text, _sentences(item.summary), self._grains[1], self.least)
+        judged = cut(item.summary.text, sentences_of(item.summary), self._grains[1], self.least)
         if not passages or not judged:
             side = "the document" if not passages else "the summary"
-            return [
-                builder.failed(FAITHFULNESS, "skipped", f"{side} has no passage of more than {self.least} characters")
-            ]
-        if "premises" not in tools.scratch:
-            tools.scratch["premises"] = Premises(nli, [passage.text for passage in passages], self.nearest)
-        premises: Premises = tools.scratch["premises"]
+            why = f"{side} has no passage of more than {self.least} characters"
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
+        premises = tools.once("premises", lambda: Premises(nli, [passage.text for passage in passages], self.nearest))
         tables = await premises.against([passage.text for passage in judged])
-        convolution = self._convolution(tools)
-        numbers = {place: at for at, place in enumerate(_sentences(item.summary))}
+        convolution = tools.once("convolution", lambda: load(self.weights) if self.weights else None)
+        numbers = {place: at for at, place in enumerate(sentences_of(item.summary))}
         verdicts = [
             _Verdict(numbers.get(passage.place, 0), passage, table, self._value(table, convolution))
             for passage, table in zip(judged, tables, strict=True)
         ]
         parts = [self._part(builder, verdict, passages, tools) for verdict in verdicts]
         return [self._whole(builder, verdicts, convolution), *(parts if self._grains[1] == "sentence" else ())]
-
-    def _convolution(self, tools: Tools) -> Convolution | None:
-        """Read once a document, and not for each of its summaries."""
-        if self.weights is not None and "convolution" not in tools.scratch:
-            tools.scratch["convolution"] = load(self.weights)
-        convolution: Convolution | None = tools.scratch.get("convolution")
-        return convolution
 
     def _passages(self, document: Document, prepared: Prepared) -> list[Passage]:
         text = document.text
@@ -166,24 +155,17 @@ class SummaC(Evaluator):
     def _part(self, builder: JudgmentBuilder, verdict: _Verdict, passages: Sequence[Passage], tools: Tools) -> Judgment:
         at = int(np.nanargmax(verdict.table[:, ENTAIL]))
         supported = verdict.value >= self.threshold
-        document = builder.item.document
-        contrary = (
-            () if supported else findings(verdict.passage.text, document.text, sentences_of(document), tools.scratch)
-        )
+        contrary = () if supported else findings(verdict.passage.text, builder.item.document, tools)
         reason, shown = explanation(verdict.table[at], "a passage", supported=supported, contrary=contrary), [at]
         worst = None if supported else against(verdict.table)
         if worst is not None and worst != at:
-            reason += f"; another passage contradicts it ({chances(verdict.table[worst])})"
+            reason += f"; another passage contradicts it ({shares(verdict.table[worst])})"
             shown.append(worst)
+        evidence = spans([passages[place].place for place in shown])
         return builder.ok(
-            FAITHFULNESS,
-            "sentence",
-            verdict.place,
-            value=verdict.value,
-            label=int(supported),
-            reason=reason,
-            evidence=spans([passages[place].place for place in shown]),
-        )
+            FAITHFULNESS, "sentence", verdict.place, value=verdict.value, label=int(supported), reason=reason,
+            evidence=evidence,
+        )  # fmt: skip
 
     def _whole(
         self, builder: JudgmentBuilder, verdicts: Sequence[_Verdict], convolution: Convolution | None
@@ -194,16 +176,8 @@ class SummaC(Evaluator):
             value = convolution.probability([convolution.score(verdict.table) for verdict in verdicts])
         weakest = min(verdicts, key=lambda verdict: verdict.value)
         count = "1 passage" if len(verdicts) == 1 else f"{len(verdicts)} passages"
+        reason = f"{count} of the summary judged; the weakest has {weakest.value:.2f}"
+        evidence = (Span(of="summary", start=weakest.passage.start, end=weakest.passage.end),)
         return builder.ok(
-            FAITHFULNESS,
-            value=value,
-            label=int(value >= self.threshold),
-            reason=f"{count} of the summary judged; the weakest has {weakest.value:.2f}",
-            evidence=(Span(of="summary", start=weakest.passage.start, end=weakest.passage.end),),
+            FAITHFULNESS, value=value, label=int(value >= self.threshold), reason=reason, evidence=evidence
         )
-
-
-def _sentences(summary: Summary) -> list[Place]:
-    return [(span.start, span.end) for span in summary.sentences] or [
-        (start, end) for start, end in split(summary.text)
-    ]

@@ -56,6 +56,11 @@ class Rules:
     levels: bool = True
     nearest: int | None = None
 
+    @property
+    def subtracted(self) -> int:
+        """The class whose probability is taken off that of entailment."""
+        return {"paper": CONTRADICT, "legacy": NEUTRAL}[self.variant]
+
     def score(self, table: Floats) -> Floats:
         """Scores of passages, from -1 to 1, of probabilities (..., 3).
 
@@ -64,8 +69,7 @@ class Rules:
         >>> Rules(variant="legacy").score(np.array([[0.5, 0.1, 0.4]])).round(9).tolist()
         [0.4]
         """
-        less = CONTRADICT if self.variant == "paper" else NEUTRAL
-        scores: Floats = table[..., ENTAIL] - table[..., less]
+        scores: Floats = table[..., ENTAIL] - table[..., self.subtracted]
         return scores
 
 
@@ -144,7 +148,7 @@ class Aligner:
 
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
         """The best version of each claim's best sentence, where one is better than the sentence itself."""
-        by_claim = [self._made(current.places[0]) for current in best]
+        by_claim = [self._versions(current.places[0]) for current in best]
         pairs = [
             (version.text, claim) for claim, candidates in zip(claims, by_claim, strict=True) for version in candidates
         ]
@@ -162,7 +166,7 @@ class Aligner:
             resolved.append(current)
         return resolved
 
-    def _made(self, sentence: Mention) -> list[Version]:
+    def _versions(self, sentence: Mention) -> list[Version]:
         if self.rules.variant == "legacy":
             # The released code looks for the sentence by its text, and finds the first that reads the same.
             read = self.text[slice(*sentence)].strip()

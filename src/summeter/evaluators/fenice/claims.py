@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, assert_never
 
 from summeter.evaluators.base import Tools, bound
 from summeter.evaluators.claims.extract import AT_MOST, anchor, extract_claims
+from summeter.evaluators.entailment.premises import sentences_of
 from summeter.models.base import Seq2Seq
 from summeter.records import Claim, Span, Status, Summary, digest
 from summeter.text.english.clauses import LONGEST, clauses
@@ -37,24 +38,23 @@ class Drawn(NamedTuple):
 
 async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | None = None) -> Drawn:
     """The claims of a summary. Each names the sentence it comes from, where one is found."""
-    if source == "rules":
-        return Drawn(by_rules(summary))
-    if source == "parse":
-        return Drawn(by_parse(summary))
-    if source == "seq2seq":
-        return await by_network(summary, bound(tools.seq2seq, "seq2seq"))
-    llm = tools.llm("extractor")
-    extracted = await extract_claims(summary, llm, at_most=AT_MOST, prompts=prompts)
-    return Drawn(extracted.claims, extracted.status, extracted.reason, extracted.calls, llm.id)
-
-
-def by_rules(summary: Summary) -> tuple[Claim, ...]:
-    """The statements of each sentence; a statement said twice is one claim."""
-    return _each(summary, clauses)
+    match source:
+        case "rules":
+            return Drawn(_each(summary, clauses))
+        case "parse":
+            return Drawn(by_parse(summary))
+        case "seq2seq":
+            return await by_network(summary, bound(tools.seq2seq, "seq2seq"))
+        case "llm":
+            llm = tools.llm("extractor")
+            extracted = await extract_claims(summary, llm, at_most=AT_MOST, prompts=prompts)
+            return Drawn(extracted.claims, extracted.status, extracted.reason, extracted.calls, llm.id)
+        case _:
+            assert_never(source)
 
 
 def by_parse(summary: Summary) -> tuple[Claim, ...]:
-    """The same along each sentence's dependency tree. InstallError where the parser is missing."""
+    """The statements along each sentence's dependency tree. InstallError where the parser is missing."""
     return _each(summary, _parsed)
 
 
@@ -65,6 +65,7 @@ def _parsed(sentence: str) -> tuple[str, ...]:
 
 
 def _each(summary: Summary, apart: Callable[[str], tuple[str, ...]]) -> tuple[Claim, ...]:
+    """The statements of each sentence; a statement said twice is one claim."""
     claims: dict[str, Span] = {}
     for span in sentences(summary):
         for text in apart(span.cut(summary.text)):
@@ -88,7 +89,7 @@ def by_sentence(summary: Summary) -> Drawn:
 
 def sentences(summary: Summary) -> tuple[Span, ...]:
     """The summary's sentences: those stored, or, where it has none, by the rules."""
-    return summary.sentences or tuple(Span(of="summary", start=start, end=end) for start, end in split(summary.text))
+    return tuple(Span(of="summary", start=start, end=end) for start, end in sentences_of(summary))
 
 
 def _anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:

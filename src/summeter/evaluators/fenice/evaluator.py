@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 
@@ -12,12 +13,12 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduc
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
-from summeter.evaluators.fenice.align import Aligner, Rules, Variant, Verdict
-from summeter.evaluators.fenice.claims import Drawn, Source, by_sentence, draw
+from summeter.evaluators.fenice.align import Aligner, Rules, Variant
+from summeter.evaluators.fenice.claims import Source, by_sentence, draw
 from summeter.evaluators.fenice.reasons import explanation, opposed
 from summeter.models.base import Kind
 from summeter.models.prompts import Template
-from summeter.records import Claim, Document, Item, Judgment, Unit
+from summeter.records import Document, Item, Judgment, Status, Unit
 from summeter.text.english import dependency
 from summeter.text.english.pronouns import clusters
 
@@ -121,22 +122,31 @@ class Fenice(Evaluator):
         builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
         if why := self.skip_reason(item):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
-        drawn = by_sentence(item.summary) if self.step == "nli_sent" else await self._draw(item, tools)
+        if self.step == "nli_sent":
+            drawn = by_sentence(item.summary)
+        else:
+            drawn = await draw(item.summary, self.claims, tools, self.prompts)
         if not drawn.claims:
             builder = JudgmentBuilder(self, item, tools.signature, model=drawn.model, calls=drawn.calls)
-            none = "the summary holds no claim"
-            return [
-                builder.failed(FAITHFULNESS, "skipped" if drawn.status == "ok" else drawn.status, drawn.reason or none)
-            ]
-        builder = JudgmentBuilder(
-            self, item, tools.signature, builder.prepared, bound(tools.nli, "nli").id, drawn.calls
-        )
-        aligner = self._aligner(item.document, prepared, tools)
+            status: Status = "skipped" if drawn.status == "ok" else drawn.status
+            return [builder.failed(FAITHFULNESS, status, drawn.reason or "the summary holds no claim")]
+        builder = replace(builder, model=bound(tools.nli, "nli").id, calls=drawn.calls)
+        aligner = tools.once("aligner", lambda: self._aligner(item.document, prepared, tools))
         verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
-        return [
-            self._judgment(builder, (place, claim), drawn, verdict, (aligner, tools))
-            for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True))
-        ]
+        judgments = []
+        for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True)):
+            best, supported = verdict.best, verdict.best.score >= self.threshold
+            contrary = () if supported else findings(claim.text, item.document, tools)
+            reason = explanation(claim.text, verdict, aligner.spans, self.rules, self.threshold, contrary)
+            worst = opposed(verdict, aligner.spans, self.threshold)
+            evidence = spans([*best.places, *([] if worst is None else [aligner.spans[worst]])])
+            unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
+            fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
+            judgments.append(builder.ok(
+                FAITHFULNESS, unit, place, value=best.score, label=int(supported), reason=reason, evidence=evidence,
+                **fields,
+            ))  # fmt: skip
+        return judgments
 
     async def _clusters(self, document: Document, tools: Tools) -> list[list[tuple[int, int]]]:
         """Mentions that mean the same, as the model or the rules say."""
@@ -144,48 +154,8 @@ class Fenice(Evaluator):
             return clusters(document.text, sentences_of(document))
         return await bound(tools.coref, "coref").clusters(document.text)
 
-    async def _draw(self, item: Item, tools: Tools) -> Drawn:
-        return await draw(item.summary, self.claims, tools, self.prompts)
-
     def _aligner(self, document: Document, prepared: Prepared, tools: Tools) -> Aligner:
         """The document made ready, once for all its summaries."""
-        if "aligner" not in tools.scratch:
-            whole = prepared.data.get("whole") or [(0, len(document.text))]
-            clusters = prepared.data.get("clusters") or []
-            tools.scratch["aligner"] = Aligner(
-                document,
-                bound(tools.nli, "nli"),
-                self.rules,
-                [(start, end) for start, end in whole],
-                [[(start, end) for start, end in cluster] for cluster in clusters],
-            )
-        aligner: Aligner = tools.scratch["aligner"]
-        return aligner
-
-    def _judgment(
-        self,
-        builder: JudgmentBuilder,
-        at: tuple[int, Claim],
-        drawn: Drawn,
-        verdict: Verdict,
-        held: tuple[Aligner, Tools],
-    ) -> Judgment:
-        place, claim = at
-        aligner, tools = held
-        best, supported = verdict.best, verdict.best.score >= self.threshold
-        contrary = () if supported else findings(claim.text, aligner.text, aligner.spans, tools.scratch)
-        reason = explanation(claim.text, verdict, aligner.spans, self.rules, self.threshold, contrary)
-        worst = opposed(verdict, aligner.spans, self.threshold)
-        places = [*best.places, *([] if worst is None else [aligner.spans[worst]])]
-        unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
-        fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
-        return builder.ok(
-            FAITHFULNESS,
-            unit,
-            place,
-            value=best.score,
-            label=int(supported),
-            reason=reason,
-            evidence=spans(places),
-            **fields,
-        )
+        whole = prepared.data.get("whole") or [(0, len(document.text))]
+        clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
+        return Aligner(document, bound(tools.nli, "nli"), self.rules, [(start, end) for start, end in whole], clusters)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
-from summeter.evaluators.entailment.reasons import TELLING, against, short
+from summeter.evaluators.entailment.premises import CONTRADICT, NEUTRAL
+from summeter.evaluators.entailment.reasons import TELLING, against, shares, short
 from summeter.evaluators.fenice.align import Best, Rules, Verdict
 from summeter.text.english.pronouns import Mention
 
@@ -22,8 +22,8 @@ def explanation(
     `spans` are the document's sentences, `contrary` what words and numbers say against the claim. Sentences are counted
     from 1.
     """
-    best = verdict.best
-    where, much = place(best, spans), f"score {short(best.score)} ({shares(best.row, rules)})"
+    best, neutral = verdict.best, rules.subtracted == NEUTRAL
+    where, much = place(best, spans), f"score {short(best.score)} ({shares(best.row, neutral=neutral)})"
     if best.score >= threshold:
         parts = [f"{quoted(claim)} is supported by {where}: {much}"]
     elif best.row[CONTRADICT] >= TELLING:
@@ -36,7 +36,7 @@ def explanation(
     parts += contrary
     worst = opposed(verdict, spans, threshold)
     if worst is not None:
-        parts.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], rules)})")
+        parts.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], neutral=neutral)})")
     return "; ".join(parts)
 
 
@@ -69,19 +69,6 @@ def place(best: Best, spans: Sequence[Mention]) -> str:
         return f"{where} with '{best.version.read}' read as '{best.version.as_}'"
     named = {"window": f"the window of {where}", "document": f"the stretch of {where}"}
     return named.get(best.level, where)
-
-
-def shares(row: Floats, rules: Rules) -> str:
-    """The probabilities that make the score, entailment first.
-
-    >>> import numpy as np
-    >>> shares(np.array([0.912, 0.058, 0.03]), Rules())
-    'entailment .91, contradiction .03'
-    """
-    probabilities = {"entailment": row[ENTAIL], "neutral": row[NEUTRAL], "contradiction": row[CONTRADICT]}
-    if rules.variant == "paper":
-        del probabilities["neutral"]
-    return ", ".join(f"{name} {short(float(share))}" for name, share in probabilities.items())
 
 
 def quoted(claim: str) -> str:

@@ -86,7 +86,7 @@ class BertScore(Evaluator):
             return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
         layer = self._layer(encoder)
         base = baseline_of(encoder.id, layer, self.baseline) if self.rescale else None
-        counts = self._frequencies(tools)
+        counts = tools.once("idf", lambda: Frequencies.load(self.idf) if self.idf else None)
         references = await self._references(item.document, tools)
         text = item.summary.text
         (candidate,) = await encoder.states([text.strip()], layer)
@@ -110,13 +110,6 @@ class BertScore(Evaluator):
             tools.scratch["references"] = await encoder.states(texts, self._layer(encoder)) if texts else []
         references: list[TokenStates] = tools.scratch["references"]
         return references
-
-    def _frequencies(self, tools: Tools) -> Frequencies | None:
-        """Read once a document, and not for each of its summaries."""
-        if self.idf is not None and "idf" not in tools.scratch:
-            tools.scratch["idf"] = Frequencies.load(self.idf)
-        counts: Frequencies | None = tools.scratch.get("idf")
-        return counts
 
 
 def _whole(builder: JudgmentBuilder, matches: Sequence[Greedy], base: Baseline | None, *, cut: bool) -> list[Judgment]:

@@ -76,9 +76,8 @@ class Support(Evaluator):
         builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
         nli = tools.nli if self.network else None
-        if "source" not in tools.scratch:
-            tools.scratch["source"] = index(item.document.text, _places(item.document.sentences))
-        verdicts = await _verdicts(item.sentences, tools.scratch["source"], "source", nli)
+        source = tools.once("source", lambda: index(item.document.text, _places(item.document.sentences)))
+        verdicts = await _verdicts(item.sentences, source, "source", nli)
         faithful = [
             _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
             for place, verdict in enumerate(verdicts)
