@@ -337,7 +337,7 @@ def test_votes_on_pairs_by_hand() -> None:
     row = study.one(statistic="kappa_cohen")
     assert row.value == pytest.approx((2 / 3 - 4 / 9) / (5 / 9))
     assert (row.n, row.level, row.gold_signature) == (3, "pair", "human.pairs|merge:none|v:1")
-    assert ["overall", "pair", "d1", "A vs B", None, None, 1, 1] in export(cast).rows
+    assert ("overall", "pair", "d1", "A vs B", None, None, 1, 1) in export(cast).rows
     # Ratings of the same aspect go first, unless pairs are asked for.
     both = [*cast, *people({("d1", "A"): {"x": 1, "y": 2}, ("d2", "A"): {"x": 2, "y": 2}}, "overall")]
     assert {row.level for row in agree(both, resamples=0)} == {"summary"}
@@ -345,10 +345,10 @@ def test_votes_on_pairs_by_hand() -> None:
 
 
 def test_export_is_the_raw_matrix() -> None:
-    made = export(people(RATED))
-    assert made.head == ["aspect", "unit", "doc_id", "system", "list_id", "index", "x", "y"]
-    assert ["coherence", "summary", "d2", "A", None, None, 2, None] in made.rows
-    assert len(made.rows) == 5
+    table = export(people(RATED))
+    assert table.heads == ["aspect", "unit", "doc_id", "system", "list_id", "index", "x", "y"]
+    assert ("coherence", "summary", "d2", "A", None, None, 2, None) in table.rows
+    assert len(table.rows) == 5
 
 
 @pytest.mark.shared

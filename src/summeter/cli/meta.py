@@ -318,10 +318,9 @@ def agree(
         studies.append(override_rate(labels, data, level=level or "sentence", **given.bootstrap, **given.keywords))
     if export is not None:
         from summeter.data.atomic import write_text
-        from summeter.tables import Table
 
         table = votes(data, coefficients=names, level=level, error_types=error_types, **given.keywords)
-        write_text(export, Table.of(table.head, table.rows).csv())
+        write_text(export, table.csv())
         typer.echo(f"{len(table.rows)} units: {export}", err=True)
     return studies
 

@@ -13,9 +13,9 @@ Rows, all with the units that entered (`n`) and those with too few votes (`missi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, compress
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -23,12 +23,20 @@ import numpy as np
 from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta.context import Context
-from summeter.meta.gold import PEOPLE, Aggregation, Votes, aspects, block_of, blocks, chosen, gold_scores, votes
+from summeter.meta.gold import PEOPLE, Aggregation, Votes, aspects, blocks, chosen, gold_scores, votes, votes_of
 from summeter.meta.grids import named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, Scores, align
+from summeter.meta.matrix import Scores, align, parts
 from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import Group, Selection, SelectionArgs, check_known, checks_keywords, groups
+from summeter.meta.selection import (
+    Group,
+    Selection,
+    SelectionArgs,
+    check_known,
+    checks_keywords,
+    group_fields,
+    groups,
+)
 from summeter.records import Judgment, UsageError
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
@@ -37,9 +45,6 @@ from summeter.stats import (
     Bootstrap,
     Interval,
     Model,
-    Overlap,
-    Statistic,
-    Status,
     Weights,
     cohen_kappa,
     fleiss_kappa,
@@ -51,12 +56,12 @@ from summeter.stats import (
     mean_pairwise,
     mean_span_f1,
     overlap,
-    rater_deviation,
 )
 from summeter.stats import Level as Measurement
-from summeter.stats.base import Bools, Floats
+from summeter.stats.base import Bools, Floats, Ints
 from summeter.stats.resample import Resampling, Weighted, of_rows
 from summeter.stats.spans import Spans
+from summeter.tables import Table
 
 SPAN_F1 = "span_f1"
 LEVELS = ("sentence", "key_fact", "summary", "pair")
@@ -82,6 +87,29 @@ class Measure:
     weights: str = Weights.QUADRATIC
     model: str = Model.ICC2
 
+    def __post_init__(self) -> None:
+        check_known([self.weights], list(Weights), "weights")
+        check_known([self.model], list(Model), "icc_model")
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What `agree` measures; see there."""
+
+    coefficients: Sequence[str]
+    level: str | None
+    error_types: bool
+    how: Measure = field(default_factory=Measure)
+    resample: Resampling = _NO_DRAWS
+
+    def __post_init__(self) -> None:
+        if self.coefficients:
+            check_known(self.coefficients, (*COEFFICIENTS, SPAN_F1), "coefficient")
+        if self.level is not None and self.level not in LEVELS:
+            raise UsageError(
+                f"there are votes on sentences, key facts, summaries and pairs, not at the level {self.level!r}"
+            )
+
 
 class RatingMatrix(NamedTuple):
     """The votes on one aspect, what they are called in a row, and how they are measured."""
@@ -90,40 +118,41 @@ class RatingMatrix(NamedTuple):
     votes: Votes
     how: Measure
     names: tuple[str, ...]
-    signature: str
     resample: Resampling
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one rater only, or a value that came merged: nobody to agree with."""
+        return len(self.votes.raters) < _FEWEST
 
     def take(self, units: Bools) -> RatingMatrix:
         """Some of the units."""
-        return self._replace(votes=take(self.votes, units))
+        return self._replace(votes=self.votes.take(units))
 
-    def rows(self, study: str, values: Floats | None = None, **more: Any) -> list[Row]:
-        """A row a coefficient, of the matrix's own votes or of others on the same units."""
-        cast = self.votes.values if values is None else values
-        return [
-            self.row(study, name, measure(name, cast, self.votes.document.codes, self.how, self.resample), **more)
-            for name in self.names
-        ]
+    def fitting(self, values: Floats) -> RatingMatrix:
+        """Without the coefficients of a fixed scale, where the values (means of ratings) are not on it."""
+        if set(scale_of(values)) <= set(self.how.scale):
+            return self
+        return self._replace(names=tuple(name for name in self.names if name not in ON_SCALE))
 
-    def row(self, study: str, name: str, got: Measured, **more: Any) -> Row:
-        """A measured coefficient as a row."""
-        fields: dict[str, Any] = {
-            "aspect": self.aspect, "gold_aspect": self.aspect, "gold_signature": self.signature,
-            "level": self.votes.unit, "p": got.p, **more, "details": {**got.details, **more.get("details", {})},
-        }  # fmt: skip
-        return interval_row(got.estimate, study=study, statistic=name, **fields)
-
-
-class _Asked(NamedTuple):
-    """What `agree` and `export` were asked for; see `agree`."""
-
-    coefficients: tuple[str, ...]
-    level: str | None
-    scale: tuple[float, ...]
-    weights: str
-    model: str
-    error_types: bool
-    resample: Resampling
+    def rows(
+        self, study: str, values: Floats | None = None, *, unusable: str | None = None, **fields: Any
+    ) -> Iterator[Row]:
+        """A row a coefficient, of the matrix's own votes or of others on the same units; none has a value where these
+        are `unusable`, and why."""
+        cast, documents = self.votes.values if values is None else values, self.votes.document.codes
+        for name in self.names:
+            if unusable is None:
+                got = measure(name, cast, documents, self.how, self.resample)
+            else:
+                got = measure(name, cast[:, :0], documents[:0], self.how)
+                got = got._replace(estimate=got.estimate._replace(reason=unusable, missing=cast.shape[1]))
+            about: dict[str, Any] = {
+                "aspect": self.aspect, "gold_aspect": self.aspect, "level": self.votes.unit, "p": got.p,
+                "gold_signature": f"human.{self.votes.source}|merge:none|v:1",
+                **fields, "details": {**got.details, **fields.get("details", {})},
+            }  # fmt: skip
+            yield interval_row(got.estimate, study=study, statistic=name, **about)
 
 
 @checks_keywords
@@ -154,43 +183,30 @@ def agree(
     of span overlap need the judgments themselves or a data set. Raises UsageError where there are no votes.
     """
     selected = Selection(**selection)
-    asked = _asked(coefficients, level, scale, weights, icc_model, resampling(resamples, confidence, seed),
-                   error_types=error_types)  # fmt: skip
+    how = Measure(tuple(scale), weights, icc_model)
+    request = _Request(coefficients, level, error_types, how, resampling(resamples, confidence, seed))
     records, table, context = _read(gold, selected.judgment_set)
-    matrices = list(_matrices(table, selected, asked))
+    matrices = list(_matrices(table, selected, request))
     rows: list[Row] = []
     for matrix in matrices:
-        # A value that came merged, or one annotator's: nobody to agree with, and no row unless asked for.
-        if selected.aspects or not _alone(matrix):
+        # Of nobody to agree with there is no row unless asked for.
+        if selected.aspects or not matrix.alone:
             rows += _groups(matrix, selected.by, context)
         if each:
-            rows += list(_each(matrix))
+            rows += _each(matrix)
     for run in judges:
         machine = judge_input(run)
         for matrix in matrices:
-            rows += list(_with_judges(matrix, machine, table, selected))
-    if SPAN_F1 in asked.coefficients or not asked.coefficients:
-        rows += span_rows(marked(records), context, selected.by, asked.resample)
+            rows += _with_judges(matrix, machine, table, selected)
+    if SPAN_F1 in coefficients or not coefficients:
+        rows += span_rows(marked_spans(records), context, selected.by, request.resample)
     if not rows:
         raise UsageError(f"no votes to compare; people's judgments are: {', '.join(blocks(table)) or 'none'}")
-    return Study("agree", rows, _notes(matrices))
-
-
-def _asked(
-    coefficients: Sequence[str], level: str | None, scale: Sequence[float], weights: str, model: str,
-    resample: Resampling, *, error_types: bool,
-) -> _Asked:  # fmt: skip
-    if coefficients:
-        check_known(coefficients, (*COEFFICIENTS, SPAN_F1), "coefficient")
-    if level is not None and level not in LEVELS:
-        raise UsageError(f"there are votes on sentences, key facts, summaries and pairs, not at the level {level!r}")
-    check_known([weights], list(Weights), "weights")
-    check_known([model], list(Model), "icc_model")
-    return _Asked(tuple(coefficients), level, tuple(scale), weights, model, error_types, resample)
-
-
-def _alone(matrix: RatingMatrix) -> bool:
-    return len(matrix.votes.raters) < _FEWEST
+    notes = []
+    for matrix in matrices:
+        who = "one annotator only, or merged" if matrix.alone else f"{len(matrix.votes.raters)} annotators"
+        notes.append(f"{matrix.aspect}: {who}, {matrix.votes.values.shape[1]} units ({matrix.votes.unit})")
+    return Study("agree", rows, notes)
 
 
 def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Context]:
@@ -201,71 +217,59 @@ def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Con
     return records, *gold_input(gold if isinstance(gold, Dataset) else records, name)
 
 
-def _matrices(table: JudgmentTable, selected: Selection, asked: _Asked) -> Iterator[RatingMatrix]:
-    names = [one.partition(":")[2] or one for one in selected.aspects] or aspects(table)
-    for aspect in names:
+def _matrices(table: JudgmentTable, selected: Selection, request: _Request) -> Iterator[RatingMatrix]:
+    for aspect in [gold for _, gold in selected.aspect_pairs] or aspects(table):
         if aspect == COMPOSITE and aspect not in table.aspect.names:
             continue
-        cast = _votes(table, aspect, selected.source, asked)
+        cast = _votes(table, aspect, selected.source, request)
         if cast is None:
             if selected.aspects:
-                where = f" at the level {asked.level}" if asked.level else ""
+                where = f" at the level {request.level}" if request.level else ""
                 there = ", ".join(aspects(table)) or "nothing"
                 raise UsageError(f"people did not vote on {aspect!r}{where}; they judged: {there}")
             continue
-        how = Measure(asked.scale or scale_of(cast.values), asked.weights, asked.model)
-        coefficients = tuple(name for name in asked.coefficients if name != SPAN_F1)
-        if not coefficients and SPAN_F1 not in asked.coefficients:
-            coefficients = FOR_TYPES if asked.error_types else usual(cast.values, cast.unit)
-        yield RatingMatrix(aspect, cast, how, coefficients, f"human.{cast.source}|merge:none|v:1", asked.resample)
+        names = tuple(name for name in request.coefficients if name != SPAN_F1)
+        if not request.coefficients:
+            names = FOR_TYPES if request.error_types else usual(cast.values, cast.unit)
+        how = replace(request.how, scale=request.how.scale or scale_of(cast.values))
+        yield RatingMatrix(aspect, cast, how, names, request.resample)
 
 
-def _votes(table: JudgmentTable, aspect: str, source: str | None, asked: _Asked) -> Votes | None:
-    if asked.level == "pair":
+def _votes(table: JudgmentTable, aspect: str, source: str | None, request: _Request) -> Votes | None:
+    """The votes at the level asked for: by default those on the units that people judged, else on pairs."""
+    if request.level == "pair":
         return pair_votes(table, aspect)
-    level = Level(asked.level or Level.SUMMARY)
-    if asked.error_types:
+    level = Level(request.level or Level.SUMMARY)
+    if request.error_types:
         return type_votes(table, aspect, level, source)
     cast = votes(table, aspect, level, source)
-    if cast is None and asked.level is None and source in (None, "pairs"):
-        return pair_votes(table, aspect)
-    if cast is None or asked.level is None or cast.unit == asked.level:
+    if request.level is None:
+        return pair_votes(table, aspect) if cast is None and source in (None, "pairs") else cast
+    if cast is None or cast.unit == request.level:
         return cast
-    return score_votes(table, aspect, source)
+    # Each annotator's score of a summary: the share of its labels that are 1.
+    scores = gold_scores(table, aspect, Level.SUMMARY, Aggregation(AggregationRule.EACH), source)
+    return replace(aligned_votes([(one.judge, one) for one in scores]), source=cast.source)
 
 
 def _groups(matrix: RatingMatrix, by: str | None, context: Context) -> Iterator[Row]:
     yield from matrix.rows("agreement")
-    if by is None:
-        return
-    column = context.column(by, matrix.votes.document, matrix.votes.system)
-    for code in dict.fromkeys(column.codes.tolist()):
-        name = column.names[code]
-        if name is None:
-            continue
-        known = by in ("system", "domain", "category")
-        more: dict[str, Any] = {by: name} if known else {"details": {"by": by, "group": name}}
-        yield from matrix.take(column.codes == code).rows("agreement", **more)
+    if by is not None:
+        for value, units in parts(context.column(by, matrix.votes.document, matrix.votes.system)):
+            yield from matrix.take(units).rows("agreement", **group_fields(by, value))
 
 
 def _each(matrix: RatingMatrix) -> Iterator[Row]:
     """Each annotator beside the others' merged votes, and the others without each."""
-    values, raters = matrix.votes.values, matrix.votes.raters
-    for place, rater in enumerate(raters):
+    values = matrix.votes.values
+    for place, rater in enumerate(matrix.votes.raters):
         others = np.delete(values, place, axis=0)
         if not len(others):
             continue
         pair = np.stack([values[place], merge(others, matrix.votes.unit)])
-        yield from _fitting(matrix, pair).rows("annotator", pair, judge=rater)
+        yield from matrix.fitting(pair).rows("annotator", pair, judge=rater)
         if len(others) >= _FEWEST:
             yield from matrix.rows("agreement_without", others, judge=rater)
-
-
-def _fitting(matrix: RatingMatrix, values: Floats) -> RatingMatrix:
-    """The matrix without the coefficients of a fixed scale, where the values (means of ratings) are not on it."""
-    if set(scale_of(values)) <= set(matrix.how.scale):
-        return matrix
-    return matrix._replace(names=tuple(name for name in matrix.names if name not in ON_SCALE))
 
 
 def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable, selected: Selection) -> Iterator[Row]:
@@ -273,42 +277,26 @@ def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable
     if matrix.votes.unit == "pair":
         return
     level = Level(matrix.votes.unit)
-    wanted = [one.partition(":")[0] for one in selected.aspects if (one.partition(":")[2] or one) == matrix.aspect]
+    names = [own for own, gold in selected.aspect_pairs if gold == matrix.aspect] or [matrix.aspect]
     for question in machine.questions(judge=selected.judge):
-        if question[2] not in (wanted or [matrix.aspect]):
+        if question.aspect not in names:
             continue
-        series = machine.scores(question, level, Use.VALUE if level is Level.SUMMARY else Use.LABEL)
-        if not len(series):
+        scores = machine.scores(question, level, Use.VALUE if level is Level.SUMMARY else Use.LABEL)
+        if not len(scores):
             continue
-        values = aligned_values(series, matrix.votes)
+        values = aligned_values(scores, matrix.votes)
         units = ~np.isnan(values)
-        fields = named(series)
-        del fields["gold_aspect"], fields["gold_signature"]
         part, own = matrix.take(units), values[units]
-        strange = _off_scale(own, matrix.how)
+        about = {key: value for key, value in named(scores).items() if not key.startswith("gold_")}
+        about["unusable"] = _off_scale(own, matrix.how)
         for merged in gold_scores(table, matrix.aspect, level, selected.rule, selected.source):
             pair = np.stack([own, aligned_values(merged, part.votes)])
-            about = {**fields, "gold_signature": merged.signature}
-            yield from _judge_rows(_fitting(part, pair), "judge_and_people", pair, strange, about)
-        everyone = np.vstack([part.votes.values, own])
-        documents = part.votes.document.codes
-        alone = {name: measure(name, part.votes.values, documents, part.how).estimate.value for name in part.names}
-        for row in _judge_rows(part, "agreement_with_judge", everyone, strange, fields):
-            by_people = alone[row.statistic]
-            change = None if by_people is None or row.value is None else row.value - by_people
-            yield row.model_copy(update={"details": {**row.details, "people": by_people, "change": change}})
-
-
-def _judge_rows(
-    matrix: RatingMatrix, study: str, values: Floats, strange: str | None, fields: dict[str, Any]
-) -> Iterator[Row]:
-    if strange is None:
-        yield from matrix.rows(study, values, **fields)
-        return
-    for name in matrix.names:
-        empty = measure(name, values[:, :0], matrix.votes.document.codes[:0], matrix.how)
-        nothing = empty.estimate._replace(value=None, status=Status.UNDEFINED, reason=strange, missing=values.shape[1])
-        yield matrix.row(study, name, empty._replace(estimate=nothing), **fields)
+            yield from part.fitting(pair).rows("judge_and_people", pair, **about, gold_signature=merged.signature)
+        people = part._replace(resample=_NO_DRAWS).rows("agreement")
+        everyone = part.rows("agreement_with_judge", np.vstack([part.votes.values, own]), **about)
+        for row, alone in zip(everyone, people, strict=True):
+            change = None if alone.value is None or row.value is None else row.value - alone.value
+            yield row.model_copy(update={"details": {**row.details, "people": alone.value, "change": change}})
 
 
 def _off_scale(values: Floats, how: Measure) -> str | None:
@@ -321,13 +309,6 @@ def _off_scale(values: Floats, how: Measure) -> str | None:
     return None
 
 
-class Export(NamedTuple):
-    """The raw item x rater matrix, ready for any other program: None is no vote."""
-
-    head: list[str]
-    rows: list[list[Any]]
-
-
 def export(
     gold: Gold,
     *,
@@ -335,23 +316,27 @@ def export(
     level: str | None = None,
     error_types: bool = False,
     **selection: Unpack[SelectionArgs],
-) -> Export:
-    """The votes as a table, one row a unit, one column an annotator; keywords as in `agree`."""
+) -> Table:
+    """The votes as a table, one row a unit, one column an annotator (None: no vote); keywords as in `agree`."""
     selected = Selection(**selection)
-    asked = _asked(coefficients, level, (), Weights.QUADRATIC, Model.ICC2, _NO_DRAWS, error_types=error_types)
     _, table, _ = _read(gold, selected.judgment_set)
-    matrices = list(_matrices(table, selected, asked))
+    matrices = list(_matrices(table, selected, _Request(coefficients, level, error_types)))
     raters = list(dict.fromkeys(rater for matrix in matrices for rater in matrix.votes.raters))
-    rows = [line for matrix in matrices for line in lines(matrix.aspect, matrix.votes, raters)]
-    return Export(["aspect", "unit", "doc_id", "system", "list_id", "index", *raters], rows)
+    rows = (line for matrix in matrices for line in _lines(matrix.aspect, matrix.votes, raters))
+    return Table.of(["aspect", "unit", "doc_id", "system", "list_id", "index", *raters], rows)
 
 
-def _notes(matrices: Sequence[RatingMatrix]) -> list[str]:
-    notes = []
-    for one in matrices:
-        who = "one annotator only, or merged" if _alone(one) else f"{len(one.votes.raters)} annotators"
-        notes.append(f"{one.aspect}: {who}, {one.votes.values.shape[1]} units ({one.votes.unit})")
-    return notes
+def _lines(aspect: str, cast: Votes, raters: Sequence[str]) -> Iterator[list[Any]]:
+    """One line a unit: aspect, unit, document, system, list, index, and the vote of each of `raters`."""
+    place = {rater: row for row, rater in enumerate(cast.raters)}
+    units = zip(cast.document.labels(), cast.system.labels(), cast.list_id.labels(), cast.index.tolist(), strict=True)
+    for column, (document, system, list_id, index) in enumerate(units):
+        cells = [cast.values[place[rater], column] if rater in place else np.nan for rater in raters]
+        numbers = [None if np.isnan(cell) else int(cell) if cell == int(cell) else float(cell) for cell in cells]
+        yield [aspect, cast.unit, document, system, list_id, None if index < 0 else index, *numbers]
+
+
+# ---- one coefficient ----
 
 
 class Measured(NamedTuple):
@@ -379,134 +364,124 @@ def scale_of(values: Floats) -> tuple[float, ...]:
     return tuple(np.unique(values[~np.isnan(values)]).tolist())
 
 
-def measure(
-    name: str, values: Floats, documents: np.ndarray[Any, Any], how: Measure, resample: Resampling = _NO_DRAWS
-) -> Measured:
+def measure(name: str, values: Floats, documents: Ints, how: Measure, resample: Resampling = _NO_DRAWS) -> Measured:
     """One coefficient of votes (raters x units), NaN for none, with an interval by document where `resample` draws.
 
     >>> votes = np.array([[0.0, 0, 1, 1], [0, 1, 1, 1]])
     >>> round(measure("alpha_nominal", votes, np.arange(4), Measure()).estimate.value, 4)
     0.5333
     """
-    check_known([name], (*COEFFICIENTS,), "coefficient")
-    return _MEASURES[name](name, values, documents, how, resample)
+    check_known([name], COEFFICIENTS, "coefficient")
+    if name.startswith(_PAIRWISE):
+        got = _pairwise(name.removeprefix(_PAIRWISE), values, documents, resample)
+    else:
+        got = _MEASURES[name](name, values, how, resample(documents))
+    return got._replace(details={"raters": int((~np.isnan(values)).any(axis=1).sum()), **got.details})
 
 
-_Measuring = Callable[[str, Floats, np.ndarray[Any, Any], Measure, Resampling], Measured]
+def _agreed(whole: Agreement, bootstrap: Bootstrap, **details: Any) -> Measured:
+    """A coefficient corrected for chance, with what it rests on."""
+    rests_on = {"votes": whole.votes, "observed": whole.observed, "expected": whole.expected}
+    return Measured(whole.interval(bootstrap), None, {**details, **rests_on})
 
 
-def _details(values: Floats, **more: Any) -> dict[str, Any]:
-    return {"raters": int((~np.isnan(values)).any(axis=1).sum()), **more}
+def _unfit(bootstrap: Bootstrap, values: Floats, reason: str) -> Measured:
+    """Votes that cannot be measured so, and why."""
+    return Measured(bootstrap.alone(None, reason, n=0, missing=values.shape[1]), None, {})
 
 
-def _counted(whole: Agreement) -> dict[str, Any]:
-    return {"votes": whole.votes, "observed": whole.observed, "expected": whole.expected}
-
-
-def _alpha(name: str, values: Floats, documents: np.ndarray[Any, Any], how: Measure, resample: Resampling) -> Measured:
+def _alpha(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
     del how
-    bootstrap, compact = resample(documents), slots(values)
+    compact = slots(values)
     if name == "alpha_ratio" and (compact < 0).any():
-        return _misfit(bootstrap, values, "ratio votes must not be negative")
-    whole = krippendorff_alpha(compact, name.removeprefix("alpha_"), bootstrap.codes)
-    return Measured(whole.interval(bootstrap), None, _details(values, **_counted(whole)))
+        return _unfit(bootstrap, values, "ratio votes must not be negative")
+    return _agreed(krippendorff_alpha(compact, name.removeprefix("alpha_"), bootstrap.codes), bootstrap)
 
 
-def _on_scale(
-    name: str, values: Floats, documents: np.ndarray[Any, Any], how: Measure, resample: Resampling
-) -> Measured:
+def _on_scale(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
     """Kappas, AC1 and AC2, which depend on the values there could have been."""
-    bootstrap, scale = resample(documents), how.scale
-    seen = values[~np.isnan(values)]
-    if not np.isin(seen, scale).all():
-        listed = ", ".join(f"{value:g}" for value in scale)
-        return _misfit(bootstrap, values, f"some votes are not on the scale {listed}")
-    details: dict[str, Any] = {"scale": list(scale)}
-    categories, clusters = scale or None, bootstrap.codes
+    if not np.isin(values[~np.isnan(values)], how.scale).all():
+        listed = ", ".join(f"{value:g}" for value in how.scale)
+        return _unfit(bootstrap, values, f"some votes are not on the scale {listed}")
+    scale, clusters, details = how.scale or None, bootstrap.codes, {}
     match name:
         case "kappa_cohen":
-            raters = values[(~np.isnan(values)).any(axis=1)]
+            raters = _who_voted(values)
             kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
-            whole = kappa(raters, scale=categories, clusters=clusters)
+            whole = kappa(raters, scale=scale, clusters=clusters)
         case "kappa_fleiss":
-            whole = fleiss_kappa(slots(values), categories, clusters)
+            whole = fleiss_kappa(slots(values), scale, clusters)
         case "ac1":
-            whole = gwet_ac1(slots(values), categories, clusters)
+            whole = gwet_ac1(slots(values), scale, clusters)
         case "ac2":
-            whole = gwet_ac2(slots(values), how.weights, categories, clusters)
-            details["weights"] = how.weights
+            whole = gwet_ac2(slots(values), how.weights, scale, clusters)
+            details = {"weights": how.weights}
         case _:
             raise ValueError(f"{name} is no coefficient of categories")
-    return Measured(whole.interval(bootstrap), None, _details(values, **details, **_counted(whole)))
+    return _agreed(whole, bootstrap, scale=list(how.scale), **details)
 
 
-def _icc(name: str, values: Floats, documents: np.ndarray[Any, Any], how: Measure, resample: Resampling) -> Measured:
+def _icc(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
     del name
-    bootstrap = resample(documents)
-    raters = values[(~np.isnan(values)).any(axis=1)]
+    raters, details = _who_voted(values), {"model": how.model}
     whole = icc(raters, how.model)
-    details = _details(values, model=how.model)
     if whole.value is None:
         return Measured(bootstrap.alone(None, whole.reason or "", n=whole.n, missing=whole.missing), None, details)
 
     def of_units(units: Floats) -> float | None:
         return icc(raters[:, units.astype(np.int64)], how.model).value
 
-    drawn = of_rows(of_units, [np.arange(values.shape[1], dtype=np.float64)], bootstrap.codes)
-    return Measured(bootstrap.interval(drawn, n=whole.n, missing=whole.missing), whole.p, details)
+    statistic = of_rows(of_units, [np.arange(values.shape[1], dtype=np.float64)], bootstrap.codes)
+    return Measured(bootstrap.interval(statistic, n=whole.n, missing=whole.missing), whole.p, details)
 
 
-def _mean(name: str, values: Floats, documents: np.ndarray[Any, Any], how: Measure, resample: Resampling) -> Measured:
-    """What is a mean over units."""
+def _mean(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
+    """What is a mean over units with two votes or more: their standard deviation, or whether all are the same."""
     del how
-    compact = slots(values)
-    whole = rater_deviation(compact) if name == "rater_deviation" else identical(compact)
-    details = _details(values)
-    if whole.value is None:
-        nothing = resample(documents).alone(None, whole.reason or "", n=whole.n, missing=whole.missing)
-        return Measured(nothing, None, details)
-    kept = (~np.isnan(compact)).sum(axis=0) >= _FEWEST
-    inside = compact[:, kept]
-    each = np.nanstd(inside, axis=0) if name == "rater_deviation" else np.nanmax(inside, 0) == np.nanmin(inside, 0)
-    estimate = resample(documents[kept]).mean(each.astype(np.float64))
-    return Measured(estimate._replace(n=whole.n, missing=whole.missing), None, details)
+    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST
+    inside = slots(values)[:, paired]
+    each = np.full(values.shape[1], np.nan)
+    match name:
+        case "rater_deviation":
+            each[paired] = np.nanstd(inside, axis=0)
+        case "identical":
+            each[paired] = np.nanmax(inside, axis=0) == np.nanmin(inside, axis=0)
+        case _:
+            raise ValueError(f"{name} is no mean over units")
+    estimate = bootstrap.mean(each)
+    return Measured(estimate if paired.any() else estimate._replace(reason="no item has 2 votes"), None, {})
 
 
-def _pairwise(
-    name: str, values: Floats, documents: np.ndarray[Any, Any], how: Measure, resample: Resampling
-) -> Measured:
+_PAIRWISE = "mean_pairwise_"
+
+
+def _pairwise(kind: str, values: Floats, documents: Ints, resample: Resampling) -> Measured:
     """The mean correlation of two raters within a document, averaged over documents (SummQual's agreement)."""
-    del how
-    kind = name.removeprefix("mean_pairwise_")
-    by_document: list[float | None] = []
-    for document in dict.fromkeys(documents.tolist()):
-        inside = values[:, documents == document]
-        part = inside[(~np.isnan(inside)).any(axis=1)]
-        by_document.append(mean_pairwise(part, kind).value if inside.size else None)
-    defined = [value for value in by_document if value is not None]
-    here = (~np.isnan(values)).sum(axis=0) >= _FEWEST
-    n, missing = int(here.sum()), int((~here).sum())
-    details = _details(values, documents=len(defined), undefined_documents=len(by_document) - len(defined))
-    if not defined:
+    codes = dict.fromkeys(documents.tolist())
+    found = [mean_pairwise(_who_voted(values[:, documents == code]), kind).value for code in codes]
+    means = [value for value in found if value is not None]
+    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST
+    n, missing = int(paired.sum()), int((~paired).sum())
+    details = {"documents": len(means), "undefined_documents": len(found) - len(means)}
+    if not means:
         reason = "no document has two raters whose votes vary" if n else "no item has 2 votes"
         return Measured(resample(documents).alone(None, reason, n=n, missing=missing), None, details)
-    return Measured(resample(len(defined)).mean(defined)._replace(n=n, missing=missing), None, details)
+    return Measured(resample(len(means)).mean(means)._replace(n=n, missing=missing), None, details)
 
 
-def _misfit(bootstrap: Bootstrap, values: Floats, reason: str) -> Measured:
-    """Votes that cannot be measured so, and why."""
-    return Measured(bootstrap.alone(None, reason, n=0, missing=values.shape[1]), None, _details(values))
-
-
-_MEASURES: dict[str, _Measuring] = {
+_MEASURES: dict[str, Callable[[str, Floats, Measure, Bootstrap], Measured]] = {
     **dict.fromkeys((f"alpha_{level.value}" for level in Measurement), _alpha),
     **dict.fromkeys(("kappa_cohen", "kappa_fleiss", "ac1", "ac2"), _on_scale),
     "icc": _icc,
     **dict.fromkeys(("rater_deviation", "identical"), _mean),
-    **dict.fromkeys((f"mean_pairwise_{name}" for name in USUAL_COEFFICIENTS), _pairwise),
 }
-COEFFICIENTS = tuple(_MEASURES)
+COEFFICIENTS = (*_MEASURES, *(f"{_PAIRWISE}{name}" for name in USUAL_COEFFICIENTS))
 """Every coefficient there is, besides `span_f1`."""
+
+
+def _who_voted(values: Floats) -> Floats:
+    """The rows of raters with a vote."""
+    return values[(~np.isnan(values)).any(axis=1)]
 
 
 def slots(values: Floats) -> Floats:
@@ -520,54 +495,20 @@ def slots(values: Floats) -> Floats:
     return np.asarray(np.take_along_axis(values, order, axis=0)[: max(1, most)])
 
 
-def identical(values: Floats) -> Statistic:
-    """The share of units on which all votes are the same, of those with two or more.
-
-    >>> identical(np.array([[1.0, 2.0, 3.0], [1.0, 3.0, np.nan]])).value
-    0.5
-    """
-    kept = (~np.isnan(values)).sum(axis=0) >= 2
-    n, missing = int(kept.sum()), int((~kept).sum())
-    if not n:
-        return Statistic("identical", None, 0, missing, None, Status.UNDEFINED, "no item has 2 votes")
-    same = np.nanmax(values[:, kept], axis=0) == np.nanmin(values[:, kept], axis=0)
-    return Statistic("identical", float(same.mean()), n, missing)
+# ---- votes of other kinds: scores, error types, pairs ----
 
 
-def take(found: Votes, units: Bools) -> Votes:
-    """Some of the units."""
-    return Votes(
-        found.values[:, units], found.raters, found.document.take(units), found.system.take(units),
-        found.list_id.take(units), found.index[units], found.unit, found.source,
-    )  # fmt: skip
-
-
-def score_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> Votes | None:
-    """Each annotator's *score* of a summary (the share of its labels that are 1) as votes on summaries."""
-    rows = chosen(table, aspect, Level.SUMMARY, source)
-    if rows is None:
-        return None
-    found = gold_scores(table, aspect, Level.SUMMARY, Aggregation(AggregationRule.EACH), source)
-    return replace(aligned_votes([(one.judge, one) for one in found]), source=block_of(found[0].signature))
-
-
-def aligned_votes(found: Sequence[tuple[str, Scores]]) -> Votes:
+def aligned_votes(scores: Sequence[tuple[str, Scores]]) -> Votes:
     """Scores of one level as the votes of raters, each with its name; a unit that any of them has is a column."""
-    columns: dict[tuple[Any, ...], int] = {}
-    places = [[columns.setdefault(unit, len(columns)) for unit in _units(one)] for _, one in found]
-    matrix = np.full((len(found), len(columns)), np.nan)
-    for row, (_, one) in enumerate(found):
-        matrix[row, places[row]] = one.value
-    documents, systems, lists, index = zip(*columns, strict=True) if columns else ((), (), (), ())
-    level = found[0][1].level.value if found else "summary"
-    return Votes(
-        matrix, tuple(name for name, _ in found), Names.of(documents), Names.of(systems), Names.of(lists),
-        np.array(index, np.int64), level, "",
-    )  # fmt: skip
-
-
-def _units(one: Scores) -> Iterator[tuple[Any, ...]]:
-    return zip(one.document.labels(), one.system.labels(), one.list_id.labels(), one.index.tolist(), strict=True)
+    sides = [side for _, side in scores]
+    document, system, list_id = (
+        Names.concat([getattr(side, name) for side in sides]) for name in ("document", "system", "list_id")
+    )
+    value, index = np.concatenate([side.value for side in sides]), np.concatenate([side.index for side in sides])
+    rater, unit = Names.of(name for name, side in scores for _ in range(len(side))), sides[0].level.value
+    return Votes.of(
+        rater, value, unit=Names.same(unit, len(value)), document=document, system=system, list_id=list_id, index=index
+    )
 
 
 def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Votes | None:
@@ -575,11 +516,25 @@ def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | No
     rows = chosen(table, aspect, level, source)
     if rows is None:
         return None
-    code = np.array([np.nan if name is None else float(i) for i, name in enumerate(rows.error_type.names)])
+    code = np.array([np.nan if name is None else float(place) for place, name in enumerate(rows.error_type.names)])
     if np.isnan(code).all():
         return None
-    values = code[rows.error_type.codes]
-    return votes(replace(rows, value=values, label=np.full(len(rows), np.nan)), aspect, level, source)
+    return votes_of(replace(rows, value=code[rows.error_type.codes], label=np.full(len(rows), np.nan)))
+
+
+def pair_votes(table: JudgmentTable, aspect: str) -> Votes | None:
+    """Votes on pairs of summaries (what a pairwise campaign exports): 1 where the first system, in the order of the
+    alphabet, is preferred, 0 where its rival is, 0.5 for a tie. A unit is a document and a pair, named "A vs B"."""
+    rows = table.where(unit="pair", aspect=aspect)
+    if not len(rows):
+        return None
+    pairs = [sorted(pair) for pair in zip(rows.system.labels(), rows.rival.labels(), strict=True)]
+    turned = np.array([pair[0] != system for pair, system in zip(pairs, rows.system.labels(), strict=True)])
+    vote = np.where(np.isnan(rows.value), rows.label, rows.value)
+    system = Names.of(" vs ".join(pair) for pair in pairs)
+    return votes_of(
+        replace(rows, system=system, value=np.where(turned, 1 - vote, vote), label=np.full(len(rows), np.nan))
+    )
 
 
 def merge(values: Floats, unit: str) -> Floats:
@@ -592,166 +547,120 @@ def merge(values: Floats, unit: str) -> Floats:
     return np.where(means == 0.5, np.nan, np.round(means))
 
 
-def aligned_values(series: Scores, found: Votes) -> Floats:
-    """The values of a series on the units of the votes, NaN where it has none."""
-    size = found.values.shape[1]
-    level = Level(found.unit)
+def aligned_values(scores: Scores, cast: Votes) -> Floats:
+    """The scores on the units of the votes, NaN where there is none."""
+    size = cast.values.shape[1]
     places = Scores(
-        PEOPLE, "", None, series.aspect, level, found.document, found.system, found.list_id, found.index,
+        PEOPLE, "", None, scores.aspect, Level(cast.unit), cast.document, cast.system, cast.list_id, cast.index,
         np.arange(size, dtype=np.float64), Names.same(None, size),
     )  # fmt: skip
-    pairs = align(series, places)
+    pairs = align(scores, places)
     values: Floats = np.full(size, np.nan)
     rows = pairs.kept
     values[pairs.y[rows].astype(np.int64)] = pairs.x[rows]
     return values
 
 
-def lines(aspect: str, found: Votes, raters: Sequence[str]) -> Iterator[list[Any]]:
-    """One line a unit: aspect, unit, document, system, list, index, and the vote of each of `raters` (None: none)."""
-    place = {rater: row for row, rater in enumerate(found.raters)}
-    units = zip(
-        found.document.labels(), found.system.labels(), found.list_id.labels(), found.index.tolist(), strict=True
-    )
-    for column, (document, system, list_id, index) in enumerate(units):
-        cells = [found.values[place[one], column] if one in place else np.nan for one in raters]
-        given = [None if np.isnan(cell) else int(cell) if cell == int(cell) else float(cell) for cell in cells]
-        yield [aspect, found.unit, document, system, list_id, None if index < 0 else index, *given]
-
-
-def pair_votes(table: JudgmentTable, aspect: str) -> Votes | None:
-    """Votes on pairs of summaries (what a pairwise campaign exports): 1 where the first system, in the order of the
-    alphabet, is preferred, 0 where its rival is, 0.5 for a tie. A unit is a document and a pair, named "A vs B"."""
-    rows = table.where(unit="pair", aspect=aspect)
-    if not len(rows):
-        return None
-    turned = np.array([system > rival for system, rival in zip(rows.system.labels(), rows.rival.labels(), strict=True)])
-    cast = np.where(np.isnan(rows.value), rows.label, rows.value)
-    cast = np.where(turned, 1 - cast, cast)
-    pairs = [" vs ".join(sorted(pair)) for pair in zip(rows.system.labels(), rows.rival.labels(), strict=True)]
-    columns: dict[tuple[str, str], int] = {}
-    places = [columns.setdefault(unit, len(columns)) for unit in zip(rows.document.labels(), pairs, strict=True)]
-    raters = [str(name) for name in rows.judge.used()]
-    matrix = np.full((len(raters), len(columns)), np.nan)
-    matrix[[raters.index(str(name)) for name in rows.judge.labels()], places] = cast
-    documents, systems = zip(*columns, strict=True)
-    size = len(columns)
-    return Votes(
-        matrix, tuple(raters), Names.of(documents), Names.of(systems), Names.same(None, size),
-        np.full(size, -1, np.int64), "pair", block_of(rows.signature.names[rows.signature.codes[0]] or ""),
-    )  # fmt: skip
-
+# ---- spans ----
 
 Item = tuple[str, str]
 
 
-class Marked(NamedTuple):
+class MarkedSpans(NamedTuple):
     """What annotators marked: for each, the spans of each summary seen, None for one not seen."""
 
     aspect: str
     signature: str
     items: tuple[Item, ...]
-    raters: tuple[str, ...]
     spans: tuple[tuple[Spans | None, ...], ...]
 
-    def take(self, places: Sequence[int]) -> Marked:
-        """Some of the summaries."""
-        kept = tuple(tuple(row[place] for place in places) for row in self.spans)
-        return self._replace(items=tuple(self.items[place] for place in places), spans=kept)
+    def row(self, resample: Resampling, **fields: Any) -> Row:
+        """The agreement of all annotators as F1 of the characters they marked."""
+        whole = mean_span_f1(self.spans)
+        bootstrap = resample([document for document, _ in self.items])
+        estimate = (
+            bootstrap.alone(None, whole.reason or "") if whole.value is None
+            else bootstrap.interval(self._pooled_f1(bootstrap))
+        )  # fmt: skip
+        details = {**fields.pop("details", {}), "raters": len(self.spans)}
+        return interval_row(
+            estimate, study="agreement", statistic=SPAN_F1, aspect=self.aspect, gold_aspect=self.aspect,
+            gold_signature=self.signature, level="summary", n=whole.n, missing=whole.missing, reason=whole.reason,
+            details=details, **fields,
+        )  # fmt: skip
+
+    def _pooled_f1(self, bootstrap: Bootstrap) -> Weighted:
+        """The mean over pairs of annotators of pooled F1, as a function of the weights of documents."""
+        sums = []
+        for first, second in combinations(self.spans, 2):
+            counts = np.zeros((len(self.items), 2))
+            for place, (left, right) in enumerate(zip(first, second, strict=True)):
+                if left is not None and right is not None:
+                    both = overlap(left, right)
+                    counts[place] = (2 * both.both, both.first + both.second)
+            sums.append(bootstrap.sums(counts))
+
+        def mean(weights: Floats) -> Floats:
+            drawn = np.array([weights @ counts for counts in sums])
+            values = np.divide(
+                drawn[..., 0], drawn[..., 1], out=np.full(drawn.shape[:2], np.nan), where=drawn[..., 1] > 0
+            )
+            there = ~np.isnan(values)
+            counted = there.sum(axis=0)
+            totals = np.where(there, values, 0.0).sum(axis=0)
+            return np.asarray(np.divide(totals, counted, out=np.full(len(weights), np.nan), where=counted > 0))
+
+        return mean
 
 
-def marked(judgments: Sequence[Judgment]) -> list[Marked]:
+def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
     """The spans marked on each aspect.
 
     Having marked nothing is an answer, but leaves no judgment. So an annotator is taken to have seen a summary who
     gave any judgment of it; one who gave nothing but spans is taken to have seen every judged summary of each
     document in which he or she marked something.
     """
-    spans = [one for one in judgments if one.target.unit == "span" and one.status == "ok"]
-    found = []
-    for aspect in dict.fromkeys(one.aspect for one in spans):
-        own = [one for one in spans if one.aspect == aspect]
-        raters = tuple(dict.fromkeys(one.judge for one in own))
-        seen = {rater: _seen(judgments, rater) for rater in raters}
-        items = tuple(dict.fromkeys(item for rater in raters for item in seen[rater]))
-        at: dict[tuple[str, Item], list[tuple[int, int]]] = {}
-        for one in own:
-            item = one.target.document_id, one.target.system
-            at.setdefault((one.judge, item), []).extend((span.start, span.end) for span in one.evidence)
+    spans = [judgment for judgment in judgments if judgment.target.unit == "span" and judgment.status == "ok"]
+    for aspect in dict.fromkeys(span.aspect for span in spans):
+        own = [span for span in spans if span.aspect == aspect]
+        seen = {rater: _seen(judgments, rater) for rater in dict.fromkeys(span.judge for span in own)}
+        items = tuple(dict.fromkeys(item for summaries in seen.values() for item in summaries))
+        marks: dict[tuple[str, Item], list[tuple[int, int]]] = {}
+        for judgment in own:
+            place = judgment.judge, (judgment.target.document_id, judgment.target.system)
+            marks.setdefault(place, []).extend((span.start, span.end) for span in judgment.evidence)
         grid = tuple(
-            tuple(tuple(at.get((rater, item), ())) if item in seen[rater] else None for item in items)
-            for rater in raters
+            tuple(tuple(marks.get((rater, item), ())) if item in summaries else None for item in items)
+            for rater, summaries in seen.items()
         )
-        found.append(Marked(aspect, own[0].signature, items, raters, grid))
-    return found
+        yield MarkedSpans(aspect, own[0].signature, items, grid)
 
 
 def _seen(judgments: Sequence[Judgment], rater: str) -> dict[Item, None]:
     """The summaries an annotator saw, in order."""
-    own = [one for one in judgments if one.judge == rater]
-    whole = dict.fromkeys((one.target.document_id, one.target.system) for one in own)
-    if any(one.target.unit != "span" for one in own):
-        return whole
-    documents = {document for document, _ in whole}
-    every = ((one.target.document_id, one.target.system) for one in judgments)
+    own = [judgment.target for judgment in judgments if judgment.judge == rater]
+    if any(target.unit != "span" for target in own):
+        return dict.fromkeys((target.document_id, target.system) for target in own)
+    documents = {target.document_id for target in own}
+    every = ((judgment.target.document_id, judgment.target.system) for judgment in judgments)
     return dict.fromkeys(item for item in every if item[0] in documents)
 
 
-def span_rows(marks: Sequence[Marked], context: Context, by: str | None, resample: Resampling) -> list[Row]:
+def span_rows(marked: Iterable[MarkedSpans], context: Context, by: str | None, resample: Resampling) -> Iterator[Row]:
     """Rows of the study `agreement` with the statistic `span_f1`: of all, and by a column."""
-    rows = []
-    for one in marks:
-        rows.append(_span_row(one, {}, resample))
-        if by is not None:
-            rows += [_span_row(part, fields, resample) for fields, part in _split(one, context, by)]
-    return rows
-
-
-def _split(one: Marked, context: Context, by: str) -> Iterator[tuple[dict[str, Any], Marked]]:
-    look = context.lookup(by)
-    values = [look(*item) for item in one.items]
-    for value in dict.fromkeys(values):
-        if value is None:
+    for whole in marked:
+        yield whole.row(resample)
+        if by is None:
             continue
-        places = [place for place, other in enumerate(values) if other == value]
-        known = by in ("system", "domain", "category")
-        yield ({by: value} if known else {"details": {"by": by, "group": value}}), one.take(places)
+        documents, systems = (Names.of(names) for names in zip(*whole.items, strict=True))
+        for value, rows in parts(context.column(by, documents, systems)):
+            part = whole._replace(
+                items=tuple(compress(whole.items, rows)), spans=tuple(tuple(compress(row, rows)) for row in whole.spans)
+            )
+            yield part.row(resample, **group_fields(by, value))
 
 
-def _span_row(one: Marked, fields: dict[str, Any], resample: Resampling) -> Row:
-    got = mean_span_f1(one.spans)
-    details = {**fields.get("details", {}), "raters": len(one.raters)}
-    about = {
-        **fields, "study": "agreement", "statistic": SPAN_F1, "aspect": one.aspect, "gold_aspect": one.aspect,
-        "gold_signature": one.signature, "level": "summary", "n": got.n, "missing": got.missing,
-        "reason": got.reason, "details": details,
-    }  # fmt: skip
-    bootstrap = resample([document for document, _ in one.items])
-    if got.value is None:
-        return interval_row(bootstrap.alone(None, got.reason or ""), **about)
-    return interval_row(bootstrap.interval(_pooled_f1(one, bootstrap)), **about)
-
-
-def _pooled_f1(one: Marked, bootstrap: Bootstrap) -> Weighted:
-    """The mean over pairs of annotators of pooled F1, as a function of the weights of documents."""
-    pairs = []
-    for first, second in combinations(one.spans, 2):
-        counts = np.zeros((len(one.items), 2))
-        for place, (left, right) in enumerate(zip(first, second, strict=True)):
-            if left is not None and right is not None:
-                both: Overlap = overlap(left, right)
-                counts[place] = (2 * both.both, both.first + both.second)
-        pairs.append(bootstrap.sums(counts))
-
-    def mean(weights: Floats) -> Floats:
-        drawn = np.array([weights @ counts for counts in pairs])
-        values = np.divide(drawn[..., 0], drawn[..., 1], out=np.full(drawn.shape[:2], np.nan), where=drawn[..., 1] > 0)
-        there = ~np.isnan(values)
-        counted = there.sum(axis=0)
-        sums = np.where(there, values, 0.0).sum(axis=0)
-        return np.asarray(np.divide(sums, counted, out=np.full(len(weights), np.nan), where=counted > 0))
-
-    return mean
+# ---- what people made of the labels they were shown ----
 
 
 @checks_keywords
@@ -781,12 +690,11 @@ def override_rate(
     context = context if context.domains else machine.context
     rows: list[Row] = []
     for question in machine.questions(judge=selected.judge):
-        wanted = [one.partition(":") for one in selected.aspects] or [(question[2], "", "")]
-        for own, _, other in wanted:
-            if own != question[2]:
+        for own, other in selected.aspect_pairs or [(question.aspect, question.aspect)]:
+            if own != question.aspect:
                 continue
             labels = machine.scores(question, at, Use.LABEL)
-            for merged in gold_scores(table, other or own, at, selected.rule, selected.source):
+            for merged in gold_scores(table, other, at, selected.rule, selected.source):
                 for group in groups(align(labels, merged, context), selected.by):
                     rows += _overridden(group, at, resample)
     if not rows:
@@ -794,12 +702,11 @@ def override_rate(
     return Study("overruled", rows)
 
 
-def _overridden(group: Group, level: Level, resample: Resampling) -> list[Row]:
-    pairs: PairedScores = group.pairs
+def _overridden(group: Group, level: Level, resample: Resampling) -> Iterator[Row]:
+    pairs = group.pairs
     changed = np.where(pairs.kept, (pairs.x != pairs.y).astype(np.float64), np.nan)
     fields = {**named(pairs.judge, pairs.gold), **group.fields(), "study": "overruled", "statistic": "overruled"}
     details = fields.pop("details", {})
-    rows = []
     for label in (None, 1.0, 0.0):
         inside = np.ones(len(pairs), dtype=np.bool_) if label is None else pairs.x == label
         more: dict[str, Any] = {**details, "overruled": int(np.nansum(changed[inside]))}
@@ -808,5 +715,4 @@ def _overridden(group: Group, level: Level, resample: Resampling) -> list[Row]:
             more |= {"shown": int(label), "group": name}
         estimate = resample(pairs.document.codes[inside]).mean(changed[inside])
         reason = "no unit has both labels" if estimate.value is None else None
-        rows.append(interval_row(estimate, **fields, level=level.value, reason=reason, details=more))
-    return rows
+        yield interval_row(estimate, **fields, level=level.value, reason=reason, details=more)
