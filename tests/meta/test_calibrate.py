@@ -150,7 +150,9 @@ class TestThreshold:
         made = calibrate(found, found.data, aspect="faithfulness", dev="dev", resamples=10)
         assert made.threshold is not None
 
-    @pytest.mark.parametrize(("dev", "told"), [("x", "split has: dev, test"), ("domain=news", "nothing is left")])
+    @pytest.mark.parametrize(
+        ("dev", "told"), [("x", "no row has split=x; there are: dev, test"), ("domain=news", "nothing is left")]
+    )
     def test_a_split_that_cannot_be(self, run: RunFolder, dev: str, told: str) -> None:
         with pytest.raises(UsageError, match=told):
             calibrate(run, run.data, aspect="faithfulness", dev=dev)

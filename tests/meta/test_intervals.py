@@ -27,7 +27,7 @@ from summeter.meta import (
     simulate,
     stability,
 )
-from summeter.meta._calibrate import Measure, _measure
+from summeter.meta._calibrate import Estimate
 from summeter.meta.results import Row, Study, interval_row
 from summeter.records import Judgment
 from summeter.stats import Bootstrap, classification_interval
@@ -146,10 +146,10 @@ def test_a_calibration_says_how_many_draws_a_coefficient_lost() -> None:
     labels, said = np.array([1.0, 1, 1, 0]), np.array([1.0, 0, 1, 0])
     estimate_ = classification_interval(labels, said, "balanced_accuracy", Bootstrap(4, DRAWS))
     assert estimate_.lost
-    assert _measure(estimate_).model_dump()["interval"] == estimate_.text
+    assert Estimate.of(estimate_).model_dump()["interval"] == estimate_.text
     whole = classification_interval(labels, said, "accuracy", Bootstrap(4, DRAWS))
-    assert "interval" not in _measure(whole).model_dump()
-    assert Measure.model_validate(_measure(whole).model_dump()).interval is None
+    assert "interval" not in Estimate.of(whole).model_dump()
+    assert Estimate.model_validate(Estimate.of(whole).model_dump()).interval is None
 
 
 def test_an_audit_draws_subjects() -> None:

@@ -10,9 +10,8 @@ the aspect and the data: `gate` refuses it once the judge has changed, and a fil
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Unpack
+from typing import Any, Final, Literal, Unpack
 
 import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
@@ -20,27 +19,26 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 from summeter._version import __version__
 from summeter.choices import Level, Use
 from summeter.data.atomic import write_text
-from summeter.meta.gold import Votes, decisions, votes
+from summeter.meta._agree import Measure, measure
+from summeter.meta.gold import PEOPLE, Votes, decisions, votes
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores
-from summeter.meta.results import Row, Study, status_of
-from summeter.meta.selection import MetaInput, Selection, SelectionArgs, all_pairs, checks_keywords, meta_input
+from summeter.meta.results import Row, Study, resampling, status_of
+from summeter.meta.selection import (
+    MetaInput,
+    Selection,
+    SelectionArgs,
+    all_pairs,
+    checks_keywords,
+    dev_split,
+    meta_input,
+)
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
-from summeter.stats import (
-    Bootstrap,
-    Interval,
-    Threshold,
-    classification_interval,
-    cohen_kappa,
-    decide,
-    fleiss_kappa,
-    krippendorff_alpha,
-    tune_threshold,
-)
+from summeter.stats import Interval, classification_interval, decide, tune_threshold
 from summeter.stats import classify as classify_labels
-from summeter.stats.base import Floats
-from summeter.stats.resample import interval_text
+from summeter.stats.base import Floats, Ints
+from summeter.stats.resample import Resampling, interval_text
 
 STUDY = "calibration"
 SCHEMA: Final = "summeter-calibration/1"
@@ -75,7 +73,7 @@ class Disagreement(Record):
     evidence: tuple[Evidence, ...] = ()
 
 
-class Measure(Record):
+class Estimate(Record):
     """A coefficient or rate with its interval; `value` is None where `reason` says why.
 
     `interval` says what the interval is where draws were lost; else it is the calibration's, and the file has no such
@@ -89,6 +87,14 @@ class Measure(Record):
     missing: int = 0
     reason: str | None = None
     interval: str | None = None
+
+    @classmethod
+    def of(cls, estimate: Interval) -> Estimate:
+        """From an interval of the statistics room."""
+        return cls(
+            value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, missing=estimate.missing,
+            reason=estimate.reason, interval=estimate.text if estimate.lost else None,
+        )  # fmt: skip
 
     @model_serializer(mode="wrap")
     def _without_usual_interval(self, fields_of: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -120,14 +126,14 @@ class Calibration(Record):
     n: int
     missing: int
     missing_reasons: dict[str, int]
-    kappa: Measure
-    alpha: Measure
-    accuracy: Measure
-    balanced_accuracy: Measure
+    kappa: Estimate
+    alpha: Estimate
+    accuracy: Estimate
+    balanced_accuracy: Estimate
     baseline_label: int
     baseline_accuracy: float | None
-    ceiling_kappa: Measure
-    ceiling_alpha: Measure
+    ceiling_kappa: Estimate
+    ceiling_alpha: Estimate
     annotators: int
     interval: str
     disagreements_total: int
@@ -145,21 +151,6 @@ class Calibration(Record):
 
     def _sum(self) -> str:
         return digest(self.model_dump(mode="json", by_alias=True, exclude={"checksum"}), 16)
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How a judge is calibrated; see `calibrate`."""
-
-    dev: str | None
-    resamples: int
-    seed: int
-
-    @property
-    def split(self) -> tuple[str, str]:
-        """(column, value) of the dev split."""
-        column, equals, value = (self.dev or "").partition("=")
-        return (column, value) if equals else ("split", column)
 
 
 @checks_keywords
@@ -185,12 +176,12 @@ def calibrate(
     Raises UsageError with fewer than 50 labels (unless `allow_few`), where several judges fit (name one in `judge`),
     and where a dev split has no label.
     """
-    chosen, how = Selection(**select), Rules(dev, max(1, resamples), seed)
+    chosen, resamples = Selection(**select), max(1, resamples)
     read = meta_input(run, gold, chosen)
-    pairs = _chosen(read, chosen, level, how)
+    pairs = _chosen(read, chosen, level, Use.LABEL if dev is None else Use.VALUE)
     if chosen.gold_at_least is None:
         decisions(pairs.gold)  # raises where people's values are no yes or no
-    if how.dev is None:
+    if dev is None:
         _check_decisions(pairs)
     if pairs.n < FEWEST and not allow_few:
         raise UsageError(
@@ -199,32 +190,29 @@ def calibrate(
             Parameter("allow_few", "..."),
             ")",
         )
-    tuned, tested = _tuned(pairs, how)
-    said = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
-    found = votes(read.gold, pairs.gold.aspect, pairs.level, chosen.source)
-    differing = disagreements(run, tested, said, found)
-    made = _measured(tested, said, how)
-    ceiling = _ceiling(found, chosen, how)
-    judge = pairs.judge
+    judge, aspect, split, tested, tuned = pairs.judge, pairs.gold.aspect, None, pairs, None
+    if dev is not None:
+        split, part, tested = dev_split(pairs, dev)
+        tuned = tune_threshold(part.y, part.x)
+        if tuned.threshold is None:
+            raise UsageError(f"no threshold can be tuned on {split}: {tuned.reason}")
+    decided = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
+    people = votes(read.gold, aspect, pairs.level, chosen.source)
+    differing = disagreements(run, tested, decided, people)
+    agreement = _agreement(tested, decided, resampling(resamples, seed=seed))
+    at_least = "" if chosen.gold_at_least is None else f"|at_least:{chosen.gold_at_least:g}"
     return Calibration(
         summeter=__version__, judge=judge.judge, signature=judge.signature, model=judge.model,
-        prompt=part_of(judge.signature, "prompt"), aspect=judge.aspect, gold_aspect=pairs.gold.aspect,
-        gold_signature=_signed(pairs.gold.signature, chosen.gold_at_least),
+        prompt=part_of(judge.signature, "prompt"), aspect=judge.aspect, gold_aspect=aspect,
+        gold_signature=f"{pairs.gold.signature}{at_least}",
         level=pairs.level.value, data=run.manifest.data.source, data_hash=run.manifest.data.hash,
-        dev=None if tuned is None else "=".join(how.split), dev_n=0 if tuned is None else tuned.n,
-        threshold=None if tuned is None else tuned.threshold,
+        dev=split, dev_n=0 if tuned is None else tuned.n, threshold=None if tuned is None else tuned.threshold,
         dev_balanced_accuracy=None if tuned is None else tuned.balanced_accuracy,
-        n=made.kappa.n, missing=tested.missing, missing_reasons=tested.missing_reasons,
-        kappa=made.kappa, alpha=made.alpha, accuracy=made.accuracy, balanced_accuracy=made.balanced,
-        baseline_label=made.constant, baseline_accuracy=made.baseline, ceiling_kappa=ceiling.kappa,
-        ceiling_alpha=ceiling.alpha, annotators=ceiling.raters,
-        interval=interval_text("percentile", 0.95, "document", how.resamples, 0, how.seed),
+        n=agreement["kappa"].n, missing=tested.missing, missing_reasons=tested.missing_reasons, **agreement,
+        **_ceiling(people, chosen.gold_at_least, resampling(resamples, seed=seed)),
+        interval=interval_text("percentile", 0.95, "document", resamples, 0, seed),
         disagreements_total=len(differing), disagreements=tuple(differing[:listed]), schema=SCHEMA,
     ).sealed()  # fmt: skip
-
-
-def _signed(signature: str, at_least: float | None) -> str:
-    return signature if at_least is None else f"{signature}|at_least:{at_least:g}"
 
 
 def part_of(signature: str, key: str) -> str | None:
@@ -237,30 +225,29 @@ def part_of(signature: str, key: str) -> str | None:
     return parts.get(key)
 
 
-def _chosen(read: MetaInput, chosen: Selection, level: str | None, rules: Rules) -> PairedScores:
-    """The one judge's values beside people's; its own decisions where no threshold is tuned."""
-    use = Use.VALUE if rules.dev is not None else Use.LABEL
+def _chosen(read: MetaInput, chosen: Selection, level: str | None, use: Use) -> PairedScores:
+    """The one judge's values beside people's, at the first level at which both are."""
     levels = [Level(level)] if level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     if levels[0].base is not levels[0]:
         raise UsageError(f"judges are calibrated on sentences, key facts or summaries, not at the level {level}")
     lost: UsageError | None = None
-    for one in levels:
+    for each in levels:
         try:
-            found = list(all_pairs(read, one, chosen, use))
+            fitting = list(all_pairs(read, each, chosen, use))
         except UsageError as error:
             lost = lost or error
             continue
-        if len(found) > 1:
-            judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in found))
+        if len(fitting) > 1:
+            judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
             raise UsageError("several judges fit; choose one with ", Parameter("judge", "..."), f": {judges}")
-        return found[0]
+        return fitting[0]
     raise lost or UsageError("nothing to calibrate on")
 
 
 def _check_decisions(pairs: PairedScores) -> None:
-    said = pairs.x[~np.isnan(pairs.x)]
-    undecided = not len(said) and any("no decision" in why for why in pairs.missing_reasons)
-    if undecided or not np.isin(said, (0.0, 1.0)).all():
+    values = pairs.x[~np.isnan(pairs.x)]
+    undecided = not len(values) and any("no decision" in why for why in pairs.missing_reasons)
+    if undecided or not np.isin(values, (0.0, 1.0)).all():
         raise UsageError(
             f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (",
             Parameter("dev", "..."),
@@ -268,76 +255,38 @@ def _check_decisions(pairs: PairedScores) -> None:
         )
 
 
-def _tuned(pairs: PairedScores, rules: Rules) -> tuple[Threshold | None, PairedScores]:
-    if rules.dev is None:
-        return None, pairs
-    column, value = rules.split
-    dev = pairs.column(column).equal(value)
-    if not dev.any() or dev.all():
-        there = ", ".join(str(name) for name in pairs.column(column).used() if name is not None) or "none"
-        rest = "nothing is left to measure on" if dev.any() else f"no row has it; {column} has: {there}"
-        raise UsageError(f"no threshold can be tuned on {column}={value}: {rest}")
-    part = pairs.take(dev)
-    found = tune_threshold(part.y, part.x)
-    if found.threshold is None:
-        raise UsageError(f"no threshold can be tuned on {column}={value}: {found.reason}")
-    return found, pairs.take(~dev)
-
-
-class _Measured(NamedTuple):
-    kappa: Measure
-    alpha: Measure
-    accuracy: Measure
-    balanced: Measure
-    constant: int
-    baseline: float | None
-
-
-def _measured(pairs: PairedScores, said: Floats, rules: Rules) -> _Measured:
-    gold = pairs.y
-    both = np.stack([said, gold])
-    bootstrap = Bootstrap(pairs.document.codes, rules.resamples, seed=rules.seed)
-    kappa = cohen_kappa(both, scale=(0.0, 1.0), clusters=bootstrap.codes).interval(bootstrap)
-    alpha = krippendorff_alpha(both, clusters=bootstrap.codes).interval(bootstrap)
-    accuracy, balanced = (
-        classification_interval(gold, said, name, bootstrap) for name in ("accuracy", "balanced_accuracy")
-    )
+def _agreement(pairs: PairedScores, decided: Floats, resample: Resampling) -> dict[str, Any]:
+    """The judge's decisions beside people's labels, and what a constant answer reaches, as fields of a calibration."""
+    gold, documents = pairs.y, pairs.document.codes
+    kappa, alpha = _coefficients(np.stack([decided, gold]), ("kappa_cohen", "alpha_nominal"), documents, resample)
+    bootstrap = resample(documents)
+    rates = {
+        name: Estimate.of(classification_interval(gold, decided, name, bootstrap))
+        for name in ("accuracy", "balanced_accuracy")
+    }
     kept = gold[~np.isnan(gold)]
     constant = int(kept.mean() >= 0.5) if len(kept) else 1
-    always = np.where(np.isnan(said), np.nan, float(constant))
-    return _Measured(
-        _measure(kappa), _measure(alpha), _measure(accuracy), _measure(balanced), constant,
-        classify_labels(gold, always).accuracy.value,
-    )  # fmt: skip
+    always = np.where(np.isnan(decided), np.nan, float(constant))
+    baseline = classify_labels(gold, always).accuracy.value
+    return {"kappa": kappa, "alpha": alpha, **rates, "baseline_label": constant, "baseline_accuracy": baseline}
 
 
-def _measure(got: Interval) -> Measure:
-    return Measure(
-        value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
-        interval=got.text if got.lost else None,
-    )  # fmt: skip
-
-
-class _Ceiling(NamedTuple):
-    kappa: Measure
-    alpha: Measure
-    raters: int
-
-
-def _ceiling(found: Votes | None, chosen: Selection, rules: Rules) -> _Ceiling:
+def _ceiling(people: Votes | None, at_least: float | None, resample: Resampling) -> dict[str, Any]:
     """What people reach among themselves, on all units that two or more of them judged."""
-    alone = Measure(value=None, n=0, reason="fewer than 2 annotators: people's own agreement is not known")
-    if found is None or len(found.raters) < 2:
-        return _Ceiling(alone, alone, 0 if found is None else len(found.raters))
-    table = found.values
-    if chosen.gold_at_least is not None:
-        table = np.where(np.isnan(table), np.nan, (table >= chosen.gold_at_least).astype(np.float64))
-    # Neither coefficient asks who cast a vote: with NaN sorted last, hundreds of raters become a few rows.
-    table = np.sort(table, axis=0)[: int((~np.isnan(table)).sum(axis=0).max(initial=1))]
-    bootstrap = Bootstrap(found.document.codes, rules.resamples, seed=rules.seed)
-    kappa = fleiss_kappa(table, clusters=bootstrap.codes).interval(bootstrap)
-    alpha = krippendorff_alpha(table, clusters=bootstrap.codes).interval(bootstrap)
-    return _Ceiling(_measure(kappa), _measure(alpha), len(found.raters))
+    raters = 0 if people is None else len(people.raters)
+    if people is None or raters < 2:
+        alone = Estimate(value=None, n=0, reason="fewer than 2 annotators: people's own agreement is not known")
+        return {"ceiling_kappa": alone, "ceiling_alpha": alone, "annotators": raters}
+    cast = people.values
+    if at_least is not None:
+        cast = np.where(np.isnan(cast), np.nan, (cast >= at_least).astype(np.float64))
+    kappa, alpha = _coefficients(cast, ("kappa_fleiss", "alpha_nominal"), people.document.codes, resample)
+    return {"ceiling_kappa": kappa, "ceiling_alpha": alpha, "annotators": raters}
+
+
+def _coefficients(cast: Floats, names: Sequence[str], documents: Ints, resample: Resampling) -> list[Estimate]:
+    how = Measure((0.0, 1.0))
+    return [Estimate.of(measure(name, cast, documents, how, resample).estimate) for name in names]
 
 
 def save_calibration(calibration: Calibration, file: str | Path) -> None:
@@ -361,65 +310,63 @@ def load_calibration(file: str | Path) -> Calibration:
     return found
 
 
-def calibration_study(made: Calibration) -> Study:
+def calibration_study(calibration: Calibration) -> Study:
     """A calibration as the rows of the study "calibration", with its verdict in words."""
+    known = calibration
     common: dict[str, Any] = {
-        "study": STUDY, "judge": made.judge, "signature": made.signature, "model": made.model, "aspect": made.aspect,
-        "gold_aspect": made.gold_aspect, "level": made.level, "average": "pooled",
-        "gold_signature": made.gold_signature,
+        "study": STUDY, "aspect": known.aspect, "gold_aspect": known.gold_aspect, "level": known.level,
+        "average": "pooled", "gold_signature": known.gold_signature,
     }  # fmt: skip
-    people = {**common, "judge": "people", "signature": None, "model": None}
-    rows = [
-        *_threshold_row(made, common),
-        _row(common, "kappa_cohen", made.kappa, made),
-        _row(common, "alpha_nominal", made.alpha, made),
-        _row(common, "accuracy", made.accuracy, made),
-        _row(common, "balanced_accuracy", made.balanced_accuracy, made),
-        _row(common, "baseline_accuracy", Measure(
-            value=made.baseline_accuracy, n=made.accuracy.n, missing=made.accuracy.missing,
-            reason=None if made.baseline_accuracy is not None else "no labels",
-        ), made, always=made.baseline_label),
-        _row(people, "kappa_fleiss", made.ceiling_kappa, made, annotators=made.annotators),
-        _row(people, "alpha_nominal", made.ceiling_alpha, made, annotators=made.annotators),
-    ]  # fmt: skip
-    return Study(STUDY, rows, [_verdict(made), *_told(made.disagreements[:5], made.disagreements_total)])
+    judge = {**common, "judge": known.judge, "signature": known.signature, "model": known.model}
+    rows = []
+    if known.threshold is not None:
+        details = {"tuned_on": known.dev, "balanced_accuracy": known.dev_balanced_accuracy}
+        rows.append(Row(**judge, statistic="threshold", value=known.threshold, n=known.dev_n, details=details))
 
+    def add(about: Mapping[str, Any], name: str, estimate: Estimate, **details: Any) -> None:
+        bounded = estimate.low is not None
+        fields: dict[str, Any] = {**about, **estimate.model_dump()}
+        fields["interval"] = estimate.interval or known.interval if bounded else None
+        status = status_of(estimate.value, None if bounded or name == "baseline_accuracy" else "no_interval")
+        rows.append(Row(**fields, statistic=name, status=status, details=details))
 
-def _threshold_row(made: Calibration, common: Mapping[str, Any]) -> Iterator[Row]:
-    if made.threshold is not None:
-        details = {"tuned_on": made.dev, "balanced_accuracy": made.dev_balanced_accuracy}
-        yield Row(**common, statistic="threshold", value=made.threshold, n=made.dev_n, details=details)
-
-
-def _row(common: Mapping[str, Any], name: str, got: Measure, made: Calibration, **details: Any) -> Row:
-    return Row(
-        **common, statistic=name, value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing,
-        status=status_of(got.value, None if got.low is not None or name == "baseline_accuracy" else "no_interval"),
-        reason=got.reason, interval=got.interval or made.interval if got.low is not None else None, details=details,
+    baseline = Estimate(
+        value=known.baseline_accuracy, n=known.accuracy.n, missing=known.accuracy.missing,
+        reason=None if known.baseline_accuracy is not None else "no labels",
     )  # fmt: skip
+    add(judge, "kappa_cohen", known.kappa)
+    add(judge, "alpha_nominal", known.alpha)
+    add(judge, "accuracy", known.accuracy)
+    add(judge, "balanced_accuracy", known.balanced_accuracy)
+    add(judge, "baseline_accuracy", baseline, always=known.baseline_label)
+    people = {**common, "judge": PEOPLE}
+    add(people, "kappa_fleiss", known.ceiling_kappa, annotators=known.annotators)
+    add(people, "alpha_nominal", known.ceiling_alpha, annotators=known.annotators)
+    return Study(STUDY, rows, [_verdict(known), *_worst(known.disagreements[:5], known.disagreements_total)])
 
 
-def _verdict(made: Calibration) -> str:
-    kappa, ceiling, base = made.kappa, made.ceiling_kappa, made.baseline_accuracy
+def _verdict(known: Calibration) -> str:
+    kappa, ceiling, base = known.kappa, known.ceiling_kappa, known.baseline_accuracy
     ends = "" if kappa.low is None else f" [{kappa.low:.2f}, {kappa.high:.2f}]"
     agrees = "kappa is undefined" if kappa.value is None else f"kappa with people is {kappa.value:.2f}{ends}"
-    among = "" if ceiling.value is None else f"; among people it is {ceiling.value:.2f} ({made.annotators} annotators)"
-    right = "" if made.accuracy.value is None else f"; accuracy {made.accuracy.value:.0%}"
-    const = "" if base is None else f" (a constant {made.baseline_label}: {base:.0%})"
+    among = "" if ceiling.value is None else f"; among people it is {ceiling.value:.2f} ({known.annotators} annotators)"
+    right = "" if known.accuracy.value is None else f"; accuracy {known.accuracy.value:.0%}"
+    const = "" if base is None else f" (a constant {known.baseline_label}: {base:.0%})"
     weak = ""
     if kappa.low is not None and kappa.low <= 0:
         weak = "; these labels do not show that it is better than chance"
-    return f"{made.judge} on {made.aspect}: {agrees}{among}{right}{const}{weak} (n = {made.n}, missing {made.missing})"
+    counts = f"(n = {known.n}, missing {known.missing})"
+    return f"{known.judge} on {known.aspect}: {agrees}{among}{right}{const}{weak} {counts}"
 
 
-def _told(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
+def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
     if total:
         yield f"{total} disagreement{'' if total == 1 else 's'}, the worst first:"
-    for one in listed:
-        place = "" if one.index is None else f", {one.unit} {one.index}"
-        score = "" if one.score is None else f" ({one.score:.2f})"
-        why = f": {one.reason}" if one.reason else ""
-        yield f"  {one.document_id}/{one.system}{place}: judge {one.decision}{score}, people {one.gold}{why}"
+    for unit in listed:
+        place = "" if unit.index is None else f", {unit.unit} {unit.index}"
+        score = "" if unit.score is None else f" ({unit.score:.2f})"
+        why = f": {unit.reason}" if unit.reason else ""
+        yield f"  {unit.document_id}/{unit.system}{place}: judge {unit.decision}{score}, people {unit.gold}{why}"
 
 
 # ---- the items on which judge and people differ, the worst first ----
@@ -430,29 +377,30 @@ _Key = tuple[str | None, str | None, int]
 def disagreements(run: RunFolder, pairs: PairedScores, decided: Floats, people: Votes | None) -> list[Disagreement]:
     """Units where the decision and people's label `pairs.y` differ: the surest errors first, then those on
     which most annotators agree."""
-    keys: list[_Key] = list(zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True))
-    rows = [
-        row for row in range(len(pairs)) if not np.isnan(decided[row] + pairs.y[row]) and decided[row] != pairs.y[row]
-    ]
+    rows = np.flatnonzero(~np.isnan(decided + pairs.y) & (decided != pairs.y)).tolist()
     if not rows:
         return []
-    wanted = {keys[row] for row in rows}
-    records = _records(run.judgments(), pairs, wanted)
-    cast = _cast(people, wanted)
+    keys: list[_Key] = list(zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True))
+    records = _records(run.judgments(), pairs, {keys[row] for row in rows})
+    cast = _cast(people)
     texts = _Texts(run)
-    differing = [
-        _disagreement(texts, pairs, row, int(decided[row]), keys[row], records.get(keys[row]), cast.get(keys[row], {}))
-        for row in rows
-    ]
-    return sorted(
-        differing,
-        key=lambda item: (-item.distance, -_agreed(item), item.document_id, item.system, item.index or 0),
-    )
 
+    def differing(row: int) -> Disagreement:
+        (document, system, index), record, gold = keys[row], records.get(keys[row]), int(pairs.y[row])
+        decision, score = int(decided[row]), None if record is None else record.value
+        return Disagreement(
+            document_id=document or "", system=system or "", unit=pairs.level.value,
+            index=None if index < 0 else index, text=texts.unit(keys[row], pairs.level), score=score,
+            decision=decision, gold=gold, distance=abs((decision if score is None else score) - gold),
+            votes=cast.get(keys[row], {}), reason=None if record is None else record.reason,
+            evidence=() if record is None else tuple(texts.evidence(record)),
+        )  # fmt: skip
 
-def _agreed(item: Disagreement) -> float:
-    """The share of annotators who agree with the label."""
-    return sum(vote == item.gold for vote in item.votes.values()) / len(item.votes) if item.votes else 0.0
+    def order(unit: Disagreement) -> tuple[Any, ...]:
+        agreed = sum(vote == unit.gold for vote in unit.votes.values()) / max(1, len(unit.votes))
+        return -unit.distance, -agreed, unit.document_id, unit.system, unit.index or 0
+
+    return sorted(map(differing, rows), key=order)
 
 
 def _records(judgments: Iterable[Judgment], pairs: PairedScores, wanted: set[_Key]) -> Mapping[_Key, Judgment]:
@@ -466,14 +414,14 @@ def _records(judgments: Iterable[Judgment], pairs: PairedScores, wanted: set[_Ke
     return records
 
 
-def _cast(people: Votes | None, wanted: set[_Key]) -> dict[_Key, dict[str, float]]:
+def _cast(people: Votes | None) -> dict[_Key, dict[str, float]]:
     if people is None:
         return {}
     keys = zip(people.document.labels(), people.system.labels(), people.index.tolist(), strict=True)
+    votes_of = (zip(people.raters, column, strict=True) for column in people.values.T.tolist())
     return {
-        key: {rater: float(vote) for rater, vote in zip(people.raters, people.values[:, place], strict=True)
-              if not np.isnan(vote)}
-        for place, key in enumerate(keys) if key in wanted
+        key: {rater: vote for rater, vote in cast if not np.isnan(vote)}
+        for key, cast in zip(keys, votes_of, strict=True)
     }  # fmt: skip
 
 
@@ -506,24 +454,3 @@ class _Texts:
             else:
                 text = self.summaries[(target.document_id, target.system)].text
             yield Evidence(of=span.of, start=span.start, end=span.end, text=span.cut(text))
-
-
-def _disagreement(
-    texts: _Texts,
-    pairs: PairedScores,
-    row: int,
-    decision: int,
-    key: _Key,
-    record: Judgment | None,
-    cast: dict[str, float],
-) -> Disagreement:
-    document, system, index = key
-    score = None if record is None else record.value
-    gold = int(pairs.y[row])
-    return Disagreement(
-        document_id=document or "", system=system or "", unit=pairs.level.value, index=None if index < 0 else index,
-        text=texts.unit(key, pairs.level), score=score, decision=decision, gold=gold,
-        distance=abs((decision if score is None else score) - gold), votes=cast,
-        reason=None if record is None else record.reason,
-        evidence=() if record is None else tuple(texts.evidence(record)),
-    )  # fmt: skip

@@ -234,6 +234,21 @@ def groups(pairs: PairedScores, by: str | None) -> Iterator[Group]:
             yield Group(by, value, part)
 
 
+def dev_split(pairs: PairedScores, dev: str) -> tuple[str, PairedScores, PairedScores]:
+    """The name ("split=dev") and the rows of a dev split (COLUMN=VALUE, or a value of `split`), and the other rows.
+
+    Raises UsageError where there are none on a side.
+    """
+    name = dev if "=" in dev else f"split={dev}"
+    column, _, value = name.partition("=")
+    rows = pairs.column(column).equal(value)
+    if not rows.any() or rows.all():
+        there = ", ".join(str(name) for name in pairs.column(column).used() if name is not None) or "none"
+        rest = "nothing is left to measure on" if rows.any() else f"no row has {name}; there are: {there}"
+        raise UsageError(f"no threshold can be tuned on {name}: {rest}")
+    return name, pairs.take(rows), pairs.take(~rows)
+
+
 def notes(read: MetaInput, selection: Selection, level: Level, studied: Sequence[PairedScores]) -> list[str]:
     """What was chosen where there was a choice."""
     chosen: list[str] = []
