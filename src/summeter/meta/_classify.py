@@ -21,7 +21,7 @@ from summeter.choices import Level, Use
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores
-from summeter.meta.results import Row, Study, resampling, status_of
+from summeter.meta.results import Row, Study, resampling
 from summeter.meta.selection import (
     Group,
     Selection,
@@ -29,6 +29,7 @@ from summeter.meta.selection import (
     all_pairs,
     checks_keywords,
     choose,
+    dev_split,
     groups,
     meta_input,
     notes,
@@ -74,18 +75,12 @@ class Rules:
             )
         resampling(self.resamples, self.confidence, self.seed)  # checks them
 
-    @property
-    def dev(self) -> tuple[str, str]:
-        """(column, value) of the dev split."""
-        column, equals, value = (self.tune or "").partition("=")
-        return (column, value) if equals else ("split", column)
-
 
 class Decided(NamedTuple):
     """Test rows with decisions (NaN where there is none), scores, and how the decisions were made."""
 
     pairs: PairedScores
-    said: Floats
+    labels: Floats
     scores: Floats
     reason: str | None
     details: Mapping[str, Any]
@@ -125,7 +120,9 @@ def classify(
         raise UsageError(f"means of the level {where} are no decisions; give sentence, key_fact or summary")
     chosen, rules = Selection(**select), Rules(threshold, tune, thresholds_by, resamples, confidence, seed)
     read = meta_input(run, gold, chosen)
-    scored = [_binary(pairs) for pairs in all_pairs(read, where, chosen)]
+    scored = list(all_pairs(read, where, chosen))
+    for pairs in scored:
+        decisions(pairs.gold)  # raises where people's values are no yes or no
     labelled = list(all_pairs(read, where, chosen, Use.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
@@ -136,15 +133,9 @@ def classify(
     return Study(STUDY, rows, notes(read, chosen, where, scored))
 
 
-def _binary(pairs: PairedScores) -> PairedScores:
-    """The pairs, once it is sure that people's side is a yes or no."""
-    decisions(pairs.gold)
-    return pairs
-
-
 def _decide(scores: PairedScores, labels: PairedScores, rules: Rules) -> Decided:
     if rules.tune is not None:
-        return _tuned(scores, rules)
+        return _tuned(scores, rules.tune, rules.thresholds_by)
     if rules.threshold is not None:
         return Decided(scores, decide(scores.x, rules.threshold), scores.x, None, {"threshold": rules.threshold})
     # Shares of labels are no decisions, except where they are all 0 or 1.
@@ -153,86 +144,65 @@ def _decide(scores: PairedScores, labels: PairedScores, rules: Rules) -> Decided
     return Decided(scores, labels.x if usable else np.full(len(scores), np.nan), scores.x, reason, {})
 
 
-def _tuned(pairs: PairedScores, rules: Rules) -> Decided:
-    column, value = rules.dev
-    dev = pairs.column(column).equal(value)
-    if not dev.any() or dev.all():
-        there = ", ".join(str(name) for name in pairs.column(column).used())
-        rest = "nothing is left to test on" if dev.all() else f"no row has {column}={value}; there are: {there}"
-        raise UsageError(f"cannot tune a threshold on {column}={value}: {rest}")
-    tune, test = pairs.take(dev), pairs.take(~dev)
-    about: dict[str, Any] = {"tuned_on": f"{column}={value}", "tuned_n": tune.n}
-    if rules.thresholds_by is None:
-        found = tune_threshold(tune.y, tune.x)
-        about |= {"threshold": found.threshold, "tuned_balanced_accuracy": found.balanced_accuracy}
-        if found.threshold is None:
-            why = f"no threshold could be tuned: {found.reason}"
+def _tuned(scores: PairedScores, tune: str, thresholds_by: str | None) -> Decided:
+    name, dev, test = dev_split(scores, tune)
+    about: dict[str, Any] = {"tuned_on": name, "tuned_n": dev.n}
+    if thresholds_by is None:
+        tuned = tune_threshold(dev.y, dev.x)
+        about |= {"threshold": tuned.threshold, "tuned_balanced_accuracy": tuned.balanced_accuracy}
+        if tuned.threshold is None:
+            why = f"no threshold could be tuned: {tuned.reason}"
             return Decided(test, np.full(len(test), np.nan), test.x, why, about)
-        return Decided(test, decide(test.x, found.threshold), test.x, None, about)
-    labels = list(tune.column(rules.thresholds_by).labels())
-    by_group = tune_thresholds(tune.y, tune.x, labels)
-    of_test = list(test.column(rules.thresholds_by).labels())
-    got = grouped_accuracy(test.y, test.x, of_test, by_group)
+        return Decided(test, decide(test.x, tuned.threshold), test.x, None, about)
+    by_group = tune_thresholds(dev.y, dev.x, list(dev.column(thresholds_by).labels()))
+    of_test = list(test.column(thresholds_by).labels())
+    accuracy = grouped_accuracy(test.y, test.x, of_test, by_group)
     # A group without a threshold decides nothing: its rows are missing.
-    limits = [one.threshold if (one := by_group.get(name)) else None for name in of_test]
+    limits = [by_group[group].threshold if group in by_group else None for group in of_test]
     bounds = np.array(limits, dtype=np.float64)
-    said = np.where(np.isnan(bounds) | np.isnan(test.x), np.nan, (test.x > bounds).astype(np.float64))
+    decided = np.where(np.isnan(bounds) | np.isnan(test.x), np.nan, (test.x > bounds).astype(np.float64))
     about |= {
-        "thresholds_by": rules.thresholds_by, "thresholds": {str(key): one.threshold for key, one in by_group.items()},
-        "mean_balanced_accuracy_of_groups": got.value, "groups_weight": got.weight,
-        "balanced_accuracy_of_groups": {str(key): one for key, one in got.groups.items()},
-        "groups_undefined": {str(key): why for key, why in got.undefined.items()},
+        "thresholds_by": thresholds_by, "thresholds": {str(key): tuned.threshold for key, tuned in by_group.items()},
+        "mean_balanced_accuracy_of_groups": accuracy.value, "groups_weight": accuracy.weight,
+        "balanced_accuracy_of_groups": {str(key): value for key, value in accuracy.groups.items()},
+        "groups_undefined": {str(key): why for key, why in accuracy.undefined.items()},
     }  # fmt: skip
-    return Decided(test, said, test.x, None, about)
+    return Decided(test, decided, test.x, None, about)
 
 
 def _rows(group: Group, decided: Decided, rules: Rules) -> Iterator[Row]:
-    rows = _places(decided.pairs, group)
-    part, said, scores = group.pairs, decided.said[rows], decided.scores[rows]
-    got = classify_labels(part.y, said)
+    rows = slice(None) if group.column is None else decided.pairs.column(group.column).equal(group.value)
+    gold, labels, scores = group.pairs.y, decided.labels[rows], decided.scores[rows]
+    rates = classify_labels(gold, labels)
     for name in STATISTICS:
-        one = auroc(part.y, scores) if name == "auroc" else getattr(got, name)
-        used = scores if name == "auroc" else said
-        yield _row(group, one, used, decided, rules)
-    if decided.details.get("mean_balanced_accuracy_of_groups") is not None and group.column is None:
-        value = decided.details["mean_balanced_accuracy_of_groups"]
+        if name == "auroc":
+            yield _row(group, auroc(gold, scores), scores, rules)
+        else:
+            table = {key: count for key, count in rates.confusion._asdict().items() if key != "missing"}
+            yield _row(group, getattr(rates, name), labels, rules, decided.reason, **decided.details, **table)
+    mean = decided.details.get("mean_balanced_accuracy_of_groups")
+    if mean is not None and group.column is None:
+        weight = decided.details["groups_weight"]
         yield row(
-            STUDY, group, "grouped_balanced_accuracy", value, average="pooled", n=decided.details["groups_weight"],
-            missing=len(part) - decided.details["groups_weight"], details=dict(decided.details),
+            STUDY, group, "grouped_balanced_accuracy", mean, average="pooled", n=weight, missing=len(gold) - weight,
+            details=dict(decided.details),
         )  # fmt: skip
 
 
-def _places(whole: PairedScores, group: Group) -> Any:
-    if group.column is None:
-        return slice(None)
-    return whole.column(group.column).equal(group.value)
-
-
-def _row(group: Group, one: Statistic, used: Floats, decided: Decided, rules: Rules) -> Row:
-    part = group.pairs
-    reason = one.reason
-    if one.value is None and decided.reason is not None and one.name != "auroc":
-        reason = decided.reason
-    details: dict[str, Any] = {}
-    if one.name != "auroc":
-        table = classify_labels(part.y, used).confusion
-        details = {**decided.details, "true_positive": table.true_positive, "false_positive": table.false_positive,
-                   "true_negative": table.true_negative, "false_negative": table.false_negative}  # fmt: skip
-    drawn = None
-    if one.value is not None and rules.resamples:
+def _row(
+    group: Group, rate: Statistic, used: Floats, rules: Rules, undecided: str | None = None, **details: Any
+) -> Row:
+    part, estimate = group.pairs, None
+    reason = undecided or rate.reason if rate.value is None else rate.reason
+    if rate.value is not None and rules.resamples:
         bootstrap = Bootstrap(part.document.codes, rules.resamples, rules.confidence, rules.seed)
-        drawn = classification_interval(part.y, used, one.name, bootstrap)
-        if one.name == "balanced_accuracy":
-            spread = bootstrap_deviation(
-                part.y, np.where(np.isnan(used), np.nan, used), 0.5, rules.resamples, rules.seed
-            )
+        estimate = classification_interval(part.y, used, rate.name, bootstrap)
+        if rate.name == "balanced_accuracy":
+            spread = bootstrap_deviation(part.y, used, 0.5, rules.resamples, rules.seed)
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
     return row(
-        STUDY, group, one.name, one.value, average="pooled", n=one.n, missing=one.missing, reason=reason,
-        low=drawn.low if drawn else None, high=drawn.high if drawn else None,
-        status=status_of(one.value, drawn.status if drawn else None),
-        interval=drawn.text if drawn else None,
-        details=details,
+        STUDY, group, rate.name, rate.value, estimate, average="pooled", n=rate.n, missing=rate.missing,
+        reason=reason, details=details,
     )  # fmt: skip
 
 

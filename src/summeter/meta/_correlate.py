@@ -18,7 +18,7 @@ import numpy as np
 from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Coefficient, Items, Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import PairedScores, rounded
-from summeter.meta.results import Row, Study, resampling, status_of
+from summeter.meta.results import Row, Study, resampling
 from summeter.meta.selection import (
     Group,
     Selection,
@@ -63,16 +63,16 @@ class Options(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """One statistic of one set of pairs, before it is a row."""
+    """One statistic of one set of pairs, before it is a row; of an average, also that of each group."""
 
     value: float | None
     n: int
     missing: int
-    p: float | None
-    reason: str | None
-    interval: Interval | None
-    details: Mapping[str, Any]
-    by_group: Mapping[Hashable, Statistic]
+    p: float | None = None
+    reason: str | None = None
+    interval: Interval | None = None
+    details: Mapping[str, Any] = {}
+    by_group: Mapping[Hashable, Statistic] = {}
 
 
 @checks_keywords
@@ -114,46 +114,30 @@ def correlate(
     if where is Level.SYSTEM and chosen.by == "system":
         raise UsageError("at the system level there is nothing to break down by system; give another column")
     read = meta_input(run, gold, chosen)
-    found = list(all_pairs(read, where, chosen))
-    rows = [made for pairs in found for made in _rows(pairs, where, how, chosen, coefficients, options)]
-    return Study(STUDY, rows, notes(read, chosen, where, found))
-
-
-def _rows(
-    pairs: PairedScores,
-    level: Level,
-    average: Average,
-    chosen: Selection,
-    coefficients: Sequence[str],
-    options: Options,
-) -> Iterator[Row]:
-    for part in groups(pairs, chosen.by):
-        base = level.base
-        at = (
-            part.pairs if level is base else part.pairs.at(level, items=Items(chosen.items), min_items=chosen.min_items)
-        )
-        group = part._replace(pairs=at)
+    studied = list(all_pairs(read, where, chosen))
+    rows: list[Row] = []
+    for part in (part for pairs in studied for part in groups(pairs, chosen.by)):
+        at = part.pairs
+        if where is not where.base:
+            at = at.at(where, items=Items(chosen.items), min_items=chosen.min_items)
         for name in coefficients:
-            yield from _of(group, name, average, options)
+            rows += _rows(part._replace(pairs=at), name, how, options)
+    return Study(STUDY, rows, notes(read, chosen, where, studied))
 
 
-def _of(group: Group, name: str, average: Average, options: Options) -> Iterator[Row]:
+def _rows(group: Group, name: str, average: Average, options: Options) -> Iterator[Row]:
     got = measure(group.pairs, name, average, options)
-    estimate = got.interval
-    low, high = (estimate.low, estimate.high) if estimate is not None else (None, None)
-    lost = estimate.reason if estimate is not None and low is None else None
+    lost = got.interval.reason if got.interval is not None and got.interval.low is None else None
     yield row(
-        STUDY, group, name, got.value, n=got.n, missing=got.missing, p=got.p, low=low, high=high,
-        average=average.value, reason=got.reason or (lost if got.value is not None else None),
-        status=status_of(got.value, estimate.status if estimate is not None else None),
-        interval=estimate.text if estimate is not None else None, details=dict(got.details),
+        STUDY, group, name, got.value, got.interval, n=got.n, missing=got.missing, p=got.p, average=average.value,
+        reason=got.reason or (lost if got.value is not None else None), details=dict(got.details),
     )  # fmt: skip
     if average is Average.SYSTEM and group.column is None:
-        for system, one in got.by_group.items():
-            inside = Group("system", str(system), group.pairs.take(group.pairs.system.equal(str(system))))
+        for system, inside in got.by_group.items():
+            part = Group("system", str(system), group.pairs.take(group.pairs.system.equal(str(system))))
             yield row(
-                STUDY, inside, name, one.value, n=one.n, missing=one.missing, p=one.p, reason=one.reason,
-                average=Average.POOLED.value,
+                STUDY, part, name, inside.value, n=inside.n, missing=inside.missing, p=inside.p,
+                reason=inside.reason, average=Average.POOLED.value,
             )  # fmt: skip
 
 
@@ -175,7 +159,7 @@ def _pooled(pairs: PairedScores, name: str, options: Options) -> Measured:
     if got.value is not None and pairs.items is Items.COMMON:
         means = pairs.source is not None and pairs.level is Level.SYSTEM
         interval = (means_interval if means else rows_interval)(pairs, name, options.resample)
-    return Measured(got.value, got.n, got.missing, got.p, got.reason, interval, details, {})
+    return Measured(got.value, got.n, got.missing, got.p, got.reason, interval, details)
 
 
 def rows_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
@@ -209,7 +193,7 @@ def means_interval(pairs: PairedScores, name: str, resample: Resampling) -> Inte
     source = pairs.source or pairs
     kept = source.take(source.kept)
     entered = {name: place for place, name in enumerate(pairs.system.take(pairs.kept).used())}
-    group = np.array([entered.get(one, -1) for one in kept.system.names], np.int64)[kept.system.codes]
+    group = np.array([entered.get(name, -1) for name in kept.system.names], np.int64)[kept.system.codes]
     kept, group = kept.take(group >= 0), group[group >= 0]
     bootstrap = resample(kept.document.codes)
     member = np.zeros((len(group), len(entered)))
@@ -228,32 +212,30 @@ def means_interval(pairs: PairedScores, name: str, resample: Resampling) -> Inte
 def _averaged(pairs: PairedScores, name: str, average: Average, options: Options) -> Measured:
     over = {Average.DOCUMENT: pairs.document, Average.SYSTEM: pairs.system}[average]
     with_p = average is Average.SYSTEM or options.only_significant is not None
-    found = correlation_by_group(pairs.x, pairs.y, list(over.labels()), name, with_p=with_p)
-    entering = {key: one for key, one in found.items() if one.value is not None and _enters(one, options)}
-    values = [one.value for one in entering.values() if one.value is not None]
-    reasons = [one.reason for one in found.values() if one.value is None]
+    by_group = correlation_by_group(pairs.x, pairs.y, list(over.labels()), name, with_p=with_p)
+    values = [inside.value for inside in by_group.values() if inside.value is not None and _enters(inside, options)]
+    reasons = [inside.reason for inside in by_group.values() if inside.value is None]
     constant = sum(reason == CONSTANT for reason in reasons)
     details: dict[str, Any] = {
         "groups": len(values), "constant_groups": constant, "groups_too_small": len(reasons) - constant
     }  # fmt: skip
     if options.only_significant is not None:
         details["only_significant"] = options.only_significant
-        details["groups_not_significant"] = len(found) - len(reasons) - len(values)
-    n = pairs.n
+        details["groups_not_significant"] = len(by_group) - len(reasons) - len(values)
     if not values:
         why = f"no {average.value} has a correlation: {constant} constant, {len(reasons) - constant} too small"
-        return Measured(None, n, pairs.missing, None, why, None, details, found)
+        return Measured(None, pairs.n, pairs.missing, reason=why, details=details, by_group=by_group)
     value = float(np.mean(values))
     interval = None
     if average is Average.DOCUMENT:
         interval = options.resample(len(values)).mean(values)
     elif options.only_significant is None:
         interval = average_interval(pairs, name, options.resample)
-    return Measured(value, n, pairs.missing, None, None, interval, details, found)
+    return Measured(value, pairs.n, pairs.missing, interval=interval, details=details, by_group=by_group)
 
 
-def _enters(one: Statistic, options: Options) -> bool:
-    return options.only_significant is None or (one.p is not None and one.p <= options.only_significant)
+def _enters(inside: Statistic, options: Options) -> bool:
+    return options.only_significant is None or (inside.p is not None and inside.p <= options.only_significant)
 
 
 def _pairwise(pairs: PairedScores, average: Average, options: Options) -> Measured:
@@ -263,7 +245,7 @@ def _pairwise(pairs: PairedScores, average: Average, options: Options) -> Measur
     sizes = np.bincount(labels[pairs.kept]) if labels is not None else np.array([pairs.n])
     if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
         why = f"more than {_MOST_PAIRS:,} pairs; average by document"
-        return Measured(None, pairs.n, pairs.missing, None, why, None, {}, {})
+        return Measured(None, pairs.n, pairs.missing, reason=why)
     how = "pooled" if labels is None else "group"
     got: PairAccuracy = (
         calibrate_ties(pairs.y, pairs.x, labels, how) if options.calibrate_ties
@@ -272,15 +254,14 @@ def _pairwise(pairs: PairedScores, average: Average, options: Options) -> Measur
     details = {"epsilon": got.epsilon, "pairs": got.pairs, "ties": "calibrated" if options.calibrate_ties else "exact",
                "groups": got.groups, "groups_too_small": got.groups_without_pairs}  # fmt: skip
     interval = None if got.value is None else _pairwise_interval(pairs, average, got.epsilon, options.resample)
-    return Measured(got.value, got.n, got.missing, None, got.reason, interval, details, {})
+    return Measured(got.value, got.n, got.missing, reason=got.reason, interval=interval, details=details)
 
 
 def _pairwise_interval(pairs: PairedScores, average: Average, epsilon: float, resample: Resampling) -> Interval | None:
     """By document where it is the mean of documents, else of few rows only; the epsilon is that of all rows."""
     if average is Average.DOCUMENT:
-        parts = (part for _, part in pairs.split("document"))
-        found = (pairwise_accuracy(part.y, part.x, None, epsilon).value for part in parts)
-        values = [value for value in found if value is not None]
+        each = (pairwise_accuracy(part.y, part.x, None, epsilon).value for _, part in pairs.split("document"))
+        values = [value for value in each if value is not None]
         return resample(len(values)).mean(values)
     if pairs.n > _PAIRWISE_ROWS or pairs.source is not None or average is Average.SYSTEM:
         return None
