@@ -54,10 +54,9 @@ def row(
 
 def table(folder: Path) -> str:
     """Judgments to a table of systems: means with intervals, n and missing."""
-    from summeter.scoring import JudgmentTable, SystemTable, system_scores
-    from summeter.scoring.scores import score_table
+    from summeter.scoring import JudgmentTable, SystemTable, summary_scores, system_scores
 
-    scores = score_table(JudgmentTable.read(folder / "judge.jsonl"), {})
+    scores = summary_scores(JudgmentTable.read(folder / "judge.jsonl"), {})
     made = SystemTable(system_scores(scores))
     return f"{len(made)} systems, first {made.rows[0].value:.6f}"
 

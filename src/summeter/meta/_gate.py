@@ -90,11 +90,11 @@ def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]
     judgments = run.judgments()
     tuned = {one.signature: one for one in by_aspect.values() if one.threshold is not None}
     if not tuned:
-        return summary_scores(judgments, run.reduce)
+        return [*summary_scores(judgments, run.reduce)]
     # Decisions are counted as a share, also where the judge's own score is a mean of values; its other aspects stay.
     decided = [_decided(one, tuned[one.signature]) for one in judgments if _tuned(one, tuned)]
     kept = [one for one in judgments if not _tuned(one, tuned)]
-    return summary_scores(kept, run.reduce) + summary_scores(decided, {})
+    return [*summary_scores(kept, run.reduce), *summary_scores(decided, {})]
 
 
 def _tuned(one: Judgment, tuned: Mapping[str, Calibration]) -> bool:

@@ -149,7 +149,7 @@ class Matrix(NamedTuple):
     cells: tuple[tuple[Cell | None, ...], ...]
     source: str = ""
     signature: str = ""
-    interval: str | None = None
+    interval: str = ""
     sentences: tuple[str, ...] = ()
 
 

@@ -164,8 +164,7 @@ def _usage(model: str, used: ModelUsage) -> str:
 
 
 def _intervals(view: RunView) -> tuple[str, ...]:
-    texts = [*(row.interval for row in view.table.rows), *(pair.interval for pair in view.pairs)]
-    return tuple(dict.fromkeys(text for text in texts if text))
+    return tuple(dict.fromkeys([*(row.interval for row in view.table.rows), *(pair.interval for pair in view.pairs)]))
 
 
 def _replay(view: RunView) -> str | None:

@@ -117,7 +117,7 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
     elif scores and all(pair.flip_rate is None for pair in scores):
         notes.append("flips: not known, since no pair was judged in both orders.")
     for kind in ("interval", "signature"):
-        notes += [f"{kind}: {text}" for text in dict.fromkeys(getattr(pair, kind) for pair in scores) if text]
+        notes += [f"{kind}: {text}" for text in dict.fromkeys(getattr(pair, kind) for pair in scores)]
     return [clean(note) for note in notes]
 
 
@@ -303,7 +303,7 @@ def _notes(table: SystemTable) -> list[str]:
     notes = []
     if missing:
         notes.append(f"{missing} of {count(total, 'score')} could not be had: left out of the means, never zero.")
-    notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows if row.interval)]
+    notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]
     for _, signature, aspect in table.columns():
         # A composite's signature is the sum of those of its parts, which stand here already.
         if aspect != COMPOSITE and (line := f"signature: {signature}") not in notes:

@@ -16,11 +16,11 @@ from summeter.scoring import (
     SystemTable,
     coverage,
     pair_scores,
+    preferences,
+    reply_counts,
+    summary_scores,
     system_scores,
 )
-from summeter.scoring.pairs import preferences_of
-from summeter.scoring.replies import reply_counts_of
-from summeter.scoring.scores import score_table
 from summeter.scoring.table import JudgmentTable
 
 
@@ -64,17 +64,17 @@ class RunTotals:
         cls, table: JudgmentTable, reduce: Mapping[str, str], domains: Mapping[str, str | None], seed: int
     ) -> RunTotals:
         """Add up a run. `reduce` says how a judge's units become a score, `domains` where each document belongs."""
-        scores, preferences = score_table(table, reduce), preferences_of(table)
+        scores, pairs = summary_scores(table, reduce), preferences(table)
         counts = np.bincount(table.status.codes, minlength=len(table.status.names)).tolist()
         return cls(
             scores=scores,
             systems=SystemTable(system_scores(scores, domains, seed=seed)),
-            preferences=preferences,
-            pairs=pair_scores(preferences, seed=seed),
-            replies=reply_counts_of(table),
+            preferences=pairs,
+            pairs=pair_scores(pairs, seed=seed),
+            replies=reply_counts(table),
             statuses={name: n for name, n in zip(table.status.names, counts, strict=True) if name is not None and n},
             truncated=_truncated(table),
-            coverage=coverage(scores, ((row.n, row.missing) for row in preferences)),
+            coverage=coverage(scores, ((row.n, row.missing) for row in pairs)),
             work=_work(table),
         )
 

@@ -58,7 +58,7 @@ class PairScore(Record):
     flip_rate: float | None
     flips: int
     twice: int
-    interval: str | None
+    interval: str
     reason: str | None = None
 
     @property
@@ -88,7 +88,7 @@ def _rest(value: float | None) -> float | None:
     return None if value is None else 1.0 - value
 
 
-def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
+def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preference]:
     """One Preference a document, pair of systems, judge and aspect; the pair is named in alphabetical order.
 
     A pair judgment's value is 1 when `system` wins, 0 when `rival` does, 0.5 for a tie. The order of
@@ -96,12 +96,7 @@ def preferences(judgments: Iterable[Judgment]) -> list[Preference]:
 
     Both orders, A wins first and B wins second: values 1 and 1 - 1 = 0, mean 0.5, flipped.
     """
-    return preferences_of(JudgmentTable.of(judgments))
-
-
-def preferences_of(table: JudgmentTable) -> list[Preference]:
-    """`preferences` of a table."""
-    pairs = table.where(unit="pair")
+    pairs = JudgmentTable.of(judgments).where(unit="pair")
     columns = (pairs.document, pairs.system, pairs.rival, pairs.judge, pairs.signature, pairs.aspect)
     verdicts: dict[tuple[str, ...], list[float | None]] = {}
     rows = zip(*(column.labels() for column in columns), pairs.value.tolist(), strict=True)
@@ -126,24 +121,24 @@ def _preference(key: tuple[str, ...], values: list[float | None]) -> Preference:
     )  # fmt: skip
 
 
-def pair_scores(found: Iterable[Preference], *, seed: int = 0) -> list[PairScore]:
+def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]:
     """Means by (pair of systems, judge, signature, aspect), in order of first appearance.
 
     Two documents, preferences 1 and 0.5, the second flipped: value 0.75, flip rate 0.5.
     """
     groups: dict[tuple[str, ...], list[Preference]] = {}
-    for one in found:
-        groups.setdefault((one.system, one.rival, one.judge, one.signature, one.aspect), []).append(one)
+    for row in rows:
+        groups.setdefault((row.system, row.rival, row.judge, row.signature, row.aspect), []).append(row)
     return [_pair(group, seed) for group in groups.values()]
 
 
 def _pair(group: list[Preference], seed: int) -> PairScore:
     got = Bootstrap([row.doc_id for row in group], RESAMPLES, LEVEL, seed).mean([row.value for row in group])
     first = group[0]
-    twice = [one.flipped for one in group if one.n > 1]
+    twice = [row.flipped for row in group if row.n > 1]
     return PairScore(
         system=first.system, rival=first.rival, judge=first.judge, signature=first.signature, aspect=first.aspect,
         value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
         flip_rate=fmean(twice) if twice else None, flips=sum(twice), twice=len(twice),
-        interval=got.text,
+        interval=got.method_text,
     )  # fmt: skip

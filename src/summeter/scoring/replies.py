@@ -13,6 +13,8 @@ import numpy as np
 from summeter.records import REPLY_FAULTS, Judgment, Record, fault_of
 from summeter.scoring.table import JudgmentTable
 
+_WORDS: dict[str, str] = {str(fault): words for fault, words in REPLY_FAULTS.items()}
+
 
 class ReplyCount(Record):
     """Replies of one judge. `faults` counts the unusable ones by class: no_json, meaningless, wrong_count,
@@ -37,13 +39,13 @@ class ReplyCount(Record):
     def line(self, name: str) -> str:
         """As printed: `finesure.align: 97 of 100 replies usable (97.0%); wrong count 2, no JSON 1`. No share
         under 1 is rounded to 100.0%."""
-        unusable = ", ".join(f"{_words(fault)} {n}" for fault, n in self.faults.items())
+        unusable = ", ".join(f"{_WORDS.get(fault, fault)} {n}" for fault, n in self.faults.items())
         tail = f"; {unusable}" if unusable else ""
         share = self.success if self.usable == self.replies else min(self.success, 0.999)
         return f"{name}: {self.usable} of {self.replies} replies usable ({share:.1%}){tail}"
 
 
-def reply_counts(judgments: Iterable[Judgment]) -> list[ReplyCount]:
+def reply_counts(judgments: Iterable[Judgment] | JudgmentTable) -> list[ReplyCount]:
     """One count a signature, in order of first appearance; judges that made no calls have none.
 
     A reply is all that one item has from the same calls. An item that failed before it was asked about (no key
@@ -52,11 +54,7 @@ def reply_counts(judgments: Iterable[Judgment]) -> list[ReplyCount]:
     >>> reply_counts([])
     []
     """
-    return reply_counts_of(JudgmentTable.of(judgments))
-
-
-def reply_counts_of(table: JudgmentTable) -> list[ReplyCount]:
-    """`reply_counts` of a table."""
+    table = JudgmentTable.of(judgments)
     unusable = table.status.equal("unparsed", "refused")
     asked = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
     replies = asked.groups("signature", "document", "system", "rival", "calls")
@@ -86,7 +84,3 @@ def reply_counts_of(table: JudgmentTable) -> list[ReplyCount]:
         )
         for signature, (judge, model) in about.items()
     ]
-
-
-def _words(fault: str) -> str:
-    return next((words for name, words in REPLY_FAULTS.items() if name == fault), fault)

@@ -97,8 +97,7 @@ class ScoreTable(Columns, Sequence[Score]):
             for name in ("document", "system", "judge", "signature", "model", "aspect", "status", "reason")
         }
         value = np.array([np.nan if score.value is None else score.value for score in rows], np.float64)
-        counts = (np.array([getattr(score, name) for score in rows], np.int64) for name in ("n", "missing"))
-        n, missing = counts
+        n, missing = (np.array([getattr(score, name) for score in rows], np.int64) for name in ("n", "missing"))
         return cls(**names, value=value, n=n, missing=missing)
 
     def __len__(self) -> int:
@@ -150,7 +149,7 @@ def dedupe(judgments: Iterable[Judgment]) -> list[Judgment]:
     return list({judgment.key: judgment for judgment in judgments}.values())
 
 
-def summary_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> list[Score]:
+def summary_scores(judgments: Iterable[Judgment] | JudgmentTable, reduce: Mapping[str, str]) -> ScoreTable:
     """Scores of every (judge, signature, document, system, aspect), in order of first appearance.
 
     `reduce` maps a judge's name to "share" (of labels that are 1; the default), "mean" (of values) or "whole" (the
@@ -158,13 +157,8 @@ def summary_scores(judgments: Iterable[Judgment], reduce: Mapping[str, str]) -> 
     Judgments of a whole summary are averaged as they are; judgments of its sentences, key facts or
     claims are reduced. Pairs, spans and documents are not scored here. Composites follow their parts.
     """
-    return list(score_table(JudgmentTable.of(judgments), reduce))
-
-
-def score_table(table: JudgmentTable, reduce: Mapping[str, str]) -> ScoreTable:
-    """`summary_scores` of a table."""
-    scores = unit_scores(table, reduce)
-    return ScoreTable.concat([scores, composite_scores(scores)])
+    scores = unit_scores(JudgmentTable.of(judgments), reduce)
+    return ScoreTable.concat([scores, composites(scores)])
 
 
 def numbers(table: JudgmentTable, use: Use) -> Floats:
@@ -179,12 +173,13 @@ def numbers(table: JudgmentTable, use: Use) -> Floats:
 
 
 def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.VALUE) -> ScoreTable:
-    """`score_table` without the composites; `use` says what of judgments of whole summaries is used."""
+    """`summary_scores` without the composites; `use` says what of judgments of whole summaries is used."""
     table = table.where(unit=("summary", *UNITS))
     groups = table.groups("judge", "signature", "document", "system", "aspect")
     how = [Reduce(reduce.get(name or "", Reduce.SHARE)) for name in table.judge.names]
     mean, whole_first = (
-        np.array([one is rule for one in how], np.bool_)[table.judge.codes] for rule in (Reduce.MEAN, Reduce.WHOLE)
+        np.array([judged is rule for judged in how], np.bool_)[table.judge.codes]
+        for rule in (Reduce.MEAN, Reduce.WHOLE)
     )
     part = ~table.unit.equal("summary")
     # A failed attempt at the whole summary beside judged parts is superseded by them.
@@ -317,7 +312,7 @@ def _kin(question: Question) -> tuple[str, ...]:
     return question.judge.split(".")[0], *asked
 
 
-def composites(scores: Sequence[Score]) -> list[Score]:
+def composites(scores: Iterable[Score]) -> ScoreTable:
     """Mean of faithfulness, completeness and conciseness of one judge family and summary (see `composite_rule`).
 
     If any of the three has no value, neither has the composite.
@@ -327,13 +322,9 @@ def composites(scores: Sequence[Score]) -> list[Score]:
     >>> composites(rows)[0].value
     0.75
     """
-    return list(composite_scores(ScoreTable.of(scores)))
-
-
-def composite_scores(scores: ScoreTable) -> ScoreTable:
-    """The composites of a table of scores; those without all three aspects have none."""
-    rule = composite_rule(scores.questions())
-    return ScoreTable.concat([composite_of(scores, one) for one in rule]) if rule else ScoreTable.of([])
+    table = ScoreTable.of(scores)
+    rule = composite_rule(table.questions())
+    return ScoreTable.concat([composite_of(table, composite) for composite in rule]) if rule else ScoreTable.of([])
 
 
 def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:

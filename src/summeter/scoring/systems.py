@@ -11,6 +11,7 @@ from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
 from summeter.stats import Bootstrap
 from summeter.stats.base import Ints
+from summeter.tables import Table
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -38,7 +39,7 @@ class SystemScore(Record):
     n: int
     missing: int
     statistic: str = "mean"
-    interval: str | None
+    interval: str
     reason: str | None = None
 
 
@@ -71,7 +72,7 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
         system=first.system, judge=first.judge, signature=first.signature, model=first.model,
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,
         n=got.n, missing=got.missing, reason=got.reason,
-        interval=got.text,
+        interval=got.method_text,
     )  # fmt: skip
 
 
@@ -126,14 +127,11 @@ class SystemTable:
 
     def __str__(self) -> str:
         columns = self.columns()
-        head = ["system", *(f"{judge}:{aspect}" for judge, _, aspect in columns)]
-        lines = [[system, *(show(self.cell(system, column)) for column in columns)] for system in self.ranking()]
-        widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
-        text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-                for line in [head, *lines]]  # fmt: skip
+        heads = ["system", *(f"{judge}:{aspect}" for judge, _, aspect in columns)]
+        rows = [[system, *(show(self.cell(system, column)) for column in columns)] for system in self.ranking()]
         signatures = dict.fromkeys(signature for _, signature, _ in columns)
-        intervals = dict.fromkeys(row.interval for row in self.rows if row.interval)
-        return "\n".join([*text, "", *intervals, *signatures])
+        intervals = dict.fromkeys(row.interval for row in self.rows)
+        return "\n".join([Table.of(heads, rows).text(), "", *intervals, *signatures])
 
     __repr__ = __str__
 

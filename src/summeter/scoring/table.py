@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,8 @@ _AS_RECORDS = 2**26
 """Files up to this many bytes are read as records, one by one: DuckDB takes 35 MB before its first row, and as much
 again as the file."""
 
-TARGET = {"document": "document_id", "system": "system", "rival": "rival", "unit": "unit", "list_id": "list_id"}
-OWN = ("aspect", "judge", "signature", "model", "status", "error_type", "named", "reason", "calls")
-_REQUIRED = ("document", "system", "unit", "aspect", "judge", "signature", "status")
-
 QUESTION = ("signature", "judge", "aspect", "document", "system", "rival", "unit", "list_id", "index")
 """Two judgments that agree in these answer one question; the later one counts (`Judgment.key`)."""
-ITEM = ("document", "system", "rival")
 
 
 class Names(NamedTuple):
@@ -90,10 +85,10 @@ class Names(NamedTuple):
     def concat(columns: Sequence[Names]) -> Names:
         """Several columns, one below the other."""
         vocabulary = Vocabulary()
-        places = [np.array([vocabulary[name] for name in one.names], np.int64) for one in columns]
+        places = [np.array([vocabulary[name] for name in column.names], np.int64) for column in columns]
         if len(vocabulary) == 1:
-            return Names.same(next(iter(vocabulary)), sum(len(one.codes) for one in columns))
-        codes = [place[one.codes] for place, one in zip(places, columns, strict=True)]
+            return Names.same(next(iter(vocabulary)), sum(len(column.codes) for column in columns))
+        codes = [place[column.codes] for place, column in zip(places, columns, strict=True)]
         return Names(np.concatenate(codes), tuple(vocabulary))
 
 
@@ -166,6 +161,8 @@ class Columns:
     @classmethod
     def concat(cls, tables: Sequence[Self]) -> Self:
         """Several tables, one below the other."""
+        if len(tables) == 1:
+            return tables[0]
         joined: dict[str, Any] = {}
         for name in vars(tables[0]):
             columns = [vars(table)[name] for table in tables]
@@ -182,6 +179,50 @@ class Question(NamedTuple):
 
 
 @dataclass(frozen=True)
+class _From:
+    """Where a column comes from: the attribute `path` of a record, the same of its JSON, `absent` where that is null;
+    or an expression of SQL and a function of the record."""
+
+    path: str
+    sql: str | None = None
+    of: Callable[[Judgment], Any] | None = None
+    absent: float | None = None
+    required: bool = False
+
+    @property
+    def expression(self) -> str:
+        """In SQL."""
+        return self.sql or (self.path if self.absent is None else f"coalesce({self.path}, '{self.absent}')")
+
+    def reader(self) -> Callable[[Judgment], Any]:
+        """From a record."""
+        attribute, absent = attrgetter(self.path), self.absent
+        if self.of is not None or absent is None:
+            return self.of or attribute
+        return lambda judgment: absent if (value := attribute(judgment)) is None else value
+
+
+def _number(label: object) -> float:
+    return float(label) if isinstance(label, int | float) else float("nan")
+
+
+def _label(judgment: Judgment) -> float:
+    return _number(judgment.label)
+
+
+def _label_name(judgment: Judgment) -> str | None:
+    return judgment.label if isinstance(judgment.label, str) else None
+
+
+def _failure(judgment: Judgment) -> str | None:
+    return None if judgment.status == "ok" else judgment.reason
+
+
+def _keys_of_calls(judgment: Judgment) -> str:
+    return " ".join(judgment.calls)
+
+
+@dataclass(frozen=True)
 class JudgmentTable(Columns):
     """Judgments row by row, one row a question. NaN in `value` and `label`, and -1 in `index`, are "none".
 
@@ -189,28 +230,30 @@ class JudgmentTable(Columns):
     the status is not ok; `calls` are the keys of the calls, with blanks between; `truncated_tokens` is 0 for none.
     """
 
-    document: Names
-    system: Names
-    rival: Names
-    unit: Names
-    list_id: Names
-    aspect: Names
-    judge: Names
-    signature: Names
-    model: Names
-    status: Names
-    error_type: Names
-    named: Names
-    reason: Names
-    calls: Names
-    index: Ints
-    value: Floats
-    label: Floats
-    truncated_tokens: Ints
+    document: Annotated[Names, _From("target.document_id", required=True)]
+    system: Annotated[Names, _From("target.system", required=True)]
+    rival: Annotated[Names, _From("target.rival")]
+    unit: Annotated[Names, _From("target.unit", required=True)]
+    list_id: Annotated[Names, _From("target.list_id")]
+    aspect: Annotated[Names, _From("aspect", required=True)]
+    judge: Annotated[Names, _From("judge", required=True)]
+    signature: Annotated[Names, _From("signature", required=True)]
+    model: Annotated[Names, _From("model")]
+    status: Annotated[Names, _From("status", required=True)]
+    error_type: Annotated[Names, _From("error_type")]
+    named: Annotated[Names, _From("label", of=_label_name)]
+    reason: Annotated[Names, _From("reason", "CASE WHEN status <> 'ok' THEN reason END", _failure)]
+    calls: Annotated[Names, _From("calls", "coalesce(array_to_string(calls, ' '), '')", _keys_of_calls)]
+    index: Annotated[Ints, _From("target.index", absent=-1)]
+    value: Annotated[Floats, _From("value", absent=np.nan)]
+    label: Annotated[Floats, _From("label", "label::VARCHAR", _label)]
+    truncated_tokens: Annotated[Ints, _From("truncated_tokens", absent=0)]
 
     @classmethod
-    def of(cls, judgments: Iterable[Judgment]) -> JudgmentTable:
-        """The table of records; asked twice, the last counts."""
+    def of(cls, judgments: Iterable[Judgment] | JudgmentTable) -> JudgmentTable:
+        """The table of records (a table is itself); asked twice, the last counts."""
+        if isinstance(judgments, JudgmentTable):
+            return judgments
         return _of_records(judgments).last_asked()
 
     @classmethod
@@ -270,42 +313,35 @@ class JudgmentTable(Columns):
         return Question(*(column.names[column.codes[row]] or "" for column in columns))
 
 
+_COLUMNS = get_type_hints(JudgmentTable, include_extras=True)
+_SOURCES: dict[str, _From] = {name: hint.__metadata__[0] for name, hint in _COLUMNS.items()}
+_NUMBERS = {
+    name: np.int64 if hint.__origin__ == Ints else np.float64
+    for name, hint in _COLUMNS.items()
+    if hint.__origin__ is not Names
+}
+
+
 def _of_records(judgments: Iterable[Judgment]) -> JudgmentTable:
-    words = {name: Vocabulary() for name in _NAME_OF}
-    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in (*_NAME_OF, *_NUMBER_OF)}
-    source = iter(judgments)
-    while batch := list(islice(source, _BATCH)):
-        for name, of in _NAME_OF.items():
-            parts[name].append(np.fromiter(map(words[name].__getitem__, map(of, batch)), np.int64, len(batch)))
-        for name, (number_of, kind) in _NUMBER_OF.items():
-            parts[name].append(np.fromiter(map(number_of, batch), kind, len(batch)))
+    words = {name: Vocabulary() for name in _SOURCES if name not in _NUMBERS}
+    kinds = {name: _NUMBERS.get(name, np.int64) for name in _SOURCES}
+    readers = {name: source.reader() for name, source in _SOURCES.items()}
+    parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, kind)] for name, kind in kinds.items()}
+    rows = iter(judgments)
+    while batch := list(islice(rows, _BATCH)):
+        for name, of in readers.items():
+            cells = map(of, batch) if name in _NUMBERS else map(words[name].__getitem__, map(of, batch))
+            parts[name].append(np.fromiter(cells, kinds[name], len(batch)))
     columns: dict[str, Any] = {}
-    for name, (_, kind) in _NUMBER_OF.items():
-        columns[name] = np.concatenate([np.empty(0, kind), *parts.pop(name)])
-    for name, vocabulary in words.items():
-        codes = np.concatenate([np.empty(0, np.int64), *parts.pop(name)])
-        names = tuple(vocabulary) or (None,)
-        columns[name] = Names(codes, names) if len(names) > 1 else Names.same(names[0], len(codes))
+    for name in _SOURCES:
+        column = np.concatenate(parts.pop(name))
+        columns[name] = column if name in _NUMBERS else _named(column, tuple(words.pop(name)) or (None,))
     return JudgmentTable(**columns)
 
 
-def _number(label: object) -> float:
-    return float(label) if isinstance(label, int | float) else float("nan")
+def _named(codes: Ints, names: tuple[str | None, ...]) -> Names:
+    return Names(codes, names) if len(names) > 1 else Names.same(names[0], len(codes))
 
-
-_NAME_OF: dict[str, Callable[[Judgment], str | None]] = {
-    **{name: attrgetter(f"target.{field}") for name, field in TARGET.items()},
-    **{name: attrgetter(name) for name in OWN},
-    "named": lambda judgment: judgment.label if isinstance(judgment.label, str) else None,
-    "reason": lambda judgment: None if judgment.status == "ok" else judgment.reason,
-    "calls": lambda judgment: " ".join(judgment.calls),
-}
-_NUMBER_OF: dict[str, tuple[Callable[[Judgment], float], type[np.generic]]] = {
-    "index": (lambda judgment: -1 if judgment.target.index is None else judgment.target.index, np.int64),
-    "value": (lambda judgment: np.nan if judgment.value is None else judgment.value, np.float64),
-    "label": (lambda judgment: _number(judgment.label), np.float64),
-    "truncated_tokens": (lambda judgment: judgment.truncated_tokens or 0, np.int64),
-}
 
 _LINE = {
     "target": "STRUCT(document_id VARCHAR, system VARCHAR, rival VARCHAR, unit VARCHAR, index BIGINT, list_id VARCHAR)",
@@ -316,12 +352,7 @@ _LINE = {
     "truncated_tokens": "BIGINT",
 }
 _READ = """
-CREATE TABLE judgments AS SELECT
-    target.document_id AS document, target.system AS "system", target.rival AS rival, target.unit AS unit,
-    target.list_id AS list_id, aspect, judge, signature, model, status, error_type, label::VARCHAR AS label,
-    CASE WHEN status <> 'ok' THEN reason END AS reason, coalesce(array_to_string(calls, ' '), '') AS calls,
-    coalesce(target.index, -1) AS "index", coalesce(value, 'nan'::DOUBLE) AS "value",
-    coalesce(truncated_tokens, 0) AS truncated_tokens
+CREATE TABLE judgments AS SELECT {cells}
 FROM read_json(?, format = 'newline_delimited', columns = {columns}, maximum_object_size = 1048576)
 """
 _FAULTY = """
@@ -352,18 +383,18 @@ def _scan(file: Path) -> JudgmentTable | None:
     """The rows of a file by DuckDB; None where some line is not a judgment."""
     import duckdb
 
-    texts = {
-        name: ", ".join(f"'{one}'" for one in get_args(kind)) for name, kind in (("statuses", Status), ("units", Unit))
-    }
-    absent = " OR ".join(f"{name} IS NULL" for name in _REQUIRED)
+    statuses, units = (", ".join(f"'{member}'" for member in get_args(kind)) for kind in (Status, Unit))
+    absent = " OR ".join(f"{name} IS NULL" for name, source in _SOURCES.items() if source.required)
+    given = {name: source.expression for name, source in _SOURCES.items() if name != "named"}
+    cells = ", ".join(f'{expression} AS "{name}"' for name, expression in given.items())
     kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _LINE.items()) + "}"
     with duckdb.connect() as connection:
         try:
-            connection.execute(_READ.format(columns=kinds), [_literal(file)])
+            connection.execute(_READ.format(cells=cells, columns=kinds), [_literal(file)])
         except duckdb.Error:
             return None
-        found = connection.execute(_FAULTY.format(absent=absent, **texts)).fetchone()
-        return None if found is None or found[0] else _columns(connection)
+        faulty = connection.execute(_FAULTY.format(absent=absent, statuses=statuses, units=units)).fetchone()
+        return None if faulty is None or faulty[0] else _columns(connection)
 
 
 def _literal(file: Path) -> str:
@@ -373,38 +404,31 @@ def _literal(file: Path) -> str:
 
 def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
     """The columns: names as codes, in order of first appearance."""
+    numbers = [name for name in _NUMBERS if name != "label"]
     names: dict[str, list[str | None]] = {}
-    codes = []
-    for column in (*TARGET, *(name for name in OWN if name != "named"), "label"):
+    cells = [f'"{name}"' for name in numbers]
+    for column in (*(name for name in _SOURCES if name not in {*_NUMBERS, "named"}), "label"):
         known = connection.execute(f'SELECT "{column}" FROM judgments GROUP BY ALL ORDER BY min(rowid)').fetchall()  # noqa: S608 - names of our own
         names[column] = [row[0] for row in known]
         if len(known) > 1:
             there = f'SELECT "{column}" FROM judgments WHERE "{column}" IS NOT NULL GROUP BY ALL ORDER BY min(rowid)'  # noqa: S608
             connection.execute(f'CREATE TYPE "{column}_names" AS ENUM ({there})')
-            codes.append(f'coalesce(enum_code("{column}"::"{column}_names")::BIGINT, -1) AS "{column}"')
-    wanted = ", ".join([*codes, '"index"', '"value"', "truncated_tokens"])
-    found = connection.execute(f"SELECT {wanted} FROM judgments").fetchnumpy()  # noqa: S608
-    made: dict[str, Any] = {name: np.asarray(found[name]) for name in ("index", "value", "truncated_tokens")}
-    rows = len(made["index"])
+            cells.append(f'coalesce(enum_code("{column}"::"{column}_names")::BIGINT, -1) AS "{column}"')
+    read = connection.execute(f"SELECT {', '.join(cells)} FROM judgments").fetchnumpy()  # noqa: S608
+    columns: dict[str, Any] = {name: np.asarray(read[name]) for name in numbers}
     for column, known_names in names.items():
         if len(known_names) == 1:
-            made[column] = Names.same(known_names[0], rows)
+            columns[column] = Names.same(known_names[0], len(columns["index"]))
             continue
         # The codes of the type leave out null, which has a place of its own among the names.
         order = [place for place, name in enumerate(known_names) if name is not None]
         absent = known_names.index(None) if None in known_names else 0
-        made[column] = Names(np.array([*order, absent], np.int64)[found.pop(column)], tuple(known_names))
-    labels: Names = made.pop("label")
-    read = [None if text is None else json.loads(text) for text in labels.names]
-    made["label"] = np.array([_number(one) for one in read])[labels.codes]
-    made["named"] = _renamed(labels.codes, [one if isinstance(one, str) else None for one in read])
-    return JudgmentTable(**made)
-
-
-def _renamed(codes: Ints, names: Sequence[str | None]) -> Names:
-    """Names of which several may have become one."""
+        columns[column] = Names(np.array([*order, absent], np.int64)[read.pop(column)], tuple(known_names))
+    texts: Names = columns["label"]
+    labels = [None if text is None else json.loads(text) for text in texts.names]
+    columns["label"] = np.array([_number(label) for label in labels])[texts.codes]
+    # Several texts may have become no name.
     vocabulary = Vocabulary()
-    places = np.array([vocabulary[name] for name in names], np.int64)
-    if len(vocabulary) == 1:
-        return Names.same(names[0], len(codes))
-    return Names(places[codes], tuple(vocabulary))
+    codes = np.array([vocabulary[label if isinstance(label, str) else None] for label in labels], np.int64)
+    columns["named"] = _named(codes[texts.codes], tuple(vocabulary))
+    return JudgmentTable(**columns)

@@ -87,8 +87,11 @@ class Interval(NamedTuple):
     @property
     def text(self) -> str | None:
         """What the interval is, in words; None where there is none."""
-        if self.low is None:
-            return None
+        return None if self.low is None else self.method_text
+
+    @property
+    def method_text(self) -> str:
+        """How the interval was drawn, or was to be drawn."""
         return interval_text(self.method, self.level, self.by, self.resamples, self.lost, self.seed)
 
 

@@ -189,7 +189,7 @@ def test_ratings_of_the_three_aspects_make_no_composite() -> None:
     found = [one for aspect in COMPOSED for one in ask(ReasonThenScore(aspect=aspect), llm)]
     scores = summary_scores(found, {})
     assert [score.aspect for score in scores] == list(COMPOSED)
-    assert composites(scores) == []
+    assert list(composites(scores)) == []
 
 
 def test_a_long_document_is_shown_in_passages() -> None:
