@@ -38,6 +38,13 @@ class Items(StrEnum):
     OWN = "own"
 
 
+class Documents(StrEnum):
+    """Which documents systems are ranked on: those that all of them have a score of, or each one's own."""
+
+    SHARED = "shared"
+    ALL = "all"
+
+
 class AggregationRule(StrEnum):
     """How the votes on one unit become one value."""
 

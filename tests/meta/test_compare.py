@@ -14,18 +14,18 @@ from meta.makers import judgment, people, ratings
 from scipy import stats as scipy_stats
 
 from summeter.meta._compare import (
-    Pair,
     Significance,
     compare_by_people,
     compare_evaluators,
+    compare_scores,
     compare_systems,
-    corrected,
     sentence,
     show_p,
     verdict,
 )
 from summeter.meta.results import CONTRACT
 from summeter.records import Judgment, UsageError
+from summeter.stats import PairDifference, corrected
 
 FEW: dict[str, Any] = {"permutations": 2000, "resamples": 200}
 
@@ -59,8 +59,37 @@ class TestSystems:
         study = compare_systems(scores({"a": [1, None, 1, 0], "b": [0, 0, None, 0]}))
         row = study.one(pair="a-b")
         assert (row.n, row.missing, row.value) == (2, 2, 0.5)  # documents 0 and 3: (1 + 0) / 2
-        assert (study.one(statistic="mean", system="a").n, study.one(statistic="mean", system="a").missing) == (3, 1)
+        mean = study.one(statistic="mean", system="a")
+        assert (mean.value, mean.n, mean.missing, mean.details["own_documents"]) == (0.5, 2, 2, 3)
         assert "(2 without both scores)" in row.details["verdict"]
+
+    def test_means_are_over_shared_documents_or_over_all(self) -> None:
+        table: dict[str, list[float | None]] = {"a": [1, 1, None, None], "b": [0, 1, 1, 1], "c": [None, 1, 1, 0]}
+        study = compare_systems(scores(table), **FEW)
+        assert {row.system: (row.value, row.n) for row in study.where(statistic="mean")} == {
+            "a": (1.0, 1), "b": (1.0, 1), "c": (1.0, 1)
+        }  # fmt: skip
+        assert study.notes[1] == (
+            "means on faithfulness are over the 1 document that all systems have (scored: a 2, b 4, c 3); "
+            "documents=all takes all"
+        )
+        own = compare_systems(scores(table), documents="all", **FEW)
+        assert {row.system: row.value for row in own.where(statistic="mean")} == {
+            "a": 1.0, "b": 0.75, "c": pytest.approx(2 / 3)
+        }  # fmt: skip
+        assert "each system's own documents" in own.notes[1]
+        apart = compare_systems(scores({"a": [1, 1, None, None], "b": [None, None, 1, 1]}), **FEW)
+        assert apart.one(statistic="mean", system="a").reason == "no document has a score of every system"
+        with pytest.raises(UsageError, match="no documents 'each'"):
+            compare_systems(scores(table), documents="each")
+
+    def test_the_public_test_of_scores(self) -> None:
+        (pair,) = compare_scores({"a": [5, 4, 5, 4, 5, 4, None], "b": [3, 2, 4, 3, 3, 3, 2]})
+        assert (pair.n, pair.missing, pair.p, pair.better) == (6, 1, 2 / 64, "a")
+        assert pair.low is not None
+        assert pair.low > 0
+        few = compare_scores({"a": [5, 4], "b": [3, 2]})[0]
+        assert (few.p, few.better, few.reason) == (0.5, None, "2 documents: too few for an interval")
 
     def test_a_system_without_any_score_has_no_mean_no_cluster_and_no_difference(self) -> None:
         study = compare_systems(scores({"a": [1, 1], "b": [0, 1], "c": [None, None]}), **FEW)
@@ -90,11 +119,14 @@ class TestSystems:
 
     def test_equal_systems_and_one_document(self) -> None:
         same = compare_systems(scores({"a": [0.5, 0.5, 0.5], "b": [0.5, 0.5, 0.5]})).one(pair="a-b")
-        assert (same.value, same.p, same.low, same.high, same.details["better"]) == (0.0, 1.0, 0.0, 0.0, None)
+        assert (same.value, same.p, same.low, same.details["better"]) == (0.0, 1.0, None, None)
+        assert same.reason == "3 documents: too few for an interval"
+        many = compare_systems(scores({"a": [0.5] * 6, "b": [0.5] * 6})).one(pair="a-b")
+        assert (many.value, many.low, many.high, many.details["better"]) == (0.0, 0.0, 0.0, None)
         one = compare_systems(scores({"a": [1.0], "b": [0.0]})).one(pair="a-b")
         # Both flips reach it, so p = 1; one document has no interval.
         assert (one.value, one.p, one.low, one.status) == (1.0, 1.0, None, "no_interval")
-        assert one.reason == "fewer than 2 values: no interval"
+        assert one.reason == "1 document: too few for an interval"
 
     def test_groups_are_one_family_beside_the_whole(self) -> None:
         study = compare_systems(scores({"a": [9, 9, 9, 9], "b": [1, 2, 1, 2]}), by="document")
@@ -145,21 +177,19 @@ class TestSystems:
                 assert here.p == pytest.approx(there.p)
 
 
-class TestTooFewPermutations:
-    def test_few_permutations_over_many_pairs_are_said(self) -> None:
+class TestTooFew:
+    def test_permutations_are_raised_for_many_pairs(self) -> None:
         rng = np.random.default_rng(0)
         table: dict[str, list[float | None]] = {name: list(place + rng.random(30)) for place, name in enumerate("abc")}
-        # 20 permutations give p = 1/21 at the least, three times that after Holm.
-        study = compare_systems(scores(table), permutations=20, resamples=50)
-        row = study.one(pair="a-b")
-        assert (row.p, row.details["least_p"], row.details["better"]) == (pytest.approx(1 / 21), 1 / 21, None)
-        why = "20 permutations are too few for a verdict (p = .14 at the least after Holm over 3 pairs)"
-        assert row.details["verdict"].endswith(why)
-        assert study.notes[0].endswith(f"c, b and a were not told apart on faithfulness: {why}")
-        enough = compare_systems(scores(table), permutations=100, resamples=50)
-        assert enough.one(pair="a-b").details["better"] == "b"
+        # 20 permutations would give p = 1/21 at the least, three times that after Holm: 10 x 3 / .05 are tried.
+        row = compare_systems(scores(table), permutations=20, resamples=50).one(pair="a-b")
+        assert (row.p, row.details["least_p"]) == (pytest.approx(1 / 601), 1 / 601)
+        assert (row.details["better"], row.details["method"]) == ("b", "paired permutation, 600 flips")
+        assert (
+            row.interval == "95% permutation interval by document, simultaneous over 3 pairs, 600 permutations, seed 0"
+        )
 
-    def test_so_are_few_documents(self) -> None:
+    def test_documents(self) -> None:
         study = compare_systems(scores({"a": [9, 9, 9, 9], "b": [1, 2, 1, 2]}), resamples=50)
         assert study.notes[0].endswith(
             "4 documents are too few for a verdict (p = .12 at the least after Holm over 1 pair)"
@@ -169,8 +199,9 @@ class TestTooFewPermutations:
 class TestWords:
     PLAN = Significance()
 
-    def pair(self, **changes: Any) -> Pair:
-        return Pair("aster", "birch", 0.10, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0)._replace(**changes)
+    def pair(self, **changes: Any) -> PairDifference:
+        pair = PairDifference("aster", "birch", 0.10, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0, 18)._replace(**changes)
+        return pair._replace(better=corrected([pair._replace(p=pair.p_holm)], 0.05)[0].better)
 
     def test_better(self) -> None:
         told = sentence(self.pair(), "composite", self.PLAN)
@@ -196,10 +227,10 @@ class TestWords:
     def test_the_whole_family(self) -> None:
         pairs = [
             self.pair(),
-            Pair("aster", "cedar", 0.11, 0.01, 0.2, 0.001, 0.005, 6, 18, 0),
-            Pair("birch", "cedar", 0.01, -0.1, 0.1, 0.8, 0.8, 6, 18, 0),
+            PairDifference("aster", "cedar", 0.11, 0.01, 0.2, 0.001, 0.005, 6, 18, 0, 18, better="aster"),
+            PairDifference("birch", "cedar", 0.01, -0.1, 0.1, 0.8, 0.8, 6, 18, 0, 18),
         ]
-        told = verdict(["aster", "birch", "cedar"], [0.9, 0.8, 0.79], pairs, "composite", self.PLAN)
+        told = verdict({"aster": 0.9, "birch": 0.8, "cedar": 0.79}, pairs, "composite", self.PLAN)
         assert told == (
             "aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs; "
             "aster is better than cedar on composite: +0.11 [0.01, 0.20], p = .005 after Holm over 6 pairs; "
@@ -207,18 +238,18 @@ class TestWords:
         )
 
     def test_nobody_better(self) -> None:
-        pairs = corrected([Pair(a, b, 0.0, -0.1, 0.1, p, None, 0, 9, 0) for (a, b), p in
-                           zip(combinations("xyz", 2), (0.5, 0.2, 0.9), strict=True)])  # fmt: skip
-        told = verdict(list("xyz"), [0.5, 0.5, 0.5], pairs, "coherence", self.PLAN)
+        pairs = corrected([PairDifference(a, b, 0.0, -0.1, 0.1, p, None, 0, 9, 0, 9) for (a, b), p in
+                           zip(combinations("xyz", 2), (0.5, 0.2, 0.9), strict=True)], 0.05)  # fmt: skip
+        told = verdict(dict.fromkeys("xyz", 0.5), pairs, "coherence", self.PLAN)
         assert told == "x, y and z cannot be told apart on coherence (smallest p = .60 after Holm over 3 pairs)"
 
     def test_many_systems_are_told_by_neighbours_and_clusters(self) -> None:
         names = list("abcde")
         pairs = corrected([
-            Pair(a, b, 0.5, 0.4, 0.6, 0.0001 if a < "c" <= b else 0.9, None, 0, 9, 0)
+            PairDifference(a, b, 0.5, 0.4, 0.6, 0.0001 if a < "c" <= b else 0.9, None, 0, 9, 0, 9)
             for a, b in combinations(names, 2)
-        ])  # fmt: skip
-        told = verdict(names, [5, 4, 3, 2, 1], pairs, "x", self.PLAN)
+        ], 0.05)  # fmt: skip
+        told = verdict(dict(zip(names, [5, 4, 3, 2, 1], strict=True)), pairs, "x", self.PLAN)
         assert told.endswith("clusters of equals, best first: {a, b} > {c, d, e}")
 
     @pytest.mark.parametrize(
@@ -278,7 +309,7 @@ class TestJudges:
     def test_two_runs_of_one_judge_are_told_apart(self) -> None:
         again = [one.model_copy(update={"signature": "good|v:2"}) for one in matrix(self.bad, "good")]
         study = compare_evaluators([matrix(self.good, "good"), again], self.gold, **FEW)
-        assert study.one(statistic="pearson_difference").details["second"] == "good|v:2"
+        assert study.one(statistic="pearson_difference").details["second"] == "good[v=2]"
 
     def test_one_judge_is_too_few(self) -> None:
         with pytest.raises(UsageError, match="at least 2"):

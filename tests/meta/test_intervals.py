@@ -35,7 +35,7 @@ from summeter.stats import Bootstrap, classification_interval
 DRAWS = 200
 DOCUMENTS = [f"d{i}" for i in range(6)]
 ACCOUNT = re.compile(
-    r"95% percentile bootstrap by (document|system|draw|subject), (\d+)(?: of (\d+))? resamples, seed 0"
+    r"(?:95|98.3333)% percentile bootstrap by (document|system|draw|subject), (\d+)(?: of (\d+))? resamples, seed 0"
 )
 PREDICTED = re.compile(r"95% (prediction-powered|mean), Student's t by labelled document")
 

@@ -237,6 +237,15 @@ def test_peoples_own_verdicts_on_pairs_are_a_gold() -> None:
     assert asked.one(pair="A-B", statistic="points").details["gold_points"] == 1.5
 
 
+def test_one_system_has_no_preferences() -> None:
+    said, true = ([one for one in side if one.target.system == "A"] for side in (judge(), gold()))
+    with pytest.raises(UsageError, match="preferences are between systems, and there is only A"):
+        prefer(said, true, resamples=0)
+    with pytest.raises(UsageError, match="did not judge the summaries of several systems"):
+        prefer(None, true, resamples=0)
+    sound(prefer(judge(), gold(), by="system", resamples=20))
+
+
 def test_people_alone_need_no_run() -> None:
     study = prefer(None, gold(), resamples=50)
     sound(study)

@@ -10,20 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.stats import paired_differences
+from summeter.stats.base import Floats
 from summeter.stats.simultaneous import PairDifference
 
 cell = st.sampled_from([0.0, 0.25, 0.5, 1.0, None])
 
 
 def pair(first: list[float | None], second: list[float | None], alpha: float = 0.05) -> PairDifference:
-    ((found,),) = paired_differences([np.array([first, second], dtype=float)], alpha)
+    ((found,),) = paired_differences([{"a": first, "b": second}], alpha)
     return found
+
+
+def named(table: Floats) -> dict[str, Floats]:
+    return {str(number): row for number, row in enumerate(table)}
 
 
 def test_by_hand() -> None:
     # Differences 1, 1, 1, 1, 1, 3: of the 64 flips +++ and --- reach the mean 8/6, so p = 2/64.
     found = pair([2, 2, 2, 2, 2, 4], [1, 1, 1, 1, 1, 1])
-    assert (found.difference, found.p, found.n, found.better) == (pytest.approx(8 / 6), 2 / 64, 6, 0)
+    assert (found.difference, found.p, found.n, found.better) == (pytest.approx(8 / 6), 2 / 64, 6, "a")
     # Up to floor(.05 * 64) = 3 flips may be left out; by pairs of signs the lowest are 2 unbounded, 2 of mean 1.
     assert (found.low, found.high) == (1.0, 3.0)
 
@@ -47,7 +52,7 @@ def test_an_interval_is_the_differences_that_the_test_does_not_reject() -> None:
 
 @given(st.lists(st.tuples(cell, cell, cell), min_size=1, max_size=9))
 def test_an_interval_excludes_zero_exactly_where_a_difference_is_claimed(rows: list[tuple[float | None, ...]]) -> None:
-    (found,) = paired_differences([np.array(rows, dtype=float).T])
+    (found,) = paired_differences([dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True))])
     for one in found:
         if one.low is not None and one.high is not None and one.difference is not None:
             assert one.low <= one.difference <= one.high
@@ -64,14 +69,14 @@ def test_below_six_items_nothing_is_claimed() -> None:
     assert few.low is None or few.low <= 0
     alone = pair([1], [0])
     assert (alone.difference, alone.p, alone.low) == (1.0, 1.0, None)
-    assert alone.reason == "1 shared document: too few for an interval"
+    assert alone.reason == "1 document: too few for an interval"
     assert pair([None, 1], [1, None]).reason == "all values missing"
 
 
 def test_permutations_are_raised_for_many_pairs() -> None:
     rng = np.random.default_rng(0)
     table = rng.random((12, 40)) + np.arange(12)[:, None]
-    (found,) = paired_differences([table], permutations=20)
+    (found,) = paired_differences([named(table)], permutations=20)
     assert all(one.better is not None for one in found)
     # 10 x 66 pairs / .05.
     assert found[0].method == "paired permutation, 13200 flips"
@@ -82,7 +87,7 @@ def test_permutations_are_raised_for_many_pairs() -> None:
 def test_matrices_are_one_family() -> None:
     rng = np.random.default_rng(1)
     one, two = rng.random((2, 10)), rng.random((3, 10))
-    pairs = paired_differences([one, two], permutations=500)
+    pairs = paired_differences([named(one), named(two)], permutations=500)
     assert [len(found) for found in pairs] == [1, 3]
     assert {found.family for found in (*pairs[0], *pairs[1])} == {4}
 
@@ -92,14 +97,14 @@ def test_error_rate_and_coverage() -> None:
     rng = np.random.default_rng(2)
     claimed = 0
     for _ in range(500):
-        ((one,),) = paired_differences([rng.normal(size=(2, rng.integers(2, 50)))], permutations=200)
+        ((one,),) = paired_differences([named(rng.normal(size=(2, rng.integers(2, 50))))], permutations=200)
         claimed += one.better is not None
     assert claimed <= 0.07 * 500
     truth, sets, held, wrong = np.r_[np.zeros(4), rng.normal(size=3)], 60, 0, 0
     for _ in range(sets):
         scores = rng.normal(size=(7, 25)) + rng.normal(size=25) + truth[:, None]
-        (found,) = paired_differences([scores], permutations=200)
-        gaps = [truth[one.first] - truth[one.second] for one in found]
+        (found,) = paired_differences([named(scores)], permutations=200)
+        gaps = [truth[int(one.first)] - truth[int(one.second)] for one in found]
         held += all(
             one.low is not None and one.high is not None and one.low <= gap <= one.high
             for one, gap in zip(found, gaps, strict=True)

@@ -15,6 +15,7 @@ from summeter.choices import (
     Average,
     ClusterRule,
     Coefficient,
+    Documents,
     Level,
     Match,
     Of,
@@ -400,6 +401,9 @@ def compare(
     confidence: Confidence = 0.95,
     alpha: Alpha = 0.05,
     rule: Annotated[ClusterRule, typer.Option(help="How clusters of equals are cut.")] = ClusterRule.GREEDY,
+    documents: Annotated[
+        Documents, typer.Option(help="Systems: means over the documents that all have, or over each one's own.")
+    ] = Documents.SHARED,
 ) -> list[Study]:
     """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
     from summeter.meta import compare_by_people, compare_evaluators, compare_systems
@@ -414,11 +418,12 @@ def compare(
             by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
             return [compare_evaluators(given.runs, given.data(), **by, **keywords)]
         case Of.PEOPLE if not given.runs:
-            return [compare_by_people(given.data(), **keywords)]
+            return [compare_by_people(given.data(), documents=documents, **keywords)]
         case Of.PEOPLE:
-            return given.each(lambda _, gold: compare_by_people(gold, **keywords))
+            return given.each(lambda _, gold: compare_by_people(gold, documents=documents, **keywords))
         case Of.SYSTEMS:
             of_systems = {name: keywords[name] for name in ("aspect", "judge", "by", *testing)}
+            of_systems["documents"] = documents
             return given.each_run(lambda run: compare_systems(run, **of_systems))
 
 

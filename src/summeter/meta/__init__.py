@@ -17,7 +17,7 @@ from summeter.meta._bias import bias
 from summeter.meta._calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
 from summeter.meta._card import card
 from summeter.meta._classify import classify
-from summeter.meta._compare import compare_by_people, compare_evaluators, compare_systems
+from summeter.meta._compare import compare_by_people, compare_evaluators, compare_scores, compare_systems
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
 from summeter.meta._estimate import estimate, simulate
@@ -50,6 +50,7 @@ __all__ = [
     "classify",
     "compare_by_people",
     "compare_evaluators",
+    "compare_scores",
     "compare_systems",
     "correlate",
     "easiness",

@@ -24,10 +24,9 @@ from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, Aggregation, Votes, aspects, blocks, chosen, gold_scores, votes, votes_of
-from summeter.meta.grids import named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align, parts
-from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.results import Row, Study, interval_row, named, resampling
 from summeter.meta.selection import (
     Group,
     Selection,
@@ -287,7 +286,7 @@ def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable
         values = aligned_values(scores, matrix.votes)
         units = ~np.isnan(values)
         part, own = matrix.take(units), values[units]
-        about = {key: value for key, value in named(scores).items() if not key.startswith("gold_")}
+        about = named(scores)
         about["unusable"] = _off_scale(own, matrix.how)
         for merged in gold_scores(table, matrix.aspect, level, selected.rule, selected.source):
             pair = np.stack([own, aligned_values(merged, part.votes)])

@@ -23,9 +23,9 @@ import numpy as np
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._prefer import Verdicts, verdicts
-from summeter.meta.grids import PairedMatrix, merged_details, paired_matrices
+from summeter.meta.grids import PairedMatrix, paired_matrices
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.results import Row, Study, interval_row, pair_name, resampling
+from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling
 from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
@@ -136,7 +136,7 @@ def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Flo
     (samples,) = bootstrap.samples(shares)
     details = {"consistent": effect.consistent, "first_slot": effect.first_slot, "second_slot": effect.second_slot,
                "half_tied": effect.half_tied}  # fmt: skip
-    about = merged_details(judge.fields(), **details)
+    about = merged(named(judge), details=details)
     about |= {"study": "position", "level": Level.SUMMARY.value, "pair": pair_name(*pair) if pair else None,
               "n": effect.n, "missing": effect.missing, "reason": "no pair was judged in both orders"}  # fmt: skip
     leaning = None if not effect.n else (effect.first_slot - effect.second_slot) / effect.n
@@ -171,7 +171,7 @@ def length_rows(
     kept = one.kept & ~np.isnan(size)
     judge, gold, words = one.judge[kept], one.gold[kept], size[kept].astype(np.float64)
     n = int(kept.sum())
-    about = merged_details(one.fields(), length=unit)
+    about = merged(one.fields(), details={"length": unit})
     about |= {"study": "length", "level": Level.SUMMARY.value, "average": "pooled", "n": n,
               "missing": int((~(np.isnan(one.judge) & np.isnan(one.gold))).sum()) - n}  # fmt: skip
     by_judge, by_people = pearson(judge, words), pearson(gold, words)
@@ -241,7 +241,7 @@ def self_preference(
     own = np.array([family is not None and families.get(system) == family for system in one.systems])
     kept = one.kept
     names = [system for system, mine in zip(one.systems, own, strict=True) if mine]
-    about = merged_details(one.fields(), family=family, own_systems=names)
+    about = merged(one.fields(), details={"family": family, "own_systems": names})
     about |= {"study": "self_preference", "level": Level.SUMMARY.value, "statistic": "self_preference",
               "n": int(kept.sum()), "missing": int((~kept).sum())}  # fmt: skip
     bootstrap = resample(np.arange(len(one.documents)))
@@ -262,7 +262,7 @@ def self_preference(
             float(_difference(_by_side(np.where(kept, side, 0.0), own).sum(axis=1)[None], counts.sum(axis=1)[None])[0])
             for side in (one.judge, one.gold)
         )
-        about = merged_details(about, judge_difference=by_judge, people_difference=by_people)
+        about = merged(about, details={"judge_difference": by_judge, "people_difference": by_people})
     return interval_row(interval, **about)
 
 

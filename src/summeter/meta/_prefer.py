@@ -23,10 +23,10 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Level
 from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, gold_scores
-from summeter.meta.grids import PairedMatrix, merged_details, named, paired_matrices, system_means
+from summeter.meta.grids import PairedMatrix, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike, gold_input
 from summeter.meta.matrix import ScoreMatrix, Scores
-from summeter.meta.results import Row, Study, interval_row, pair_name, resampling, status_of
+from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling, status_of
 from summeter.meta.selection import (
     MetaInput,
     Selection,
@@ -41,8 +41,6 @@ from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
     Bootstrap,
     Games,
-    OrderEffect,
-    PairPreference,
     best_rates,
     bradley_terry,
     chain,
@@ -52,7 +50,7 @@ from summeter.stats import (
     points,
     tally,
 )
-from summeter.stats.base import Floats
+from summeter.stats.base import Floats, Statistic, undefined
 from summeter.stats.resample import Resampling
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
@@ -107,116 +105,72 @@ def prefer(
     read = meta_input(run, gold, chosen)
     rows: list[Row] = []
     shown: set[tuple[str, ...]] = set()
-    matrices, why = _matrices(read, chosen)
+    try:
+        matrices, why = paired_matrices(read, chosen), None
+    except UsageError as error:  # a run of verdicts only has no scores, which is no fault
+        matrices, why = [], error
     for one in matrices:
-        rows += of_scores(one, _ranking(read.gold, one.pairs.gold, chosen, options), options)
-        if strengths:
-            rows += _ranking_rows(one, options, shown)
-    for judge, scores in _verdicts_and_scores(read, chosen):
-        rows += of_verdicts(judge, scores, _ranking(read.gold, scores, chosen, options), options)
+        if len(one.systems) > 1:
+            judge, people = (ScoreMatrix(side, one.systems, one.documents) for side in (one.judge, one.gold))
+            ranking = _ranking(read.gold, one.pairs.gold, chosen, options)
+            rows += _contest_rows(judge, people, one.fields(), systems=one.systems, ranking=ranking, options=options)
+            rows += _ranking_rows(one, options, shown) if strengths else []
+    for verdicts_of_judge, scores in _verdicts_and_scores(read, chosen):
+        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores, chosen, options), options)
     for either, verdicts_of_people in _against_verdicts(read, chosen, compared=bool(rows)):
-        rows += against_verdicts(either, verdicts_of_people, options)
+        rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
     if not rows:
+        if matrices:
+            systems = ", ".join(dict.fromkeys(name for one in matrices for name in one.systems))
+            raise UsageError(f"preferences are between systems, and there is only {systems}; give data of 2 or more")
         raise why or UsageError("no verdicts on pairs of systems that people judged too")
     return Study("prefer", rows)
-
-
-def _matrices(read: MetaInput, chosen: Selection) -> tuple[list[PairedMatrix], UsageError | None]:
-    """The scores there are; a run of verdicts only has none, which is no fault."""
-    try:
-        return paired_matrices(read, chosen), None
-    except UsageError as error:
-        return [], error
 
 
 def _people_alone(columns: JudgmentTable, chosen: Selection, options: _Options) -> Study:
     """Win rates and strengths by people's scores and verdicts."""
     rows: list[Row] = []
-    names = [one.partition(":")[2] or one for one in chosen.aspects] or aspects(columns)
+    names = [name.partition(":")[2] or name for name in chosen.aspects] or aspects(columns)
     for aspect in names:
         for scores in gold_scores(columns, aspect, Level.SUMMARY, chosen.rule, chosen.source):
             matrix = scores.grid()
-            rows += _system_rows(named(scores, scores), matrix.systems, matrix.values, options)
-        for one in people_verdicts(columns, aspect, chosen.rule):
-            gained = np.array([one.points(pair) for pair in one.pairs])
-            games = games_of(one.pairs, one.systems(), gained)
-            rows += strength_rows(games, one.systems(), one.fields(), options)
+            if len(matrix.systems) > 1:
+                rows += _system_rows(named(scores, scores), matrix.systems, matrix.values, options)
+        for verdicts in people_verdicts(columns, aspect, chosen.rule):
+            rows += _strengths_of(verdicts.pairs, _points(verdicts, verdicts.pairs), named(verdicts), options)
     if not rows:
         raise UsageError(f"people did not judge the summaries of several systems; they judged: {', '.join(names)}")
     return Study("prefer", rows)
 
 
-class Contest(NamedTuple):
-    """Pairs of systems with the points of the first on each document, by people and by the judge (NaN: missing).
-
-    `details` holds what else is known of each pair.
-    """
-
-    pairs: list[tuple[str, str]]
-    gold: Floats
-    judge: Floats
-    details: list[dict[str, Any]]
-
-    def compared(self) -> list[PairPreference]:
-        """Each pair by `stats.compare_pair`."""
-        return [compare_pair(gold, judge) for gold, judge in zip(self.gold, self.judge, strict=True)]
-
-
-def of_scores(one: PairedMatrix, ranking: Mapping[str, float], options: _Options) -> list[Row]:
-    """Rows `pair` and `correct_preferences` from scores."""
-    pairs = _pairs(list(combinations(one.systems, 2)), ranking, options, one.systems)
-    gold, judge = (
-        _stacked([_score_points(ScoreMatrix(side, one.systems, one.documents), pair, one.documents) for pair in pairs])
-        for side in (one.gold, one.judge)
-    )
-    contest = Contest(pairs, gold, judge, [{} for _ in pairs])
-    return _contest_rows(contest, one.fields(), chain_of(ranking, one.systems), options)
-
-
-def of_verdicts(judge: Verdicts, gold: Scores, ranking: Mapping[str, float], options: _Options) -> list[Row]:
-    """Rows `pair`, `correct_preferences` and `bradley_terry` from a judge's head-to-head verdicts."""
-    matrix = gold.grid()
-    pairs = _pairs(list(judge.pairs), ranking, options, judge.systems())
-    documents = list(dict.fromkeys((*matrix.documents, *judge.documents)))
-    by_people = _stacked([_score_points(matrix, pair, documents) for pair in pairs])
-    by_judge = _stacked([judge.points(pair, documents) for pair in pairs])
-    fields = judge.fields(gold)
-    contest = Contest(pairs, by_people, by_judge, [judge.order_details(pair) for pair in pairs])
-    rows = _contest_rows(contest, fields, chain_of(ranking, list(ranking)), options)
+def _verdict_rows(
+    judge: Verdicts | Scores, gold: Verdicts | Scores, ranking: Mapping[str, float], options: _Options
+) -> list[Row]:
+    """Rows of head-to-head verdicts, the judge's or people's, against either."""
+    mine, people = (side if isinstance(side, Verdicts) else side.grid() for side in (judge, gold))
+    pairs = next(side.pairs for side in (people, mine) if isinstance(side, Verdicts))
+    systems = list(dict.fromkeys(name for pair in pairs for name in pair))
+    fields = named(judge, gold)
+    rows = list(_contest_rows(mine, people, fields, systems=systems, ranking=ranking, options=options))
     if options.strengths:
-        names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
-        rows += strength_rows(games_of(pairs, names, by_judge), names, fields, options)
+        chosen = _chosen_pairs(pairs, ranking, options, systems)
+        documents = list(dict.fromkeys((*people.documents, *mine.documents)))
+        rows += _strengths_of(chosen, _points(mine, chosen, documents), fields, options)
+        if isinstance(people, Verdicts):
+            rows += _strengths_of(chosen, _points(people, chosen, documents), named(people), options)
     return rows
 
 
-def against_verdicts(judge: Verdicts | Scores, gold: Verdicts, options: _Options) -> list[Row]:
-    """Rows `pair` and `correct_preferences` of a judge, and `bradley_terry` of both, where people judged pairs."""
-    ranking = gold.ranking()
-    pairs = _pairs(list(gold.pairs), ranking, options, gold.systems())
-    details: list[dict[str, Any]] = [{} for _ in pairs]
-    if isinstance(judge, Verdicts):
-        documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
-        by_judge = _stacked([judge.points(pair, documents) for pair in pairs])
-        details = [judge.order_details(pair) for pair in pairs]
-        fields = judge.fields()
+def _points(
+    side: Verdicts | ScoreMatrix, pairs: Sequence[tuple[str, str]], documents: Sequence[str] | None = None
+) -> Floats:
+    """The points of each pair's first system on each document (pairs x documents); NaN where there are none."""
+    documents = side.documents if documents is None else documents
+    if isinstance(side, Verdicts):
+        rows = [side.points(pair, documents) for pair in pairs]
     else:
-        matrix = judge.grid()
-        documents = list(dict.fromkeys((*gold.documents, *matrix.documents)))
-        by_judge = _stacked([_score_points(matrix, pair, documents) for pair in pairs])
-        fields = named(judge)
-    fields |= {"gold_aspect": gold.aspect, "gold_signature": gold.signature}
-    by_people = _stacked([gold.points(pair, documents) for pair in pairs])
-    contest = Contest(pairs, by_people, by_judge, details)
-    rows = _contest_rows(contest, fields, chain_of(ranking, list(ranking)), options)
-    if options.strengths:
-        names = tuple(dict.fromkeys(name for pair in pairs for name in pair))
-        for about, gained in ((fields, by_judge), (gold.fields(), by_people)):
-            rows += strength_rows(games_of(pairs, names, gained), names, about, options)
-    return rows
-
-
-def _stacked(rows: Sequence[Floats]) -> Floats:
-    return np.array(rows).reshape(len(rows), -1)
+        rows = [points(*side.over(pair, documents)) for pair in pairs]
+    return np.array(rows).reshape(len(pairs), len(documents))
 
 
 def _verdicts_and_scores(read: MetaInput, chosen: Selection) -> list[tuple[Verdicts, Scores]]:
@@ -225,7 +179,7 @@ def _verdicts_and_scores(read: MetaInput, chosen: Selection) -> list[tuple[Verdi
     known = [name for name in aspects(read.gold) if not _only_pairs(read.gold, name)]
     if not judges or chosen.source == _BLOCK or (not known and aspects(read.gold)):
         return []
-    names = wanted(chosen, list(dict.fromkeys(one.aspect for one in judges)), aspects(read.gold))
+    names = wanted(chosen, list(dict.fromkeys(judge.aspect for judge in judges)), aspects(read.gold))
     return [
         (judge, gold)
         for judge in judges for own, other in names if own == judge.aspect
@@ -239,13 +193,13 @@ def _against_verdicts(
     """Every judge beside people's own verdicts on pairs, where people have no scores or these were asked for."""
     if (compared and chosen.source is None) or chosen.source not in (None, _BLOCK):
         return
-    there = [name for name in aspects(read.gold) if _has_pairs(read.gold, name)]
+    there = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
     judges: list[Verdicts | Scores] = list(verdicts(read.judge.table, chosen.judge))
-    found = (read.judge.scores(one, Level.SUMMARY) for one in read.judge.questions(judge=chosen.judge))
-    judges += [one for one in found if len(one)]
+    scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=chosen.judge))
+    judges += [one for one in scores if len(one)]
     if not there or not judges:
         return
-    names = wanted(chosen, list(dict.fromkeys(one.aspect for one in judges)), there)
+    names = wanted(chosen, list(dict.fromkeys(judge.aspect for judge in judges)), there)
     for judge in judges:
         for own, other in names:
             if own == judge.aspect:
@@ -256,12 +210,12 @@ def _ranking(columns: JudgmentTable, gold: Scores, chosen: Selection, options: _
     """People's mean of each system: over the aspects of the block, or on this aspect alone."""
     block = [gold]
     if options.rank_by == "block":
-        every = [
-            one for name in aspects(columns)
-            for one in gold_scores(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
-        ]  # fmt: skip
-        block = [one for one in every if block_of(one.signature) == block_of(gold.signature)]
-    return ranking_of([one.grid() for one in block])
+        every = (
+            scores for name in aspects(columns)
+            for scores in gold_scores(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
+        )  # fmt: skip
+        block = [scores for scores in every if block_of(scores.signature) == block_of(gold.signature)]
+    return ranking_of([scores.grid() for scores in block])
 
 
 def ranking_of(grids: Sequence[ScoreMatrix]) -> dict[str, float]:
@@ -287,8 +241,8 @@ def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple
     return [(systems[i], systems[j]) for i, j in chain([ranking.get(name) for name in systems])]
 
 
-def _pairs(
-    there: list[tuple[str, str]], ranking: Mapping[str, float], options: _Options, systems: Sequence[str]
+def _chosen_pairs(
+    there: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: _Options, systems: Sequence[str]
 ) -> list[tuple[str, str]]:
     """The pairs to compare: those given, as named; else all there are, the better system (by people) first."""
     if options.pairs is None:
@@ -301,53 +255,54 @@ def _pairs(
     return list(options.pairs)
 
 
-def _score_points(matrix: ScoreMatrix, pair: tuple[str, str], documents: Sequence[str]) -> Floats:
-    """The points of a pair's first system on each document, from scores; NaN where a score is missing."""
-    column = {name: place for place, name in enumerate(matrix.documents)}
-    found = np.full(len(documents), np.nan)
-    if pair[0] in matrix.systems and pair[1] in matrix.systems:
-        gained = points(*(matrix.values[matrix.systems.index(name)] for name in pair))
-        for place, name in enumerate(documents):
-            if name in column:
-                found[place] = gained[column[name]]
-    return found
-
-
 def _contest_rows(
-    contest: Contest, fields: Mapping[str, Any], neighbours: Sequence[tuple[str, str]], options: _Options
-) -> list[Row]:
-    bootstrap = options.resample(np.arange(contest.gold.shape[1] if contest.gold.ndim > 1 else 0))
-    by_pair, right = _samples(contest, bootstrap)
-    compared = contest.compared()
-    close = [pair in neighbours or pair[::-1] in neighbours for pair in contest.pairs]
-    rows = []
-    for place, (pair, got) in enumerate(zip(contest.pairs, compared, strict=True)):
-        about = {**fields, "study": "pair", "level": Level.SYSTEM.value, "pair": pair_name(*pair), "n": got.n,
-                 "missing": got.missing, "reason": got.reason}  # fmt: skip
+    judge: Verdicts | ScoreMatrix,
+    gold: Verdicts | ScoreMatrix,
+    fields: Mapping[str, Any],
+    *,
+    systems: Sequence[str],
+    ranking: Mapping[str, float],
+    options: _Options,
+) -> Iterator[Row]:
+    """Rows `pair` and `correct_preferences`."""
+    verdicts = next((side for side in (gold, judge) if isinstance(side, Verdicts)), None)
+    there, chained = (list(combinations(systems, 2)), systems) if verdicts is None else (verdicts.pairs, list(ranking))
+    pairs = _chosen_pairs(there, ranking, options, systems)
+    documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
+    by_people, by_judge = (_points(side, pairs, documents) for side in (gold, judge))
+    bootstrap = options.resample(len(documents))
+    by_pair, right = _samples(by_people, by_judge, bootstrap)
+    compared = [compare_pair(*both) for both in zip(by_people, by_judge, strict=True)]
+    neighbours = chain_of(ranking, chained)
+    close = [pair in neighbours or pair[::-1] in neighbours for pair in pairs]
+    about = merged(fields, level=Level.SYSTEM.value)
+    for place, (pair, got) in enumerate(zip(pairs, compared, strict=True)):
+        own = {"study": "pair", "pair": pair_name(*pair), "n": got.n, "missing": got.missing, "reason": got.reason}
         details = {"points": got.points, "gold_points": got.gold_points, "agree": got.agree, "chain": close[place]}
-        more = merged_details({**about, "statistic": "points"}, **details, **contest.details[place])
-        rows.append(interval_row(bootstrap.of_samples(got.points, by_pair[:, place]), **more))
+        details |= judge.order_details(pair) if isinstance(judge, Verdicts) else {}
+        interval = bootstrap.of_samples(got.points, by_pair[:, place])
+        yield interval_row(interval, about, own, statistic="points", details=details)
         agree = None if got.agree is None else float(got.agree)
-        rows.append(Row(**about, statistic="agree", value=agree, status=status_of(agree)))
-    groups = {GIVEN if options.pairs is not None else ALL: list(range(len(compared)))}
-    if options.pairs is None:
-        groups[CHAIN] = [place for place, here in enumerate(close) if here]
+        yield Row(**merged(about, own), statistic="agree", value=agree, status=status_of(agree))
+    groups = {ALL: list(range(len(pairs))), CHAIN: [place for place, here in enumerate(close) if here]}
+    if options.pairs is not None:
+        groups = {GIVEN: groups[ALL]}
     for name, places in groups.items():
         count = tally([compared[place] for place in places])
         value = float(count.correct) if count.total else None
         group = ", ".join(filter(None, (fields.get("details", {}).get("group"), name)))
-        documents = max((compared[place].n for place in places), default=0)
-        about = merged_details(fields, pairs=name, group=group, share=count.share, documents=documents)
-        about |= {"study": "correct_preferences", "level": Level.SYSTEM.value, "statistic": "correct_preferences",
-                  "n": count.total, "missing": count.undefined, "reason": _NO_PAIR}  # fmt: skip
-        rows.append(interval_row(bootstrap.of_samples(value, right[:, places].sum(axis=1)), **about))
-    return rows
+        most = max((compared[place].n for place in places), default=0)
+        yield interval_row(
+            bootstrap.of_samples(value, right[:, places].sum(axis=1)), about, study="correct_preferences",
+            statistic="correct_preferences", n=count.total, missing=count.undefined, reason=_NO_PAIR,
+            details={"pairs": name, "group": group, "share": count.share, "documents": most},
+        )  # fmt: skip
 
 
-def _samples(contest: Contest, bootstrap: Bootstrap) -> list[Floats]:
+def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
     """For each draw of documents and each pair: the judge's points (scaled to the pair's n), and agreement."""
-    kept = ~(np.isnan(contest.gold) | np.isnan(contest.judge))
-    gold, judge = (np.where(kept, side, 0.0) for side in (contest.gold, contest.judge))
+    kept = ~(np.isnan(gold) | np.isnan(judge))
+    gold, judge = (np.where(kept, side, 0.0) for side in (gold, judge))
 
     def by_pair(weights: Floats) -> Floats:
         n = weights @ kept.T.astype(np.float64)
@@ -369,19 +324,29 @@ def _ranking_rows(one: PairedMatrix, options: _Options, shown: set[tuple[str, ..
     mark = gold.judge, gold.signature, gold.aspect, str(one.group.value)
     if mark not in shown:
         shown.add(mark)
-        rows += _system_rows({**named(gold), **one.group.fields()}, one.systems, one.gold, options)
+        rows += _system_rows(merged(named(gold), one.group.fields()), one.systems, one.gold, options)
     return rows
 
 
 def _system_rows(fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: _Options) -> list[Row]:
-    """Each system's win rate, best rate and strength by scores (systems x documents)."""
-    rows = _win_rates(systems, scores, fields, options.resample)
-    rows += _best_rates(systems, scores, fields, options.resample)
+    """Each system's win rate, best rate and strength by scores (systems x documents), with intervals over documents."""
+    rows = []
+    for name, (rates, samples, bootstrap) in {
+        "win_rate": _win_rates(scores, options.resample), "best_rate": _best_rates(scores, options.resample)
+    }.items():  # fmt: skip
+        about = merged(fields, study=name, statistic=name, level=Level.SYSTEM.value)
+        for place, (system, rate) in enumerate(zip(systems, rates, strict=True)):
+            own = {"system": system, "n": rate.n, "missing": rate.missing, "reason": rate.reason}
+            rows.append(interval_row(bootstrap.of_samples(rate.value, samples[:, place]), about, own))
     return rows + strength_rows(games_from_scores(scores), systems, fields, options)
 
 
-def _win_rates(systems: Sequence[str], scores: Floats, fields: Mapping[str, Any], resample: Resampling) -> list[Row]:
-    """Each system's share of points against all others, with its interval over documents."""
+_Rates = tuple[list[Statistic], Floats, Bootstrap]
+"""A statistic a system, its values in each draw (draws x systems), and the draws."""
+
+
+def _win_rates(scores: Floats, resample: Resampling) -> _Rates:
+    """Each system's share of points against all others."""
     gap = np.sign(scores[:, None, :] - scores[None, :, :])
     gap[np.arange(len(scores)), np.arange(len(scores))] = np.nan
     met = ~np.isnan(gap)
@@ -392,32 +357,24 @@ def _win_rates(systems: Sequence[str], scores: Floats, fields: Mapping[str, Any]
         times = weights @ played.T
         return np.asarray(np.divide(weights @ won.T, times, out=np.full(times.shape, np.nan), where=times > 0))
 
-    bootstrap = resample(np.arange(scores.shape[1]))
+    bootstrap = resample(scores.shape[1])
     (samples,) = bootstrap.samples(share, width=len(scores))
-    rows = []
-    for place, name in enumerate(systems):
-        n = int(played[place].sum())
-        about = {**fields, "study": "win_rate", "statistic": "win_rate", "level": Level.SYSTEM.value, "system": name,
-                 "n": n, "missing": (len(scores) - 1) * scores.shape[1] - n}  # fmt: skip
-        value = float(won[place].sum() / n) if n else None
-        interval = bootstrap.of_samples(value, samples[:, place], undefined="no document where it has a rival")
-        rows.append(interval_row(interval, **about))
-    return rows
+    most, nobody = (len(scores) - 1) * scores.shape[1], "no document where it has a rival"
+    rates = [
+        Statistic("win_rate", float(points / n), int(n), most - int(n)) if n else undefined("win_rate", nobody, 0, most)
+        for points, n in zip(won.sum(axis=1), played.sum(axis=1), strict=True)
+    ]
+    return rates, samples, bootstrap
 
 
-def _best_rates(systems: Sequence[str], scores: Floats, fields: Mapping[str, Any], resample: Resampling) -> list[Row]:
+def _best_rates(scores: Floats, resample: Resampling) -> _Rates:
     """The share of documents on which each system is the best of those scored, shared where several are (SummQual)."""
     used = scores[:, (~np.isnan(scores)).sum(axis=0) >= 2]
     best = (used == np.nanmax(used, axis=0)) if used.size else used.astype(np.bool_)
     shares = best / np.maximum(1, best.sum(axis=0))
-    bootstrap = resample(np.arange(used.shape[1]))
+    bootstrap = resample(used.shape[1])
     (samples,) = bootstrap.samples(lambda weights: weights @ shares.T / max(1, used.shape[1]), width=len(scores))
-    rows = []
-    for place, got in enumerate(best_rates(scores)):
-        about = {**fields, "study": "best_rate", "statistic": "best_rate", "level": Level.SYSTEM.value,
-                 "system": systems[place], "n": got.n, "missing": got.missing, "reason": got.reason}  # fmt: skip
-        rows.append(interval_row(bootstrap.of_samples(got.value, samples[:, place]), **about))
-    return rows
+    return best_rates(scores), samples, bootstrap
 
 
 def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: _Options) -> list[Row]:
@@ -427,14 +384,27 @@ def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any
     """
     how = options.resample(1)
     fit = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
-    about = {**fields, "study": "bradley_terry", "level": Level.SYSTEM.value, "statistic": "strength", "n": fit.n,
-             "missing": fit.missing}  # fmt: skip
-    if fit.lost:
-        about = merged_details(about, resamples_left_out=fit.lost)
+    about = merged(
+        fields, study="bradley_terry", level=Level.SYSTEM.value, statistic="strength", n=fit.n, missing=fit.missing,
+        details={"resamples_left_out": fit.lost} if fit.lost else {},
+    )  # fmt: skip
     if not fit.strengths:
         reason = fit.reason if _linked(games, len(systems)) else _APART
         return [Row(**about, system=name, value=None, status="undefined", reason=reason) for name in systems]
-    return [interval_row(one.interval, **{**about, "system": systems[one.system]}) for one in fit.strengths]
+    return [interval_row(one.interval, about, system=systems[one.system]) for one in fit.strengths]
+
+
+def _strengths_of(
+    pairs: Sequence[tuple[str, str]], gained: Floats, fields: Mapping[str, Any], options: _Options
+) -> list[Row]:
+    """Strengths from the points of each pair's first system (pairs x documents): one game a pair and document."""
+    systems = list(dict.fromkeys(name for pair in pairs for name in pair))
+    documents = gained.shape[1]
+    first, second = (np.repeat([systems.index(pair[side]) for pair in pairs], documents) for side in (0, 1))
+    games = Games(
+        first.astype(np.int64), second.astype(np.int64), gained.ravel(), np.tile(np.arange(documents), len(pairs))
+    )
+    return strength_rows(games, systems, fields, options)
 
 
 def _linked(games: Games, systems: int) -> bool:
@@ -444,14 +414,6 @@ def _linked(games: Games, systems: int) -> bool:
         old, new = part[one], part[two]
         part = [new if here == old else here for here in part]
     return len(set(part)) <= 1
-
-
-def games_of(pairs: Sequence[tuple[str, str]], names: Sequence[str], gained: Floats) -> Games:
-    """One game a pair and document, from the points of each pair's first system (pairs x documents)."""
-    place = {name: number for number, name in enumerate(names)}
-    documents = gained.shape[1]
-    first, second = (np.repeat([place[pair[side]] for pair in pairs], documents).astype(np.int64) for side in (0, 1))
-    return Games(first, second, gained.ravel(), np.tile(np.arange(documents), len(pairs)))
 
 
 @dataclass(frozen=True)
@@ -498,15 +460,11 @@ class Verdicts:
         column = {name: number for number, name in enumerate(self.documents)}
         return np.array([halved[column[name]] if name in column else np.nan for name in documents])
 
-    def effect(self, pair: tuple[str, str]) -> OrderEffect:
-        """How verdicts on a pair change when the summaries swap places."""
-        return order_effect(*self.both(pair))
-
     def order_details(self, pair: tuple[str, str]) -> dict[str, Any]:
         """What order did to a pair, for the details of its row; empty for a pair that was not judged."""
         if pair not in self.pairs and pair[::-1] not in self.pairs:
             return {}
-        found = self.effect(pair)
+        found = order_effect(*self.both(pair))
         if not found.n:
             return {"orders": 1}
         return {
@@ -514,10 +472,6 @@ class Verdicts:
             "second_slot": found.second_slot, "half_tied": found.half_tied,
             "ties": int((self.points(pair) == 0.5).sum()),
         }  # fmt: skip
-
-    def systems(self) -> tuple[str, ...]:
-        """The systems that were compared."""
-        return tuple(dict.fromkeys(name for pair in self.pairs for name in pair))
 
     def ranking(self) -> dict[str, float]:
         """Each system's mean points over its pairs and documents."""
@@ -527,13 +481,6 @@ class Verdicts:
             for name, values in zip(pair, (points, 1 - points), strict=True):
                 gained.setdefault(name, []).extend(values[~np.isnan(values)].tolist())
         return {name: round(float(np.mean(values)), 12) for name, values in gained.items() if values}
-
-    def fields(self, gold: Scores | None = None) -> dict[str, Any]:
-        """The fields that every row about these verdicts has."""
-        return {
-            "judge": self.judge, "signature": self.signature, "model": self.model, "aspect": self.aspect,
-            "gold_aspect": gold.aspect if gold else None, "gold_signature": gold.signature if gold else None,
-        }  # fmt: skip
 
 
 def verdicts(columns: JudgmentTable, judge: str | None = None) -> Iterator[Verdicts]:
@@ -579,13 +526,10 @@ def _pair_rows(columns: JudgmentTable, aspect: str) -> JudgmentTable:
     return rows.take(rows.aspect.equal(aspect))
 
 
-def _has_pairs(columns: JudgmentTable, aspect: str) -> bool:
-    return bool(len(_pair_rows(columns, aspect)))
-
-
 def _only_pairs(columns: JudgmentTable, aspect: str) -> bool:
     """Whether people judged nothing but pairs on an aspect."""
-    return _has_pairs(columns, aspect) and bool(columns.unit.equal("pair")[columns.aspect.equal(aspect)].all())
+    units = set(columns.take(columns.aspect.equal(aspect)).unit.used())
+    return units == {"pair"}
 
 
 def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> list[Verdicts]:

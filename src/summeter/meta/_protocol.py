@@ -27,14 +27,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.choices import Level
-from summeter.meta._compare import Pair, Significance, corrected, pair_row
+from summeter.meta._compare import Significance, pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, interval_row, resampling
 from summeter.meta.selection import Selection, all_pairs, checks_keywords, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
-from summeter.stats import Bootstrap, Interval, Threshold, auroc, decide, permutation_p, sign_flips, tune_threshold
+from summeter.stats import (
+    Bootstrap,
+    Interval,
+    PairDifference,
+    Threshold,
+    auroc,
+    corrected,
+    decide,
+    least_p,
+    permutation_p,
+    sign_flips,
+    tune_threshold,
+)
 from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status
 from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Accuracies, Area, accuracy_of, confusion_by_unit
 from summeter.stats.significance import Flips
@@ -566,7 +578,7 @@ class _Test(NamedTuple):
     """Two judges on a mean; `parts` is what each document contributes to their difference."""
 
     target: _Target
-    pair: Pair
+    pair: PairDifference
     parts: Floats
     draws: dict[str, int]
 
@@ -590,11 +602,11 @@ def _differences(
     ]
     method = f"exchange of decisions by document, {flips.total} {'exact' if flips.exact else 'permutations'}"
     for target in targets:
-        for test, pair in zip(tests, corrected(pairs), strict=True):
+        for test, pair in zip(tests, corrected(pairs, testing.alpha), strict=True):
             if test.target is target:
                 fields = board.fields(judges[0].pairs, target.at, weight=str(target.weight), method=method)
                 details = fields.pop("details") | test.draws
-                yield pair_row(fields, pair, testing, statistic=DIFFERENCE, details=details)
+                yield pair_row(pair, testing, fields, statistic=DIFFERENCE, details=details)
 
 
 def _shared(board: _Board, first: _Result, second: _Result) -> tuple[_Result, _Result]:
@@ -635,20 +647,12 @@ def _tested(
         if weight:
             parts += weight / weights.sum() * _contributions(first.counts[number], second.counts[number])
             judged |= first.counts[number].any(axis=1) | second.counts[number].any(axis=1)
-    pair = Pair(
-        *names, value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, estimate.reason,
-        *_least(int(judged.sum()), flips), estimate.text,
+    units = int(judged.sum())
+    pair = PairDifference(
+        *names, value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, units,
+        least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.text,
     )  # fmt: skip
     return _Test(target, pair, parts, draws)
-
-
-def _least(documents: int, flips: Flips) -> tuple[float, str]:
-    """The smallest p that the test of two judges on so many documents can give, and with what."""
-    by_documents = 2.0 / 2.0**documents if documents else 0.0
-    by_flips = 0.0 if flips.exact else 1 / (flips.total + 1)
-    if by_documents < by_flips:
-        return by_flips, f"{flips.total} permutations"
-    return by_documents, f"{documents} document{'' if documents == 1 else 's'}"
 
 
 def _contributions(first: Floats, second: Floats) -> Floats:

@@ -25,14 +25,14 @@ from summeter.meta._stability import (
     SystemCorrelations,
     correlate_draws,
     over_systems,
+    over_systems_row,
     per_system_rows,
     system_correlations,
 )
 from summeter.meta.gold import aspects, gold_scores
-from summeter.meta.grids import merged_details, named
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align
-from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
 from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
@@ -146,15 +146,7 @@ def _two(first: Scores, second: Scores, gold: Scores | None) -> _Two:
     grids = [one.grid() for one in series]
     systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
     documents = tuple(dict.fromkeys(name for grid in grids for name in grid.documents))
-    found = []
-    for grid in grids:
-        matrix = np.full((len(systems), len(documents)), np.nan)
-        rows = [(place, grid.systems.index(name)) for place, name in enumerate(systems) if name in grid.systems]
-        columns = [documents.index(name) for name in grid.documents]
-        for place, row in rows:
-            matrix[place, columns] = grid.values[row]
-        found.append(matrix)
-    return _Two(first, second, gold, systems, tuple(found))
+    return _Two(first, second, gold, systems, tuple(grid.over(systems, documents) for grid in grids))
 
 
 def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: float, notes: list[str]) -> list[Row]:
@@ -181,18 +173,15 @@ def _checks(
     """rho(R, P) over systems, for each of the two judges' P."""
     if two.gold is None:
         return
-    for place, judge in enumerate((two.first, two.second)):
+    for place, (judge, other) in enumerate(((two.first, two.second), (two.second, two.first))):
+        about = merged(named(judge, two.gold), details={"with_judge": other.signature})
         with_people = system_correlations(two.grids[place], two.grids[2], coefficients, resample)
         for name in coefficients:
             kept = reliable.defined(name, together=together) & with_people.defined(name, together=together)
             stat = over_systems(name, reliable.values(name)[kept], with_people.values(name)[kept])
             samples = correlate_draws(reliable.samples[name][:, kept], with_people.samples[name][:, kept], name)
-            dropped = [system for system, here in zip(two.systems, kept, strict=True) if not here]
-            other = two.second if judge is two.first else two.first
-            about = merged_details(named(judge, two.gold), k=stat.n, dropped=dropped, with_judge=other.signature)
-            about |= {"study": "reliability_check", "level": Level.SYSTEM.value, "statistic": name, "n": stat.n,
-                      "missing": len(dropped), "p": stat.p, "reason": stat.reason}  # fmt: skip
-            yield interval_row(reliable.bootstrap.of_samples(stat.value, samples), **about)
+            interval = reliable.bootstrap.of_samples(stat.value, samples)
+            yield over_systems_row(interval, stat, two.systems, kept, about, study="reliability_check")
 
 
 def aspect_correlations(
@@ -232,10 +221,11 @@ def _between(found: Sequence[Scores], name: str, resample: Resampling, human: di
         details = {}
         if by_people is not None and stat.value is not None:
             details = {"people": by_people, "above": stat.value - by_people}
-        about = {**merged_details(named(one), **details), "aspect": aspect, "study": "dependence", "statistic": name,
-                 "level": Level.SUMMARY.value, "average": "pooled", "n": stat.n, "missing": stat.missing,
-                 "p": stat.p, "reason": stat.reason}  # fmt: skip
-        yield interval_row(rows_interval(pairs, name, resample), **about)
+        yield interval_row(
+            rows_interval(pairs, name, resample), named(one), study="dependence", statistic=name, aspect=aspect,
+            level=Level.SUMMARY.value, average="pooled", n=stat.n, missing=stat.missing, p=stat.p, reason=stat.reason,
+            details=details,
+        )  # fmt: skip
 
 
 # ---- one judge with itself ----
@@ -305,8 +295,9 @@ def _rows(found: Sequence[Scores], level: Level, resample: Resampling) -> list[R
     rows = []
     for name in names:
         got = measure(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), resample)
-        about = merged_details(named(found[0]), **got.details, repeats=len(found))
-        about |= {"study": "self_consistency", "signature": repeated(found[0].signature), "level": level.value,
-                  "statistic": name}  # fmt: skip
-        rows.append(interval_row(got.estimate, **about))
+        row = interval_row(
+            got.estimate, named(found[0]), study="self_consistency", signature=repeated(found[0].signature),
+            level=level.value, statistic=name, details={**got.details, "repeats": len(found)},
+        )  # fmt: skip
+        rows.append(row)
     return rows

@@ -8,24 +8,23 @@ the less to be trusted the better the systems are. `candidate_spread` says how m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level
-from summeter.meta.grids import PairedMatrix, merged_details, paired_matrices, system_means
+from summeter.meta.grids import PairedMatrix, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.results import Row, Study, interval_row, merged, resampling
 from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
-from summeter.stats import Bootstrap, Statistic, Status, correlate
+from summeter.stats import Bootstrap, Interval, Statistic, Status, correlate
 from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
 FEWEST = 3
 _DIGITS = 12
-_SPREADS = ("range", "deviation")
 _TOO_FEW = "too few documents for an interval"
 
 
@@ -108,56 +107,59 @@ def system_correlations(
 
 def per_system_rows(study: str, systems: Sequence[str], fields: dict[str, Any], got: SystemCorrelations) -> list[Row]:
     """One row a system and coefficient."""
+    about = merged(fields, study=study, level=Level.SUMMARY.value, average="pooled")
     rows = []
     for name, found in got.found.items():
-        for place, stat in enumerate(found):
-            if stat.value is None or stat.n > 2:
-                interval = got.bootstrap.of_samples(stat.value, got.samples[name][:, place])
-            else:
+        for place, (system, stat) in enumerate(zip(systems, found, strict=True)):
+            interval = got.bootstrap.of_samples(stat.value, got.samples[name][:, place])
+            if stat.value is not None and stat.n <= 2:
                 interval = got.bootstrap.alone(stat.value, _TOO_FEW)
-            about = {**fields, "study": study, "level": Level.SUMMARY.value, "average": "pooled", "statistic": name,
-                     "system": systems[place], "n": stat.n, "missing": stat.missing, "p": stat.p,
-                     "reason": stat.reason}  # fmt: skip
-            rows.append(interval_row(interval, **about))
+            own = {"n": stat.n, "missing": stat.missing, "p": stat.p, "reason": stat.reason}
+            rows.append(interval_row(interval, about, own, statistic=name, system=system))
     return rows
 
 
-def _spread(one: PairedMatrix, got: SystemCorrelations, name: str) -> list[Row]:
+def _spread(one: PairedMatrix, got: SystemCorrelations, name: str) -> Iterator[Row]:
     """How far the systems' correlations lie apart: their range and their standard deviation (population)."""
     values = got.values(name)
     kept = ~np.isnan(values)
     n = int(kept.sum())
-    about = {**one.fields(), "study": "candidate_spread", "level": Level.SYSTEM.value, "n": n,
-             "missing": len(values) - n, "reason": None if n >= 2 else "fewer than 2 systems"}  # fmt: skip
-    about = merged_details(about, coefficient=name)
-    if n < 2:
-        nothing = got.bootstrap.alone(None, "fewer than 2 systems")
-        return [interval_row(nothing, **{**about, "statistic": f"{what}_{name}"}) for what in _SPREADS]
-    lowest, highest = one.systems[int(np.nanargmin(values))], one.systems[int(np.nanargmax(values))]
-    about = merged_details(about, lowest=lowest, highest=highest)
-    samples = got.samples[name][:, kept]
-    found = {
-        "range": (float(np.ptp(values[kept])), np.ptp(samples, axis=1)),
-        "deviation": (float(values[kept].std()), samples.std(axis=1)),
-    }
-    return [
-        interval_row(got.bootstrap.of_samples(*found[what]), **{**about, "statistic": f"{what}_{name}"})
-        for what in _SPREADS
-    ]
+    about = merged(
+        one.fields(), study="candidate_spread", level=Level.SYSTEM.value, n=n, missing=len(values) - n,
+        details={"coefficient": name},
+    )  # fmt: skip
+    if n >= 2:
+        ends = one.systems[int(np.nanargmin(values))], one.systems[int(np.nanargmax(values))]
+        about = merged(about, details=dict(zip(("lowest", "highest"), ends, strict=True)))
+    spreads: dict[str, Callable[..., Any]] = {"range": np.ptp, "deviation": np.std}
+    for what, spread in spreads.items():
+        interval = got.bootstrap.alone(None, "fewer than 2 systems")
+        if n >= 2:
+            samples = spread(got.samples[name][:, kept], axis=1)
+            interval = got.bootstrap.of_samples(float(spread(values[kept])), samples)
+        yield interval_row(interval, about, statistic=f"{what}_{name}")
 
 
 def _meta(one: PairedMatrix, got: SystemCorrelations, name: str, *, together: bool) -> Row:
     """M = rho(Q, P) over the systems on which P is defined."""
     quality = system_means(one.gold)
     kept = got.defined(name, together=together) & ~np.isnan(quality)
-    dropped = [system for system, here in zip(one.systems, kept, strict=True) if not here]
-    found = over_systems(name, quality[kept], got.values(name)[kept])
+    stat = over_systems(name, quality[kept], got.values(name)[kept])
     (means,) = got.bootstrap.samples(lambda weights: _means(one.gold[kept], weights))
     samples = correlate_draws(means, got.samples[name][:, kept], name)
-    about = merged_details(one.fields(), k=found.n, dropped=dropped)
-    about |= {"study": "meta_correlation", "level": Level.SYSTEM.value, "statistic": name, "n": found.n,
-              "missing": len(one.systems) - found.n, "p": found.p, "reason": found.reason}  # fmt: skip
-    return interval_row(got.bootstrap.of_samples(found.value, samples), **about)
+    return over_systems_row(
+        got.bootstrap.of_samples(stat.value, samples), stat, one.systems, kept, one.fields(), study="meta_correlation"
+    )
+
+
+def over_systems_row(
+    interval: Interval, stat: Statistic, systems: Sequence[str], kept: Bools, about: Mapping[str, Any], **fields: Any
+) -> Row:
+    """The row of a correlation over systems; those that are not `kept` were dropped."""
+    dropped = [system for system, here in zip(systems, kept, strict=True) if not here]
+    own = {"statistic": stat.name, "n": stat.n, "missing": len(dropped), "p": stat.p, "reason": stat.reason}
+    details = {"k": stat.n, "dropped": dropped}
+    return interval_row(interval, about, own, fields, level=Level.SYSTEM.value, details=details)
 
 
 def over_systems(name: str, one: Floats, two: Floats) -> Statistic:

@@ -6,13 +6,13 @@ people's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from summeter.choices import Level
-from summeter.meta.matrix import PairedScores, Scores
+from summeter.meta.matrix import PairedScores
+from summeter.meta.results import merged, named
 from summeter.meta.selection import Group, MetaInput, Selection, all_pairs, groups
 from summeter.stats.base import Bools, Floats
 
@@ -40,37 +40,25 @@ class PairedMatrix(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """The fields that every row about this table has."""
-        return {**named(self.pairs.judge, self.pairs.gold), **self.group.fields()}
-
-
-def named(judge: Scores, gold: Scores | None = None) -> dict[str, Any]:
-    """Judge, signature, model and aspects as fields of a row."""
-    return {
-        "judge": judge.judge, "signature": judge.signature, "model": judge.model, "aspect": judge.aspect,
-        "gold_aspect": gold.aspect if gold else None, "gold_signature": gold.signature if gold else None,
-    }  # fmt: skip
-
-
-def paired_matrix(group: Group) -> PairedMatrix:
-    """Pairs of summaries as two matrices."""
-    pairs = group.pairs
-    systems, documents = pairs.system.dense(), pairs.document.dense()
-    judge, gold = (np.full((len(systems.names), len(documents.names)), np.nan) for _ in range(2))
-    at = systems.codes, documents.codes
-    judge[at], gold[at] = pairs.x, pairs.y
-    return PairedMatrix(group, tuple(map(str, systems.names)), tuple(map(str, documents.names)), judge, gold)
+        return merged(named(self.pairs.judge, self.pairs.gold), self.group.fields())
 
 
 def paired_matrices(read: MetaInput, selection: Selection) -> list[PairedMatrix]:
-    """A table for every judge, aspect and gold, and for each value of the column to break down by.
+    """The matrices of every judge, aspect and gold, and of each value of the column to break down by.
 
     Raises UsageError where nobody judged summaries on what is asked (see `selection.all_pairs`).
     """
-    return [
-        paired_matrix(group)
-        for pairs in all_pairs(read, Level.SUMMARY, selection)
-        for group in groups(pairs, selection.by)
-    ]
+    matrices = []
+    for whole in all_pairs(read, Level.SUMMARY, selection):
+        for group in groups(whole, selection.by):
+            pairs = group.pairs
+            systems, documents = pairs.system.dense(), pairs.document.dense()
+            judge, gold = (np.full((len(systems.names), len(documents.names)), np.nan) for _ in range(2))
+            at = systems.codes, documents.codes
+            judge[at], gold[at] = pairs.x, pairs.y
+            names = tuple(map(str, systems.names)), tuple(map(str, documents.names))
+            matrices.append(PairedMatrix(group, *names, judge, gold))
+    return matrices
 
 
 def system_means(values: Floats) -> Floats:
@@ -83,8 +71,3 @@ def system_means(values: Floats) -> Floats:
     sums = np.nansum(values, axis=1)
     means = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
     return np.asarray(np.round(means, _DIGITS))
-
-
-def merged_details(fields: Mapping[str, Any], **details: Any) -> dict[str, Any]:
-    """The fields with further details beside those that name the group."""
-    return {**fields, "details": {**fields.get("details", {}), **details}}

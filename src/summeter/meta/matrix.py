@@ -73,6 +73,13 @@ class Scores:
         matrix[systems.codes, documents.codes] = self.value
         return ScoreMatrix(matrix, tuple(map(str, systems.names)), tuple(map(str, documents.names)))
 
+    def take(self, rows: Ints | Bools) -> Scores:
+        """Some of the rows."""
+        return replace(
+            self, document=self.document.take(rows), system=self.system.take(rows), list_id=self.list_id.take(rows),
+            index=self.index[rows], value=self.value[rows], why=self.why.take(rows),
+        )  # fmt: skip
+
 
 class ScoreMatrix(NamedTuple):
     """Scores of summaries, systems x documents; NaN is missing."""
@@ -80,6 +87,13 @@ class ScoreMatrix(NamedTuple):
     values: Floats
     systems: tuple[str, ...]
     documents: tuple[str, ...]
+
+    def over(self, systems: Sequence[str], documents: Sequence[str]) -> Floats:
+        """The scores of these systems on these documents; NaN for those that are not there."""
+        row, column = (dict(zip(names, range(len(names)), strict=True)) for names in (self.systems, self.documents))
+        rows, columns = [row.get(name, -1) for name in systems], [column.get(name, -1) for name in documents]
+        padded = np.pad(self.values, ((0, 1), (0, 1)), constant_values=np.nan)
+        return np.asarray(padded[np.ix_(rows, columns)])
 
 
 def scores_of(

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self
 
 from pydantic import Field, ValidationError, model_validator
 
 from summeter.data.formats import NotJSON, parse_json
 from summeter.records import Fault, InputError, JudgeKey, Record, UsageError, judge_names
 from summeter.scoring import to_frame
-from summeter.stats import Bootstrap, Interval
+from summeter.stats import Bootstrap, Interval, Statistic
 from summeter.stats import Status as StatStatus
 from summeter.stats.resample import Resampling
 from summeter.tables import Column, Table, interval, number, p_value
@@ -319,20 +319,65 @@ def resampling(resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -
     return lambda clusters: Bootstrap(clusters, resamples, confidence, seed)
 
 
-def interval_row(estimate: Interval, **fields: Any) -> Row:
-    """The row of a value with its interval; `fields` name it, and may say n, missing and the reason for no value.
+def merged(*about: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    """Fields of a row, later ones going before earlier ones; their `details` add up.
 
-    What the interval says of itself ("constant input", draws left out) stands as the reason beside a value.
+    >>> merged({"judge": "rts", "details": {"by": "length"}}, details={"k": 3})
+    {'judge': 'rts', 'details': {'by': 'length', 'k': 3}}
     """
-    reason = estimate.reason
-    if estimate.value is None:
-        reason = fields.get("reason") or reason
-    given = {"n": estimate.n, "missing": estimate.missing, **fields, "reason": reason}
-    return Row(
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        interval=estimate.text,
-        status=status_of(estimate.value, estimate.status),
-        **given,
-    )
+    whole: dict[str, Any] = {}
+    for part in (*about, fields):
+        details = {**whole.get("details", {}), **part.get("details", {})}
+        whole = {**whole, **part, **({"details": details} if details else {})}
+    return whole
+
+
+def interval_row(estimate: Interval | Statistic, *about: Mapping[str, Any], **fields: Any) -> Row:
+    """The row of a statistic, or of a value with its interval.
+
+    `about` and `fields` name it (see `merged`), and may say n, missing and the reason for no value. What the interval
+    says of itself ("constant input", draws left out) stands as the reason beside a value.
+    """
+    given = {"n": estimate.n, "missing": estimate.missing, **merged(*about, fields)}
+    reason = (given.get("reason") if estimate.value is None else None) or estimate.reason
+    given |= {"value": estimate.value, "status": status_of(estimate.value, estimate.status), "reason": reason}
+    match estimate:
+        case Interval():
+            given |= {"low": estimate.low, "high": estimate.high, "interval": estimate.text}
+        case Statistic():
+            given.setdefault("p", estimate.p)
+    return Row(**given)
+
+
+class Judged(Protocol):
+    """Scores or verdicts: by whom, on what."""
+
+    @property
+    def judge(self) -> str: ...
+    @property
+    def signature(self) -> str: ...
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def aspect(self) -> str: ...
+
+
+def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
+    """Judge, signature, model and aspects as fields of a row."""
+    people = {"gold_aspect": gold.aspect, "gold_signature": gold.signature} if gold is not None else {}
+    own = {"judge": judge.judge, "signature": judge.signature, "model": judge.model, "aspect": judge.aspect}
+    return {**own, **people}
+
+
+def told_apart(judges: Sequence[Judged]) -> list[str]:
+    """Each judge by the shortest name that tells it from the others: its name, with its aspect, model or settings."""
+    short = judge_names(JudgeKey(judge.judge, judge.signature, judge.model) for judge in judges)
+    names = [short[JudgeKey(judge.judge, judge.signature, judge.model)] for judge in judges]
+    ways = [
+        [judge.judge for judge in judges],
+        [f"{judge.judge}:{judge.aspect}" for judge in judges],
+        names,
+        [f"{name}:{judge.aspect}" for name, judge in zip(names, judges, strict=True)],
+    ]
+    unlike = (way for way in ways if len(set(way)) == len(way))
+    return next(unlike, [f"{number}:{name}" for number, name in enumerate(names, 1)])

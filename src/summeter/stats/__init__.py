@@ -62,7 +62,14 @@ from .significance import (
     permutation_p,
     sign_flips,
 )
-from .simultaneous import PairDifference, paired_differences
+from .simultaneous import (
+    PairDifference,
+    corrected,
+    enough_permutations,
+    least_p,
+    paired_differences,
+    permuted_differences,
+)
 from .spans import Overlap, mean_span_f1, overlap, span_f1
 from .thresholds import (
     Candidates,
@@ -117,10 +124,12 @@ __all__ = [
     "cohen_kappa",
     "compare_pair",
     "confusion",
+    "corrected",
     "correlate",
     "correlation_by_group",
     "correlation_of",
     "decide",
+    "enough_permutations",
     "fleiss_kappa",
     "games_from_scores",
     "grouped_accuracy",
@@ -132,6 +141,7 @@ __all__ = [
     "kendall_c",
     "krippendorff_alpha",
     "labels_needed",
+    "least_p",
     "mean_cohen_kappa",
     "mean_pairwise",
     "mean_span_f1",
@@ -145,6 +155,7 @@ __all__ = [
     "pearson",
     "permutation_p",
     "permute_correlations",
+    "permuted_differences",
     "points",
     "ppi_mean",
     "rater_deviation",
