@@ -27,20 +27,20 @@ SIGNATURES = {
         "similarity|embed:p/m|split:rules-1|v:1",
     ],
     "finesure": [
-        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7|split:rules-1|v:2",
-        "finesure.align|judge:p/m|t:0|prompt:27e1|split:rules-1|v:2",
+        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7b57b0317834e|split:rules-1|v:2",
+        "finesure.align|judge:p/m|t:0|prompt:de7262d057844eee|split:rules-1|v:2",
     ],
     "finesure.fact_check": [
-        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7|split:rules-1|v:2",
+        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7b57b0317834e|split:rules-1|v:2",
     ],
     "finesure.key_facts": [
-        "finesure.key_facts|judge:p/m|t:0|prompt:93dc|v:2",
+        "finesure.key_facts|judge:p/m|t:0|prompt:887d2be011710c69|v:2",
     ],
     "finesure.align": [
-        "finesure.align|judge:p/m|t:0|prompt:27e1|split:rules-1|v:2",
+        "finesure.align|judge:p/m|t:0|prompt:de7262d057844eee|split:rules-1|v:2",
     ],
     "factscore": [
-        "factscore|judge:p/m|extractor:p/m|t:0|prompt:2231|split:rules-1|v:1",
+        "factscore|judge:p/m|extractor:p/m|t:0|prompt:3a041c7f35a46d1e|split:rules-1|v:1",
     ],
     "fenice": [
         "fenice|nli:p/m|split:rules-1|v:1",
@@ -49,93 +49,93 @@ SIGNATURES = {
         "summac|nli:p/m|split:rules-1|v:1",
     ],
     "rts": [
-        "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f9|scale:1-5|v:2",
+        "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f900ebb9681943|scale:1-5|v:2",
     ],
     "rts2": [
-        "rts2|judge:p/m|t:0|aspect:coherence|prompt:346b|scale:1-5|v:2",
+        "rts2|judge:p/m|t:0|aspect:coherence|prompt:346b526e6789a884|scale:1-5|v:2",
     ],
     "mcq": [
-        "mcq|judge:p/m|t:0|aspect:coherence|prompt:cd45|scale:1-5|v:2",
+        "mcq|judge:p/m|t:0|aspect:coherence|prompt:cd4550e04274c613|scale:1-5|v:2",
     ],
     "mcq2": [
-        "mcq2|judge:p/m|t:0|aspect:coherence|prompt:44b3|scale:1-5|v:2",
+        "mcq2|judge:p/m|t:0|aspect:coherence|prompt:44b3006ae1a4436c|scale:1-5|v:2",
     ],
     "stareval": [
-        "stareval|judge:p/m|t:0|aspect:coherence|prompt:ea00|scale:1-5|v:2",
+        "stareval|judge:p/m|t:0|aspect:coherence|prompt:ea00ef7fb4a437c9|scale:1-5|v:2",
     ],
     "h2h": [
-        "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d|v:2",
+        "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d1d32fe0cd6a5|v:2",
     ],
     "rts.together": [
-        "rts.together|judge:p/m|t:0|aspects:coherence,consistency,fluency,relevance|prompt:749d|scale:1-5|v:1",
+        "rts.together|judge:p/m|t:0|aspects:coherence,consistency,fluency,relevance|prompt:749d923f5f302ac0|scale:1-5|v:1",
     ],
     "yesno": [
-        "yesno|judge:p/m|t:0|variant:zero-shot|prompt:95bd|v:1",
+        "yesno|judge:p/m|t:0|variant:zero-shot|prompt:95bdce5b0d21444f|v:1",
     ],
     "direct": [
-        "direct|judge:p/m|t:0|aspect:faithfulness|prompt:9bff|scale:0-100|v:1",
+        "direct|judge:p/m|t:0|aspect:faithfulness|prompt:9bff4dd299210b8c|scale:0-100|v:1",
     ],
     "geval": [
-        "geval|judge:p/m|t:0|aspect:coherence|variant:logprob|prompt:d2a7|scale:1-5|v:1",
+        "geval|judge:p/m|t:0|aspect:coherence|variant:logprob|prompt:752deabcfe8ca990|scale:1-5|v:1",
     ],
     "geval_plus": [
-        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024|split:rules-1|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345|scale:1-5|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:logprob|prompt:b345|scale:1-5|v:1",
+        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024ed56ccc62328|split:rules-1|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
     ],
     "geval_plus.faithfulness": [
-        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024|split:rules-1|v:1",
+        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024ed56ccc62328|split:rules-1|v:1",
     ],
     "geval_plus.rating": [
-        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
     ],
     "ensemble": [
-        "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f9|scale:1-5|v:2",
-        "mcq|judge:p/m|t:0|aspect:coherence|prompt:cd45|scale:1-5|v:2",
-        "stareval|judge:p/m|t:0|aspect:coherence|prompt:ea00|scale:1-5|v:2",
-        "ensemble|judge:p/m|t:0|of:rts+mcq+stareval|members:8385|scale:1-5|split:rules-1|v:1",
+        "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f900ebb9681943|scale:1-5|v:2",
+        "mcq|judge:p/m|t:0|aspect:coherence|prompt:cd4550e04274c613|scale:1-5|v:2",
+        "stareval|judge:p/m|t:0|aspect:coherence|prompt:ea00ef7fb4a437c9|scale:1-5|v:2",
+        "ensemble|judge:p/m|t:0|of:rts+mcq+stareval|members:d1342c2ab3891b02|scale:1-5|split:rules-1|v:1",
     ],
     "h2h[order=ab]": [
-        "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d|order:ab|v:2",
+        "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d1d32fe0cd6a5|order:ab|v:2",
     ],
     "geval[sample:5]": [
-        "geval|judge:p/m|t:1|aspect:coherence|variant:sample:5|prompt:d2a7|scale:1-5|v:1",
+        "geval|judge:p/m|t:1|aspect:coherence|variant:sample:5|prompt:752deabcfe8ca990|scale:1-5|v:1",
     ],
     "geval[steps=tuned,aspect=completeness,key_facts=auto]": [
-        "geval|judge:p/m|t:0|aspect:completeness|variant:logprob|steps:tuned|key_facts:auto|prompt:5f8a|scale:1-5|v:1",
+        "geval|judge:p/m|t:0|aspect:completeness|variant:logprob|steps:tuned|key_facts:auto|prompt:fd38fdd41937a2ea|scale:1-5|v:1",
     ],
     "geval_plus[single]": [
-        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024|split:rules-1|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:single|prompt:b345|scale:1-5|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:single|prompt:b345|scale:1-5|v:1",
+        "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024ed56ccc62328|split:rules-1|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:single|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:single|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
     ],
     "finesure.fact_check[strategy=evidence]": [
-        "finesure.fact_check|judge:p/m|t:0|strategy:evidence|prompt:0cc7|split:rules-1|v:2",
+        "finesure.fact_check|judge:p/m|t:0|strategy:evidence|prompt:0cc7b57b0317834e|split:rules-1|v:2",
     ],
     "finesure.fact_check[strategy=basic]": [
-        "finesure.fact_check|judge:p/m|t:0|strategy:basic|prompt:e0e2|split:rules-1|v:2",
+        "finesure.fact_check|judge:p/m|t:0|strategy:basic|prompt:e0e2d3e095b96675|split:rules-1|v:2",
     ],
     "finesure.fact_check[taxonomy=unisumeval]": [
-        "finesure.fact_check|judge:p/m|t:0|taxonomy:unisumeval|prompt:d79e|split:rules-1|v:2",
+        "finesure.fact_check|judge:p/m|t:0|taxonomy:unisumeval|prompt:d79e159ec89c9c41|split:rules-1|v:2",
     ],
     "finesure.align[source=document,validators=2]": [
-        "finesure.align|judge:p/m|validator:p/m|validator2:p/m|t:0|source:document|validators:2|prompt:b43e|split:rules-1|v:2",
+        "finesure.align|judge:p/m|validator:p/m|validator2:p/m|t:0|source:document|validators:2|prompt:562cd698642a48d3|split:rules-1|v:2",
     ],
     "finesure[at_most=5]": [
-        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7|split:rules-1|v:2",
-        "finesure.align|judge:p/m|t:0|at_most:5|prompt:27e1|split:rules-1|v:2",
+        "finesure.fact_check|judge:p/m|t:0|prompt:0cc7b57b0317834e|split:rules-1|v:2",
+        "finesure.align|judge:p/m|t:0|at_most:5|prompt:de7262d057844eee|split:rules-1|v:2",
     ],
     "yesno[cot=true]": [
-        "yesno|judge:p/m|t:0|variant:cot|prompt:680a|v:1",
+        "yesno|judge:p/m|t:0|variant:cot|prompt:680a8992a99fccae|v:1",
     ],
     "rts.together[rated=coherence;fluency]": [
-        "rts.together|judge:p/m|t:0|aspects:coherence,fluency|prompt:749d|scale:1-5|v:1",
+        "rts.together|judge:p/m|t:0|aspects:coherence,fluency|prompt:749d923f5f302ac0|scale:1-5|v:1",
     ],
     "factscore[batch=1,gamma=10]": [
-        "factscore|judge:p/m|extractor:p/m|t:0|batch:1|gamma:10|prompt:2231|split:rules-1|v:1",
+        "factscore|judge:p/m|extractor:p/m|t:0|batch:1|gamma:10|prompt:3a041c7f35a46d1e|split:rules-1|v:1",
     ],
     "rts[aspect=fluency]": [
-        "rts|judge:p/m|t:0|aspect:fluency|prompt:c8f9|scale:1-5|v:2",
+        "rts|judge:p/m|t:0|aspect:fluency|prompt:c8f900ebb9681943|scale:1-5|v:2",
     ],
 }
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.models.prompts import Template
+from summeter.models.prompts import PromptFolder, Template
 from summeter.records import InputError, UsageError, digest
 
 SOURCE = """--- system ---
@@ -52,7 +52,7 @@ def test_a_faulty_template_is_named(source: str) -> None:
 
 def test_the_hash_is_of_the_file_not_of_the_data() -> None:
     template = Template("t", "Say {{ word }}.")
-    assert template.fill(word="a").hash == template.fill(word="b").hash == digest("Say {{ word }}.", 4)
+    assert template.fill(word="a").hash == template.fill(word="b").hash == digest("Say {{ word }}.", 16)
     assert Template("t", "Say: {{ word }}.").hash != template.hash
 
 
@@ -60,15 +60,17 @@ def test_a_file_of_the_same_name_stands_in(tmp_path: Path) -> None:
     package = "summeter.evaluators.finesure"
     name = "fact_check"
     shipped = Template.load(package, name)
-    assert Template.load(package, name, tmp_path).source == shipped.source  # the folder has no such file
+    assert (
+        Template.load(package, name, PromptFolder.model_validate(tmp_path)).source == shipped.source
+    )  # the folder has no such file
     (tmp_path / f"{name}.txt").write_text("Mine: {{ text }}", "utf-8")
-    mine = Template.load(package, name, tmp_path)
+    mine = Template.load(package, name, PromptFolder.model_validate(tmp_path))
     assert (mine.source, mine.hash != shipped.hash) == ("Mine: {{ text }}", True)
 
 
 def test_a_wrong_folder_or_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
-        Template.load("summeter.evaluators.finesure", "fact_check", tmp_path / "none")
+        PromptFolder.model_validate(tmp_path / "none")
     (tmp_path / "fact_check.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"fact_check\.txt: cannot be read"):
-        Template.load("summeter.evaluators.finesure", "fact_check", tmp_path)
+        PromptFolder.model_validate(tmp_path)

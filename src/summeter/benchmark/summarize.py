@@ -23,7 +23,7 @@ from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
-from summeter.models.prompts import Template
+from summeter.models.prompts import PromptFolder, Template
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Document, ModelError, Parameter, ReplyError, UsageError
@@ -101,6 +101,8 @@ def summarize(
     Raises UsageError for no models or an unknown name in `free`, and whatever a model string or the documents raise.
     """
     _check(settings)
+    own = None if settings.prompts is None else PromptFolder.model_validate(settings.prompts)
+    template = Template.load(PACKAGE, "summarize", own)
     sources = read_documents(documents)[:limit]
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CALLS).exists())):
@@ -110,9 +112,9 @@ def summarize(
     with CallStore(folder / CALLS) as store:
         bound = bind(settings.models, store, calls)
         width = (calls or CallSettings()).max_connections
-        written = run_sync(_all(sources, settings, bound, LocalExecutor(width), progress or Progress()))
+        written = run_sync(_all(sources, settings, bound, template, LocalExecutor(width), progress or Progress()))
         usage = {model: meter.usage.as_dict() for model, meter in bound.meters.items()}
-    return _save(folder, written, settings, usage)
+    return _save(folder, written, settings, template, usage)
 
 
 def _check(settings: Summarizing) -> None:
@@ -126,9 +128,13 @@ def _check(settings: Summarizing) -> None:
 
 
 async def _all(
-    documents: tuple[Document, ...], settings: Summarizing, bound: Bound, executor: LocalExecutor, show: Progress
+    documents: tuple[Document, ...],
+    settings: Summarizing,
+    bound: Bound,
+    template: Template,
+    executor: LocalExecutor,
+    show: Progress,
 ) -> list[Written]:
-    template = Template.load(PACKAGE, "summarize", settings.prompts)
     order = {document.id: place for place, document in enumerate(documents)}
     written: list[Written] = []
 
@@ -203,7 +209,9 @@ def _summary(value: Any) -> str:
     return clean(text)
 
 
-def _save(folder: Path, written: list[Written], settings: Summarizing, usage: Mapping[str, Any]) -> Outcome:
+def _save(
+    folder: Path, written: list[Written], settings: Summarizing, template: Template, usage: Mapping[str, Any]
+) -> Outcome:
     rows = [_row(summary, settings.language) for summary in written if summary.text is not None]
     missing = tuple(summary for summary in written if summary.text is None)
     write_lines(folder / SUMMARIES, (json.dumps(row, ensure_ascii=False) for row in rows))
@@ -217,7 +225,8 @@ def _save(folder: Path, written: list[Written], settings: Summarizing, usage: Ma
         "normalise": settings.normalise,
         "kind": settings.kind,
         "words": settings.words,
-        "prompt": Template.load(PACKAGE, "summarize", settings.prompts).hash,
+        "prompt": template.hash,
+        "prompt_text": template.source,
         "counts": dict(Counter(summary.status for summary in written)),
         "at_length": {name: [exact[name], sum(row["system"] == name for row in rows)] for name in settings.models},
         "usage": usage,

@@ -69,12 +69,14 @@ def injection(
 def _show(study: Study) -> None:
     """A block a judge and aspect: what turned something, the rest in one line."""
     from summeter.audit.injection import ALL
+    from summeter.records import shown_signatures
 
     blocks = _blocks(study)
     known = {(judge, signature) for judge, signature, *_ in blocks}
+    shown = shown_signatures(signature for _, signature in known)
     for (judge, signature, aspect, unit), rows in blocks.items():
         alone = sum(name == judge for name, _ in known) == 1
-        typer.echo(f"{judge if alone else signature}: {aspect}, by {unit}")
+        typer.echo(f"{judge if alone else shown[signature]}: {aspect}, by {unit}")
         quiet = [row for row in rows if row.value == row.details["control"] == 0 and row.details["attack"] != ALL]
         for row in reversed(rows):
             if row not in quiet:

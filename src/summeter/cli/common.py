@@ -90,6 +90,7 @@ def show_scores(run: Run) -> None:
     """Print the table of systems, then that of pairs; of a run that only compares, the latter alone."""
     from rich.console import Console
 
+    from summeter.records import shown_signatures
     from summeter.report import pairs, ranking, reliabilities, trust
 
     console, table, compared = Console(), run.summary(), run.pairs()
@@ -103,8 +104,9 @@ def show_scores(run: Run) -> None:
         typer.echo(f"{cut}.")
     replies = run.totals.replies
     names = [count.judge for count in replies]
+    shown = shown_signatures(count.signature for count in replies)
     for count in replies:
-        typer.echo(count.line(count.signature if names.count(count.judge) > 1 else count.judge))
+        typer.echo(count.line(shown[count.signature] if names.count(count.judge) > 1 else count.judge))
 
 
 def assignments(

@@ -109,8 +109,10 @@ def _taken(usage: Taken) -> str:
 def _names(judges: Sequence[tuple[str, str]]) -> dict[str, str]:
     """What each signature is called: by the judge's name, or as it stands where several have that name."""
     short = {signature: _name(judge, signature) for judge, signature in judges}
-    times = Counter(short.values())
-    return {signature: name if times[name] == 1 else signature for signature, name in short.items()}
+    from summeter.records import shown_signatures
+
+    times, shown = Counter(short.values()), shown_signatures(short)
+    return {signature: name if times[name] == 1 else shown[signature] for signature, name in short.items()}
 
 
 def _name(judge: str, signature: str) -> str:

@@ -13,6 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, save
 from summeter.engine.derive import derive, drop_outdated
 from summeter.engine.executor import Executor, LocalExecutor
@@ -29,7 +30,7 @@ from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM
-from summeter.records import BudgetError, Parameter, UsageError, first_error
+from summeter.records import BudgetError, Parameter, UsageError, first_error, has_short_hash, without_hashes
 from summeter.runs.batches import BATCHES, BatchLog
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
@@ -96,6 +97,7 @@ async def evaluate_async(
         # Only now: a server may load its model to answer, and then all for a folder that is refused.
         plan = plan._replace(contexts=await contexts(plan.models, plan.options, before, replay=recorded))
         started = _open(folder, plan, replay, before)
+        _keep_files(folder, plan.jobs)
         journal.repair(started.judges)
         journal.manifest(started)
         if replay is not None:
@@ -126,7 +128,7 @@ async def evaluate_async(
 
 
 # What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
-_OWN = frozenset({"data", "judgments", "prepared", ".lock"})
+_OWN = frozenset({"data", "prompts", "files", "judgments", "prepared", ".lock"})
 
 
 def _check_folder(folder: Path) -> None:
@@ -161,6 +163,7 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
     new = new_manifest(plan.data, [job.entry for job in plan.jobs], plan.options.model_dump(mode="json"))
     if old is not None:
+        _check_hashes(folder, old, new)
         entries = {judge.signature: judge for judge in (*old.judges, *new.judges)}
         update = {
             "judges": tuple(entries.values()),
@@ -177,6 +180,28 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     save(plan.data, folder / "data", force=True)
     source = str(replay) if replay else None
     return new.model_copy(update={"replayed_from": source, "contexts": dict(plan.contexts)})
+
+
+def _check_hashes(folder: Path, old: Manifest, new: Manifest) -> None:
+    """UsageError where a judge stands in the run under a hash that is too short to tell its prompt from another one."""
+    signatures = [judge.signature for judge in old.judges]
+    short = {without_hashes(signature): signature for signature in signatures if has_short_hash(signature)}
+    for judge in new.judges:
+        if (signature := short.get(without_hashes(judge.signature))) is not None:
+            raise UsageError(
+                f"{folder} was begun by an earlier summeter, whose signatures name prompts and files by too few digits "
+                f"to tell them apart ({signature}); it can be read as it is, but not carried on: choose another ",
+                Parameter("out"), " (", Parameter("replay", str(folder)), " answers from its stored calls)",
+            )  # fmt: skip
+
+
+def _keep_files(folder: Path, jobs: Sequence[Job]) -> None:
+    """The run keeps the prompts and numbers that its signatures name by their hashes."""
+    for job in jobs:
+        for name, text in job.evaluator.kept_files().items():
+            if not (folder / name).exists():
+                (folder / name).parent.mkdir(exist_ok=True)
+                write_text(folder / name, text)
 
 
 def _copy_stores(replay: Path, folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, RootModel, ValidationError
 
-from summeter.records import Fault, InputError, Record, digest
+from summeter.records import HASH, Fault, InputError, Record, digest
 
 ASPECTS: dict[str, str] = {
     "faithfulness": "share of summary sentences that the document supports (FineSurE)",
@@ -70,9 +70,9 @@ class AspectDef(Record):
 
     @property
     def hash(self) -> str:
-        """Six hex digits that change with any wording."""
+        """Sixteen hex digits that change with any wording."""
         without = {"steps"} if self.steps is None else set()
-        return digest(self.model_dump(mode="json", exclude=without), 6)
+        return digest(self.model_dump(mode="json", exclude=without), HASH)
 
 
 _RATED = (

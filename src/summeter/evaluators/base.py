@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from summeter.models.base import NLI, Coref, Embedder, Kind, Regressor, Seq2Seq, TokenEmbedder
+from summeter.models.fitted import NumbersFile
+from summeter.models.prompts import PromptFolder, Template
 from summeter.models.structured import BoundLLM
 from summeter.records import (
+    HASH,
     Document,
     Item,
     Judgment,
@@ -33,6 +36,9 @@ T = TypeVar("T")
 Reduce = Literal["share", "mean", "whole"]
 Parser = Literal["strict", "legacy"]
 Need = Literal["reference", "key_facts", "rival"]
+
+_FILES = (Path, PromptFolder, NumbersFile)
+"""Settings that name files: what these hold is signed by its hash, and where they lie is not."""
 
 
 class Prepared(Record):
@@ -188,7 +194,15 @@ class Evaluator(BaseModel):
         return {
             name: getattr(self, name)
             for name, info in type(self).model_fields.items()
-            if getattr(self, name) != info.default and not isinstance(getattr(self, name), Path)
+            if getattr(self, name) != info.default and not isinstance(getattr(self, name), _FILES)
+        }
+
+    def kept_files(self) -> Mapping[str, str]:
+        """What a run keeps of the texts that its judgments rest on (prompts, weights): file name in the run -> text."""
+        return {
+            f"files/{value.path.stem}.{digest(value.text, HASH)}{value.path.suffix}": value.text
+            for name in type(self).model_fields
+            if isinstance(value := getattr(self, name), NumbersFile)
         }
 
     def sign(
@@ -234,6 +248,46 @@ class Evaluator(BaseModel):
         """Judgments from a raw reply of an earlier experiment, by the strict or the released parser."""
         del output, item, parser, signature
         raise UsageError(f"{self.name} has no parser for raw outputs; give rows with a `value` instead")
+
+
+class PromptedEvaluator(Evaluator):
+    """An evaluator with prompt templates: `prompts/NAME.txt` in the package of its module, or `prompt_text`.
+
+    `prompts`: a folder whose templates replace the shipped ones of the same name. It is read once, when the evaluator
+    is made, so that a file edited later changes no judgment under the same signature.
+    """
+
+    prompt_text: ClassVar[str | None] = None
+
+    prompts: PromptFolder | None = None
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The names of all templates of its own that bear on its judgments."""
+        return ()
+
+    def load_template(self, name: str) -> Template:
+        """The template `name`: the user's, else `prompt_text`, else that in `prompts/` beside the judge's module."""
+        return Template.load(type(self).__module__.rpartition(".")[0], name, self.prompts, self.prompt_text)
+
+    def used_templates(self) -> tuple[Template, ...]:
+        """All templates that bear on its judgments."""
+        return tuple(map(self.load_template, self.templates))
+
+    @property
+    def prompt_hash(self) -> str | None:
+        """What stands in the signature for the templates; None where none is used."""
+        hashes = [template.hash for template in self.used_templates()]
+        return hashes[0] if len(hashes) == 1 else digest(hashes, HASH) if hashes else None
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings, and the prompt."""
+        return {**super().signature_fields(), "prompt": self.prompt_hash}
+
+    def kept_files(self) -> Mapping[str, str]:
+        """As for every evaluator, and the templates."""
+        texts = {f"prompts/{template.name}.{template.hash}.txt": template.source for template in self.used_templates()}
+        return {**super().kept_files(), **texts}
 
 
 def _setting_fault(detail: Mapping[str, Any], owner: type[Evaluator]) -> str:

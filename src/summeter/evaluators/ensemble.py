@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property
 from itertools import combinations
 from statistics import fmean
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -20,7 +20,7 @@ from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
-from summeter.records import Judgment, Status, Unit, UsageError, digest
+from summeter.records import HASH, Judgment, Status, Unit, UsageError, digest
 from summeter.scoring import summary_scores
 
 How = Literal["auto", "majority", "mean"]
@@ -91,7 +91,7 @@ class Ensemble(DerivedEvaluator):
             raise ValueError(f"at_least is {self.at_least}, but there are {len(members)} members")
         return self
 
-    @property
+    @cached_property
     def members(self) -> tuple[Member, ...]:
         """The evaluators joined; a bundle counts as its parts."""
         return _members(self.of, self.aspect)
@@ -113,7 +113,7 @@ class Ensemble(DerivedEvaluator):
         signed = [[member.name, member.evaluator.sign({})] for member in self.members]
         rated = any(_scale(member) != SHARES for member in self.members)
         shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if rated else None
-        return {**super().signature_fields(), "of": self.of, "members": digest(signed, 4), "scale": shown}
+        return {**super().signature_fields(), "of": self.of, "members": digest(signed, HASH), "scale": shown}
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """Every member's judgments, joined item by item and aspect by aspect."""
@@ -272,7 +272,6 @@ def _shared(value: float, scale: Scale) -> float:
     return (value - scale[0]) / (scale[1] - scale[0])
 
 
-@lru_cache(maxsize=64)
 def _members(of: str, aspect: str | None) -> tuple[Member, ...]:
     members: list[Member] = []
     for spec in filter(None, (part.strip() for part in _split(of))):

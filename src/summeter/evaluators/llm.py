@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Parser, Prepared, Tools
+from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, PromptedEvaluator, Tools
 from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import object_schema
 from summeter.evaluators.windows import Shown, View, shown, with_document
-from summeter.models.prompts import Prompt, Template
+from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import Item, Judgment, ReplyError, Status, Summary, Unit, digest
+from summeter.records import Item, Judgment, ReplyError, Status, Summary, Unit
 
 R = TypeVar("R")
 
@@ -42,10 +41,8 @@ class Slot(NamedTuple):
     list_id: str | None = None
 
 
-class LLMJudge(Evaluator, Generic[R]):
+class LLMJudge(PromptedEvaluator, Generic[R]):
     """A judge that puts one question about an item to the model in the role `judge`; R is a reply, read.
-
-    `prompts`: a folder whose templates replace the shipped ones of the same name.
 
     Class facts: `prompt_text`, the template itself where no file holds it; `reply`, the fields of the JSON object that
     is asked for, each with its schema; `long_documents`, what becomes of a document that is longer than the model
@@ -58,12 +55,9 @@ class LLMJudge(Evaluator, Generic[R]):
 
     roles: ClassVar[tuple[str, ...]] = ("judge",)
     unit: ClassVar[Unit] = "summary"
-    prompt_text: ClassVar[str | None] = None
     reply: ClassVar[Mapping[str, Any]] = {}
     long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "passages"
     reply_tokens: ClassVar[int] = 200
-
-    prompts: Path | None = None
 
     # --- what a judge gives ---
 
@@ -135,20 +129,6 @@ class LLMJudge(Evaluator, Generic[R]):
 
     # --- what is the same for all ---
 
-    @property
-    def prompt_hash(self) -> str:
-        """What stands in the signature for the templates."""
-        hashes = [self.load_template(name).hash for name in self.templates]
-        return hashes[0] if len(hashes) == 1 else digest(hashes, 4)
-
-    def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the prompt."""
-        return {**super().signature_fields(), "prompt": self.prompt_hash}
-
-    def load_template(self, name: str) -> Template:
-        """The template `name`: the user's, else `prompt_text`, else that in `prompts/` beside the judge's module."""
-        return load_template(type(self), name, self.prompts)
-
     def prompt(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Prompt:
         """The question about an item."""
         return self.load_template(self.template).fill(**self.holes(item, data))
@@ -219,14 +199,6 @@ class LLMJudge(Evaluator, Generic[R]):
             builder.failed(slot.aspect, lack.status, lack.reason, slot.unit, slot.place, list_id=slot.list_id)
             for slot in slots
         ]
-
-
-def load_template(owner: type[Any], name: str, folder: Path | None = None) -> Template:
-    """The template `name`.txt: from the user's `folder`, else the class's `prompt_text`, else from `prompts/` in the
-    package of the class."""
-    shipped = getattr(owner, "prompt_text", None)
-    package = owner.__module__.rpartition(".")[0]
-    return Template.load(package, name, folder, default=shipped)
 
 
 def texts(item: Item) -> dict[str, Any]:

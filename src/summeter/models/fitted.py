@@ -7,35 +7,52 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from summeter.records import InputError, UsageError
+from pydantic import model_serializer
+
+from summeter.records import InputError, Record, UsageError
 
 
-def read_fitted(file: Path, schema: str, what: str, script: str) -> dict[str, Any]:
+class NumbersFile(Record):
+    """A file of numbers that a setting names, read once: when it is named. In a run's settings it stands by its path;
+    the run keeps the text."""
+
+    path: Path
+    text: str
+
+    @staticmethod
+    def read(file: str | Path | NumbersFile, what: str, hint: str = "") -> NumbersFile:
+        """The file as it is now; `what` names the numbers in messages. UsageError where there is none, InputError where
+        it cannot be read as UTF-8."""
+        if isinstance(file, NumbersFile):
+            return file
+        try:
+            return NumbersFile(path=Path(file), text=Path(file).read_text("utf-8"))
+        except FileNotFoundError as error:
+            raise UsageError(f"there is no file of {what}: {file}{hint}") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError.at(file, None, None, f"cannot be read as {what}: {error}") from error
+
+    @model_serializer
+    def _named(self) -> str:
+        return str(self.path)
+
+
+def read_fitted(file: str | Path | NumbersFile, schema: str, what: str, script: str) -> dict[str, Any]:
     """The JSON object that `write_fitted` wrote, without its schema.
 
     `what` names the numbers and `script` what makes such a file, for messages. UsageError where there is no such file,
     InputError where it is no JSON object of this schema.
     """
-    text = read_numbers(file, what, f"; {script} makes one")
+    numbers = NumbersFile.read(file, what, f"; {script} makes one")
     try:
-        values = json.loads(text)
+        values = json.loads(numbers.text)
     except ValueError as error:
-        raise InputError.at(file, None, None, f"cannot be read as {what}: {error}") from error
+        raise InputError.at(numbers.path, None, None, f"cannot be read as {what}: {error}") from error
     if not isinstance(values, dict) or values.pop("schema", None) != schema:
-        raise InputError.at(file, None, "schema", f"is not {schema} ({what}); {script} writes such files")
+        raise InputError.at(numbers.path, None, "schema", f"is not {schema} ({what}); {script} writes such files")
     return values
 
 
 def write_fitted(file: Path, schema: str, values: Mapping[str, Any], indent: int | None = None) -> None:
     """Write numbers as JSON under their schema."""
     file.write_text(json.dumps({"schema": schema, **values}, ensure_ascii=False, indent=indent) + "\n", "utf-8")
-
-
-def read_numbers(file: Path, what: str, hint: str = "") -> str:
-    """The text of a file of numbers. UsageError where there is none, InputError where it cannot be read as UTF-8."""
-    try:
-        return file.read_text("utf-8")
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file of {what}: {file}{hint}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(file, None, None, f"cannot be read as {what}: {error}") from error

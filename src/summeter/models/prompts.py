@@ -1,18 +1,18 @@
-"""Prompt templates: files beside the evaluators, filled with data, hashed into the signature.
-
-A user overrides a template by putting a file of the same name into a folder of their own.
-"""
+"""Prompt templates: files beside the evaluators, or in a folder of the user's own; hashed into the signature."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import model_serializer, model_validator
+
 from summeter.models.base import Message
-from summeter.records import InputError, UsageError, digest
+from summeter.records import HASH, InputError, Record, UsageError, digest
 
 if TYPE_CHECKING:
     import jinja2
@@ -26,29 +26,52 @@ class Prompt(NamedTuple):
     messages: tuple[Message, ...]
 
 
+class PromptFolder(Record):
+    """A folder of templates of the user's own (`NAME.txt`), read once: when it is named. In a run's settings it stands
+    by its path; the run keeps the texts.
+
+    Raises UsageError where there is no such folder, InputError for a file that is not UTF-8.
+    """
+
+    path: Path
+    texts: tuple[tuple[str, str], ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if not isinstance(value, str | PathLike):
+            return value
+        folder = Path(value)
+        if not folder.is_dir():
+            raise UsageError(f"the prompt folder {folder} does not exist (no such folder, or it is a file)")
+        files = [file for file in sorted(folder.glob("*.txt")) if file.is_file()]
+        return {"path": folder, "texts": tuple((file.name.removesuffix(".txt"), _text(file)) for file in files)}
+
+    @model_serializer
+    def _named(self) -> str:
+        return str(self.path)
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError.at(file, None, None, f"cannot be read as UTF-8 text: {error}") from error
+
+
 class Template:
     """One template: `{{ }}` holes, and optional lines `--- system ---` / `--- user ---` between turns."""
 
     def __init__(self, name: str, source: str) -> None:
         self.name = name
         self.source = source
-        self.hash = digest(source, 4)
+        self.hash = digest(source, HASH)
 
     @classmethod
-    def load(cls, package: str, name: str, override: Path | None = None, default: str | None = None) -> Template:
-        """`name`.txt from `override` where it has one, else `default`, else from the package's prompts folder."""
-        shipped = cls(name, default) if default is not None else None
-        if override is None:
-            return shipped or _shipped(package, name)
-        if not override.is_dir():
-            raise UsageError(f"the prompt folder {override} does not exist (no such folder, or it is a file)")
-        file = override / f"{name}.txt"
-        if not file.is_file():
-            return shipped or _shipped(package, name)
-        try:
-            return cls(name, file.read_text("utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError.at(file, None, None, f"cannot be read as UTF-8 text: {error}") from error
+    def load(cls, package: str, name: str, own: PromptFolder | None = None, default: str | None = None) -> Template:
+        """The template `name`: the user's `own`, else `default`, else `name`.txt in the package's prompts folder."""
+        source = default if own is None else dict(own.texts).get(name, default)
+        return _shipped(package, name) if source is None else cls(name, source)
 
     def fill(self, **data: Any) -> Prompt:
         """The prompt with `data` in its holes. A hole without data is an error."""

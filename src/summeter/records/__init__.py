@@ -1,6 +1,6 @@
 """WHAT: the frozen records everything else reads and writes."""
 
-from summeter.records.base import Record, canonical, digest
+from summeter.records.base import HASH, Record, canonical, digest
 from summeter.records.errors import (
     REPLY_FAULTS,
     AccessError,
@@ -30,11 +30,20 @@ from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
 from summeter.records.judgment import Judgment, Status, Target, Unit
 from summeter.records.lines import read_lines
-from summeter.records.signature import JudgeKey, composite_signature, judge_names, signature
+from summeter.records.signature import (
+    JudgeKey,
+    composite_signature,
+    has_short_hash,
+    judge_names,
+    shown_signatures,
+    signature,
+    without_hashes,
+)
 from summeter.records.taxonomy import canonical_error_type, error_types, joined_error_types, names_no_error
 from summeter.records.text import Document, Side, Span, Summary
 
 __all__ = [
+    "HASH",
     "REPLY_FAULTS",
     "AccessError",
     "BudgetError",
@@ -77,10 +86,13 @@ __all__ = [
     "error_types",
     "fault_of",
     "first_error",
+    "has_short_hash",
     "joined_error_types",
     "judge_names",
     "names_no_error",
     "nearest",
     "read_lines",
+    "shown_signatures",
     "signature",
+    "without_hashes",
 ]

@@ -15,6 +15,10 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
 
 
+HASH = 16
+"""Hex digits of a hash in a signature: 64 bits, so that nobody finds two texts with one hash by trying."""
+
+
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no spare blanks: equal values give equal text.
 

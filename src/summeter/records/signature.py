@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+from summeter.records.base import HASH
+
+SHOWN = 4
+"""Digits of a hash that a table shows, where they tell its rows apart."""
 
 _UNSAFE = re.compile(r"[|\s]+")
 
@@ -12,8 +18,8 @@ _UNSAFE = re.compile(r"[|\s]+")
 def signature(name: str, parts: Mapping[str, object]) -> str:
     """`name|key:value|...` in the order given; None values are left out.
 
-    >>> signature("finesure.fact_check", {"judge": "openai/gpt-4o", "t": 0, "prompt": "c1a0", "v": 1})
-    'finesure.fact_check|judge:openai/gpt-4o|t:0|prompt:c1a0|v:1'
+    >>> signature("finesure.fact_check", {"judge": "openai/gpt-4o", "t": 0, "prompt": "c1a09f3e5b7d2468", "v": 1})
+    'finesure.fact_check|judge:openai/gpt-4o|t:0|prompt:c1a09f3e5b7d2468|v:1'
     """
     fields = [name]
     for key, value in parts.items():
@@ -30,6 +36,40 @@ def _show(value: object) -> str:
     if isinstance(value, tuple | list):
         return ",".join(_show(item) for item in value)
     return str(value)
+
+
+_HASHED = re.compile(
+    r"(?<=\|)(?P<key>prompt|def|steps|weights|idf|baseline|members):(?P<hash>[0-9a-f]{4,16})(?![0-9a-z])"
+)
+
+
+def without_hashes(signature: str) -> str:
+    """A signature without the hashes of prompts and files: what it says of a judge beside those.
+
+    >>> without_hashes("rts|judge:p/m|prompt:c1a09f3e5b7d2468|v:2")
+    'rts|judge:p/m|prompt:|v:2'
+    """
+    return _HASHED.sub(r"\g<key>:", signature)
+
+
+def has_short_hash(signature: str) -> bool:
+    """Whether it names a prompt or a file by less than `HASH` digits, as it was done before; two may then share one."""
+    return any(len(match["hash"]) < HASH for match in _HASHED.finditer(signature))
+
+
+def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
+    """Each signature as a table for people shows it: of a hash the first four digits, where they tell the rows apart.
+
+    >>> shown_signatures(["rts|prompt:c1a09f3e5b7d2468|v:2"])
+    {'rts|prompt:c1a09f3e5b7d2468|v:2': 'rts|prompt:c1a0|v:2'}
+    """
+    distinct = list(dict.fromkeys(signatures))
+    short = {
+        signature: _HASHED.sub(lambda match: f"{match['key']}:{match['hash'][:SHOWN]}", signature)
+        for signature in distinct
+    }
+    alike = Counter(short.values())
+    return {signature: name if alike[name] == 1 else signature for signature, name in short.items()}
 
 
 def composite_signature(signatures: list[str]) -> str:
@@ -68,8 +108,9 @@ def _short_name(key: JudgeKey, namesakes: Sequence[JudgeKey]) -> str:
         return key.judge
     if key.model is not None and [other.model for other in namesakes].count(key.model) == 1:
         return f"{key.judge} ({key.model})"
-    shared = set.intersection(*(set(_parts(other.signature)) for other in namesakes))
-    own = dict.fromkeys(part.replace(":", "=", 1) for part in _parts(key.signature) if part not in shared)
+    shown = shown_signatures(other.signature for other in namesakes)
+    shared = set.intersection(*(set(_parts(signature)) for signature in shown.values()))
+    own = dict.fromkeys(part.replace(":", "=", 1) for part in _parts(shown[key.signature]) if part not in shared)
     return f"{key.judge}[{','.join(own)}]" if own else key.judge
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from summeter.evaluators.claims.extract import SCHEMA, anchor, extract_claims, prompt, read_claims
+from summeter.evaluators.claims.extract import PACKAGE, SCHEMA, TEMPLATE, anchor, extract_claims, prompt, read_claims
+from summeter.models.prompts import Template
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Claim, ReplyError, Span, Summary
@@ -93,7 +94,7 @@ class TestAsking:
         assert got.reason.startswith("claims of the summary: ")
 
     def test_the_summary_stands_in_a_fence_it_cannot_forge(self) -> None:
-        asked = prompt(SUMMARY).messages[-1].content
+        asked = prompt(SUMMARY, Template.load(PACKAGE, TEMPLATE)).messages[-1].content
         assert asked.startswith("<<<summary ")
         assert asked.count(TEXT) == 1
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from summeter.evaluators.claims.extract import extract_claims, prompt
+from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE, extract_claims, prompt
+from summeter.models.prompts import Template
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Span, Summary
@@ -23,7 +24,7 @@ def summary(text: str) -> Summary:
 def test_the_prompts_example_is_no_claim_of_the_summary() -> None:
     example = "The Aldis sank off Skagen."
     one = summary("A bridge opened.")
-    assert example in prompt(one).messages[-1].content
+    assert example in prompt(one, Template.load(PACKAGE, TEMPLATE)).messages[-1].content
     llm = BoundLLM(Scripted([{"reply": {"claims": [example]}}]), Settings(repair=False))
     found = asyncio.run(extract_claims(one, llm))
     assert (found.status, found.texts) == ("unparsed", ())

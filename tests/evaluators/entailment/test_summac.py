@@ -41,6 +41,11 @@ def score(found: list[Judgment]) -> float | None:
     return one.value
 
 
+def _written(file: Path) -> Path:
+    SMALL.save(file)
+    return file
+
+
 class TestZeroShot:
     def test_maximum_over_passages_then_mean_over_sentences(self) -> None:
         whole, first, second = run(SummaC())
@@ -79,7 +84,7 @@ class TestZeroShot:
         (none,) = run(SummaC(least=10), "So be it.")
         assert (none.status, none.reason) == ("skipped", "the summary has no passage of more than 10 characters")
 
-    def test_the_nearest_passages_alone_where_that_is_asked_for(self) -> None:
+    def test_the_nearest_passages_alone_where_that_is_asked_for(self, tmp_path: Path) -> None:
         nli = TableNLI(TABLE)
         whole, first, second = run(SummaC(labels="ec", nearest=1), nli=nli)
         # The first sentence shares "Ada", "sold" and "mill" with the first passage, the second "boat" with the third.
@@ -87,7 +92,7 @@ class TestZeroShot:
         # .9 - .02; .1 - .8; their mean.
         assert [first.value, second.value, whole.value] == pytest.approx([0.88, -0.7, 0.09])
         with pytest.raises(ValueError, match="nearest is for variant zs"):
-            SummaC(variant="conv", weights=Path("w.json"), nearest=1)
+            SummaC(variant="conv", weights=_written(tmp_path / "w.json"), nearest=1)
 
     def test_summaries_share_the_document(self) -> None:
         nli = TableNLI(TABLE)
@@ -177,7 +182,7 @@ class TestConvolution:
         with pytest.raises(UsageError, match=r"conv needs its trained weights.*train_summac"):
             build("summac[variant=conv]")
         with pytest.raises(UsageError, match="variant conv"):
-            build("summac[weights=w.json]")
+            build(f"summac[weights={_written(tmp_path / 'w.json')}]")
         with pytest.raises(UsageError, match="granularity 'word'"):
             build("summac[granularity=word]")
         with pytest.raises(UsageError, match="no file of weights"):

@@ -240,9 +240,9 @@ def test_the_bundle_passes_its_settings_on(tmp_path: Path) -> None:
         prompts=tmp_path,
     )  # fmt: skip
     check, align = bundle.parts()
-    assert check.model_dump() == {"taxonomy": "unisumeval", "strategy": "evidence", "prompts": tmp_path}
+    assert check.model_dump() == {"taxonomy": "unisumeval", "strategy": "evidence", "prompts": str(tmp_path)}
     assert align.model_dump() == {
-        "strategy": "basic", "source": "document", "at_most": 5, "validators": 2, "prompts": tmp_path,
+        "strategy": "basic", "source": "document", "at_most": 5, "validators": 2, "prompts": str(tmp_path),
     }  # fmt: skip
     assert bundle.required_roles == ("judge", "validator", "validator2")
     assert {aspect for part in bundle.parts() for aspect in part.aspects} == set(bundle.aspects)

@@ -189,9 +189,10 @@ class TestLayersAndBaselines:
     def test_faults_are_told_of(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no baseline for layer 10 of 'roberta-base'"):
             judge(BertScore(rescale=True))
-        with pytest.raises(UsageError, match="rescale=true"):
-            build("bertscore[baseline=x.tsv]")
         file = tmp_path / "base.tsv"
+        file.write_text("10,0.1,0.2,0.3")
+        with pytest.raises(UsageError, match="rescale=true"):
+            build(f"bertscore[baseline={file}]")
         for text, fault in [
             ("LAYER,P,R,F\n9,1,2,3\n", "no line for layer 10"), ("10,a,b,c", "is not LAYER"),
             ("10,0.1,0.2,1.0", "below 1"),

@@ -7,7 +7,6 @@ section 3.1: claims from an LLM) and FActScore (Min et al., EMNLP 2023: atomic f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from summeter.evaluators.fences import fence_code
@@ -63,13 +62,15 @@ class Claims(NamedTuple):
 
 
 async def extract_claims(
-    summary: Summary, llm: BoundLLM, *, at_most: int = AT_MOST, prompts: Path | None = None
+    summary: Summary, llm: BoundLLM, template: Template | None = None, *, at_most: int = AT_MOST
 ) -> Claims:
-    """Ask `llm` for the claims of a summary. A reply that cannot be used is a status, never a guess.
+    """Ask `llm` for the claims of a summary, by the shipped template or another. A reply that cannot be used is a
+    status, never a guess.
 
     Each claim's `span` is the sentence of the summary it comes from (see `anchor`), where one is found.
     """
-    answer = await llm.ask(prompt(summary, at_most, prompts), form(summary, prompts))
+    template = template or Template.load(PACKAGE, TEMPLATE)
+    answer = await llm.ask(prompt(summary, template, at_most), form(summary, template))
     if answer.data is None:
         return Claims((), calls=answer.calls, status=answer.status, reason=f"claims of the summary: {answer.reason}")
     kept = answer.data.texts[:at_most]
@@ -83,23 +84,22 @@ async def extract_claims(
     )
 
 
-def prompt(summary: Summary, at_most: int = AT_MOST, prompts: Path | None = None) -> Prompt:
+def prompt(summary: Summary, template: Template, at_most: int = AT_MOST) -> Prompt:
     """What the extractor is asked."""
-    text = summary.text
-    return Template.load(PACKAGE, TEMPLATE, prompts).fill(summary=text, code=fence_code(text), limit=at_most)
+    return template.fill(summary=summary.text, code=fence_code(summary.text), limit=at_most)
 
 
-def form(summary: Summary, prompts: Path | None = None) -> Form[Texts]:
+def form(summary: Summary, template: Template) -> Form[Texts]:
     """The schema of a reply, and the strict reader of one. A claim of the prompt's own example is no claim of the
     summary: small models repeat it."""
-    template = choice(Template.load(PACKAGE, TEMPLATE, prompts).source) or ""
+    example = choice(template.source) or ""
 
     def read(reply: str) -> Texts:
         claims = read_claims(reply, (summary.text,))
         own = choice(summary.text) or ""
         for claim in claims.texts:
             words_of_claim = choice(claim) or ""
-            if len(words_of_claim.split()) > 2 and words_of_claim in template and words_of_claim not in own:
+            if len(words_of_claim.split()) > 2 and words_of_claim in example and words_of_claim not in own:
                 raise ReplyError(f"the claim {show(claim)} is the prompt's example, and not of the summary")
         return claims
 

@@ -7,18 +7,17 @@ retrieved knowledge source. faithfulness = claims supported / claims.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools
 from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, Claims, extract_claims
 from summeter.evaluators.fences import fence_code, lines
-from summeter.evaluators.llm import NoVerdict, load_template
+from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     NO_YES,
     REASON,
@@ -34,7 +33,7 @@ from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, 
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM, Form
-from summeter.records import Item, Judgment, ReplyError, Span, digest
+from summeter.records import Item, Judgment, ReplyError, Span
 from summeter.text.match import find_quote
 
 REPLY_TOKENS = 130
@@ -56,7 +55,7 @@ class ClaimAnswers(NamedTuple):
         return any(isinstance(verdict, SupportVerdict) and verdict.supported for verdict in self.by_window.values())
 
 
-class FactScore(Evaluator):
+class FactScore(PromptedEvaluator):
     """Claims of the summary, drawn by the model in the role `extractor`, then checked by the `judge`.
 
     `batch`: how many claims share a question. `extractor`: "judge" lets the judge draw the claims too, so that one
@@ -83,17 +82,16 @@ class FactScore(Evaluator):
     extractor: Literal["extractor", "judge"] = "extractor"
     at_most: int = Field(default=AT_MOST, ge=1, le=AT_MOST)
     gamma: int | None = Field(default=None, ge=1)
-    prompts: Path | None = None
 
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the extractor unless the judge stands in for it."""
         return self.roles if self.extractor == "extractor" else ("judge",)
 
-    def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the prompts."""
-        hashes = [load_template(FactScore, name, self.prompts).hash for name in (TEMPLATE, self.name)]
-        return {**super().signature_fields(), "prompt": digest(hashes, 4)}
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """Those of the claims and of the verdicts."""
+        return (TEMPLATE, self.name)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call for the claims, then one for each batch of claims and window of the document."""
@@ -103,7 +101,7 @@ class FactScore(Evaluator):
         if why := self.skip_reason(item):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
         extractor = tools.llm(self.extractor)
-        drawn = await extract_claims(item.summary, extractor, at_most=self.at_most, prompts=self.prompts)
+        drawn = await extract_claims(item.summary, extractor, self.load_template(TEMPLATE), at_most=self.at_most)
         if drawn.status != "ok":
             builder = JudgmentBuilder(self, item, tools.signature, model=extractor.id, calls=drawn.calls)
             return [builder.failed(FAITHFULNESS, drawn.status, drawn.reason or "no claims")]
@@ -118,7 +116,7 @@ class FactScore(Evaluator):
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
         """The document first: the same beginning for all questions on it, so that a provider's prefix cache serves."""
-        return load_template(FactScore, self.name, self.prompts).fill(
+        return self.load_template(self.name).fill(
             document=document,
             document_code=fence_code(document),
             claims=lines(claims),

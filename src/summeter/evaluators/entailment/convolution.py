@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
-from summeter.models.fitted import read_fitted, write_fitted
-from summeter.records import InputError, UsageError, digest
+from summeter.models.fitted import NumbersFile, read_fitted, write_fitted
+from summeter.records import HASH, InputError, UsageError, digest
 
 SCHEMA = "summeter-summac-conv/1"
+WEIGHTS, SCRIPT = "weights of SummaC-Conv", "scripts/train_summac.py"
 COLUMNS = {"e": ENTAIL, "c": CONTRADICT, "n": NEUTRAL}
 EVEN50 = tuple(round(step / 50, 2) for step in range(51))
 """Fifty bins of equal width."""
@@ -60,8 +61,8 @@ class Convolution:
 
     @property
     def id(self) -> str:
-        """Eight hex digits that change with any number."""
-        return digest([value for name, value in asdict(self).items() if name != "card"], 8)
+        """Sixteen hex digits that change with any number."""
+        return digest([value for name, value in asdict(self).items() if name != "card"], HASH)
 
     def counts(self, table: Floats) -> Floats:
         """How many passages fall into each bin; `table` has the probabilities (passages, 3) of one sentence."""
@@ -94,15 +95,21 @@ def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
     return np.concatenate(counts).astype(np.float64)
 
 
-def load(file: Path) -> Convolution:
+def weights_file(file: str | Path | NumbersFile) -> NumbersFile:
+    """The file of weights as it is now. UsageError where it is not there."""
+    return NumbersFile.read(file, WEIGHTS, f"; {SCRIPT} makes one")
+
+
+def load(file: str | Path | NumbersFile) -> Convolution:
     """Weights from a file that `Convolution.save` wrote. UsageError where it is not there, InputError where it is no
     such file."""
-    values = read_fitted(file, SCHEMA, "weights of SummaC-Conv", "scripts/train_summac.py")
+    file = weights_file(file)
+    values = read_fitted(file, SCHEMA, WEIGHTS, SCRIPT)
     try:
         lists = {name: tuple(map(float, values[name])) for name in ("bins", "weights", "final")}
         return Convolution(**{**values, **lists})
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError.at(file, None, None, f"is no SummaC-Conv: {error}") from error
+        raise InputError.at(file.path, None, None, f"is no SummaC-Conv: {error}") from error
 
 
 def fit(

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
-from summeter.evaluators.entailment.convolution import Convolution, load
+from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.grains import Grain, Passage, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, sentences_of
 from summeter.evaluators.entailment.reasons import against, explanation, findings, shares, spans
 from summeter.models.base import Kind
+from summeter.models.fitted import NumbersFile
 from summeter.records import Document, Item, Judgment, Span
 
 FAITHFULNESS = "faithfulness"
@@ -61,11 +61,16 @@ class SummaC(Evaluator):
     variant: Literal["zs", "conv"] = "zs"
     granularity: str = "sentence"
     labels: Literal["e", "ec"] = "e"
-    weights: Path | None = None
+    weights: NumbersFile | None = None
     least: int = Field(default=0, ge=0)
     most: int | None = Field(default=None, ge=1)
     nearest: int | None = Field(default=None, ge=1)
     threshold: float = Field(default=0.5, ge=-1, le=1)
+
+    @field_validator("weights", mode="before")
+    @classmethod
+    def _read(cls, file: Any) -> Any:
+        return None if file is None else weights_file(file)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

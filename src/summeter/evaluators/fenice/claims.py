@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple, assert_never
 
 from summeter.evaluators.base import Tools, bound
-from summeter.evaluators.claims.extract import AT_MOST, anchor, extract_claims
+from summeter.evaluators.claims.extract import anchor, extract_claims
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.models.base import Seq2Seq
+from summeter.models.prompts import Template
 from summeter.records import Claim, Span, Status, Summary, digest
 from summeter.text.english.clauses import LONGEST, clauses
 from summeter.text.english.dependency import parse, statements
@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
         return digest([claim.text for claim in self.claims], 12)
 
 
-async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | None = None) -> Drawn:
+async def draw(summary: Summary, source: Source, tools: Tools, template: Template | None = None) -> Drawn:
     """The claims of a summary. Each names the sentence it comes from, where one is found."""
     match source:
         case "rules":
@@ -47,7 +47,7 @@ async def draw(summary: Summary, source: Source, tools: Tools, prompts: Path | N
             return await by_network(summary, bound(tools.seq2seq, "seq2seq"))
         case "llm":
             llm = tools.llm("extractor")
-            extracted = await extract_claims(summary, llm, at_most=AT_MOST, prompts=prompts)
+            extracted = await extract_claims(summary, llm, template)
             return Drawn(extracted.claims, extracted.status, extracted.reason, extracted.calls, llm.id)
         case _:
             assert_never(source)

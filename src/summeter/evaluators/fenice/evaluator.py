@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
+from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools, bound
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
@@ -27,7 +26,7 @@ FAITHFULNESS = "faithfulness"
 Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
 
 
-class Fenice(Evaluator):
+class Fenice(PromptedEvaluator):
     """Claims of the summary against the document's sentences, windows of them, and the whole (FENICE, 2024).
 
     `claims`: who takes the summary apart: `rules` (no model), `parse` (a dependency parser, the extra `parse`),
@@ -71,7 +70,6 @@ class Fenice(Evaluator):
     stride: int = Field(default=1, ge=1)
     nearest: int | None = Field(default=None, ge=1)
     threshold: float = Field(default=0.5, ge=-1, le=1)
-    prompts: Path | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -97,9 +95,16 @@ class Fenice(Evaluator):
         """Changed settings, and the parser or the prompt that draws the claims."""
         if self.claims == "parse" and self.step != "nli_sent":
             return {**super().signature_fields(), "parser": dependency.version()}
-        if "extractor" not in self.required_roles:
-            return super().signature_fields()
-        return {**super().signature_fields(), "prompt": Template.load(PACKAGE, TEMPLATE, self.prompts).hash}
+        return super().signature_fields()
+
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """That of the claims, where an LLM draws them."""
+        return (TEMPLATE,) if "extractor" in self.required_roles else ()
+
+    def load_template(self, name: str) -> Template:
+        """The user's own, else the one that `factscore` draws claims with."""
+        return Template.load(PACKAGE, name, self.prompts)
 
     @property
     def rules(self) -> Rules:
@@ -125,7 +130,7 @@ class Fenice(Evaluator):
         if self.step == "nli_sent":
             drawn = by_sentence(item.summary)
         else:
-            drawn = await draw(item.summary, self.claims, tools, self.prompts)
+            drawn = await draw(item.summary, self.claims, tools, self.load_template(TEMPLATE))
         if not drawn.claims:
             builder = JudgmentBuilder(self, item, tools.signature, model=drawn.model, calls=drawn.calls)
             status: Status = "skipped" if drawn.status == "ok" else drawn.status

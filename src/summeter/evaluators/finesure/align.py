@@ -15,7 +15,7 @@ from pydantic import Field
 from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import fence_code, lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source, templates
+from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source
 from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
 from summeter.evaluators.llm import NO_DATA, LLMJudge, Slot
 from summeter.evaluators.replies import (
@@ -103,7 +103,7 @@ class Align(LLMJudge[Alignment]):
     @property
     def templates(self) -> tuple[str, ...]:
         """The prompts of extraction and alignment together."""
-        return (self.template, *templates(self.validators))
+        return (self.template, *self._extraction.templates)
 
     @property
     def form_name(self) -> str:

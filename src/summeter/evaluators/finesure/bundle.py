@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -12,6 +11,7 @@ from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck, Taxonomy, check_strategy
 from summeter.evaluators.finesure.key_facts import MOST, Source
 from summeter.evaluators.finesure.strategies import Strategy
+from summeter.models.prompts import PromptFolder
 
 
 class FineSurE(Evaluator):
@@ -39,7 +39,7 @@ class FineSurE(Evaluator):
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
     validators: int = Field(default=0, ge=0)
-    prompts: Path | None = None
+    prompts: PromptFolder | None = None
 
     @model_validator(mode="after")
     def _means_something(self) -> Self:

@@ -8,16 +8,15 @@ several other LLMs, the majority deciding (UniSumEval again).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
-from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.base import Prepared, PromptedEvaluator, Tools
 from summeter.evaluators.fences import fence_code, lines
-from summeter.evaluators.llm import NoVerdict, load_template
+from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     REASON,
     YES_NO,
@@ -38,7 +37,7 @@ from summeter.evaluators.replies import (
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, Asked, BoundLLM, Form
-from summeter.records import Document, Item, Judgment, Origin, ReplyError, Status, digest
+from summeter.records import Document, Item, Judgment, Origin, ReplyError, Status
 
 Source = Literal["auto", "given", "reference", "document"]
 
@@ -56,7 +55,7 @@ MOST: Final = 100
 """No list longer than this can be asked for: servers' schemas end here."""
 
 
-class KeyFactExtraction(Evaluator):
+class KeyFactExtraction(PromptedEvaluator):
     """Derives key facts once a document. It measures nothing of a summary: `judge` writes no judgment.
 
     `source`: "auto" takes given key facts, else the first reference that is not blank, else the document;
@@ -84,17 +83,16 @@ class KeyFactExtraction(Evaluator):
     source: Source = "auto"
     at_most: int | None = Field(default=None, ge=1, le=MOST)
     validators: int = Field(default=0, ge=0)
-    prompts: Path | None = None
 
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators."""
         return (*self.roles, *validator_roles(self.validators))
 
-    def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the prompts."""
-        hashes = [load_template(KeyFactExtraction, name, self.prompts).hash for name in templates(self.validators)]
-        return {**super().signature_fields(), "prompt": digest(hashes, 4)}
+    @property
+    def templates(self) -> tuple[str, ...]:
+        """The templates that lead to a list of key facts."""
+        return (*TEMPLATES.values(), *((VALIDATION,) if self.validators else ()))
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The document's key facts; at most one question to the judge (one a window of a document that is longer than
@@ -167,7 +165,7 @@ class KeyFactExtraction(Evaluator):
     def _prompt(self, source: str, origin: Origin, limit: int) -> Prompt:
         noun = "reference" if origin == "reference" else "document"
         holes: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
-        return load_template(KeyFactExtraction, TEMPLATES[origin], self.prompts).fill(**holes)
+        return self.load_template(TEMPLATES[origin]).fill(**holes)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
         """The list without what the majority of the validators rejects, each of whom is asked once, side by side.
@@ -230,7 +228,7 @@ class KeyFactExtraction(Evaluator):
 
     def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:
         """What a validator is asked: the document's text, then the numbered facts."""
-        return load_template(KeyFactExtraction, VALIDATION, self.prompts).fill(
+        return self.load_template(VALIDATION).fill(
             document=document,
             document_code=fence_code(document),
             key_facts=lines(facts),
@@ -320,11 +318,6 @@ def _merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
     chosen = sorted(sorted(kept.values())[:limit], key=lambda fact: (fact[1], fact[0]))
     repeated += sum(facts.repeated for facts in lists)
     return {"key_facts": [fact for *_, fact in chosen], "repeated": repeated, "cut": len(kept) - len(chosen)}
-
-
-def templates(validators: int) -> list[str]:
-    """The templates that lead to a list of key facts."""
-    return [*TEMPLATES.values(), *([VALIDATION] if validators else [])]
 
 
 def schema(limit: int) -> dict[str, Any]:

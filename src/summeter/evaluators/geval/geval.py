@@ -29,8 +29,9 @@ from summeter.evaluators.replies import (
     text_schema,
     unwrap,
 )
+from summeter.models.prompts import Template
 from summeter.models.structured import Form
-from summeter.records import Document, Item, ReplyError, digest
+from summeter.records import HASH, Document, Item, ReplyError, digest
 
 TEMPLATE_OF_STEPS = "geval_steps"
 MOST = 10
@@ -104,19 +105,19 @@ class GEval(ScoreForm):
         return self.steps
 
     @property
-    def prompt_hash(self) -> str:
-        """Of all templates that are used: the form's, that of the steps, and those that key facts are drawn with."""
-        hashes = [super().prompt_hash]
-        if self.given is None:
-            hashes.append(self.load_template(TEMPLATE_OF_STEPS).hash)
-        if self.key_facts != "none":
-            hashes.append(str(self._extraction.signature_fields()["prompt"]))
-        return hashes[0] if len(hashes) == 1 else digest(hashes, 4)
+    def templates(self) -> tuple[str, ...]:
+        """Its form, and the question for steps where the model writes them."""
+        return (*super().templates, *((TEMPLATE_OF_STEPS,) if self.given is None else ()))
+
+    def used_templates(self) -> tuple[Template, ...]:
+        """Those, and the ones that key facts are drawn with."""
+        facts = () if self.key_facts == "none" else self._extraction.used_templates()
+        return (*super().used_templates(), *facts)
 
     def signature_fields(self) -> Mapping[str, object]:
         """As for every judge of this family; steps and key facts where they are not the default."""
         parts = dict(super().signature_fields())
-        own = self.steps if isinstance(self.steps, str) else digest(list(self.steps), 6)
+        own = self.steps if isinstance(self.steps, str) else digest(list(self.steps), HASH)
         facts = None if self.key_facts == "none" else self.key_facts
         first = {name: parts.pop(name) for name in ("aspect", "variant")}
         return {**first, "steps": None if own == "model" else own, "key_facts": facts, **parts}

@@ -13,7 +13,6 @@ No code was released that reads the replies; the wordings, the JSON replies and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -24,6 +23,7 @@ from summeter.evaluators.geval.common import SAMPLES, ScoreForm, counted
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import NO_YES, choice, entries, keyed_schema, read_reply, show
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
+from summeter.models.prompts import PromptFolder
 from summeter.records import Item, ReplyError
 
 RATED_PLUS = ("completeness", "conciseness")
@@ -125,7 +125,7 @@ class GEvalPlus(Evaluator):
     aspect: Literal["all", "faithfulness", "completeness", "conciseness"] = "all"
     variant: Literal["logprob", "sample", "single"] = "logprob"
     n: int = Field(default=SAMPLES, ge=1, le=1000)
-    prompts: Path | None = None
+    prompts: PromptFolder | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from summeter.models.fitted import read_numbers
+from summeter.models.fitted import NumbersFile
 from summeter.records import InputError, UsageError
 
 BASELINE_FILE = "baselines"
@@ -121,11 +121,11 @@ def layer_of(model: str, layers: int) -> int:
     return layer
 
 
-def baseline_of(model: str, layer: int, file: Path | None = None) -> Baseline:
+def baseline_of(model: str, layer: int, file: str | Path | NumbersFile | None = None) -> Baseline:
     """What unrelated texts get: from a file with the lines LAYER,P,R,F, or from the table. UsageError where there is
     none for this model and layer."""
     if file is not None:
-        return _read(file, layer)
+        return _read(NumbersFile.read(file, BASELINE_FILE), layer)
     known = BASELINES.get((backbone(model).lower(), layer))
     if known is None:
         raise UsageError(
@@ -135,16 +135,16 @@ def baseline_of(model: str, layer: int, file: Path | None = None) -> Baseline:
     return known
 
 
-def _read(file: Path, layer: int) -> Baseline:
-    for number, line in enumerate(read_numbers(file, BASELINE_FILE).split(), 1):
+def _read(file: NumbersFile, layer: int) -> Baseline:
+    for number, line in enumerate(file.text.split(), 1):
         parts = line.split(",")
         if parts[0] != str(layer):
             continue
         try:
             precision, recall, f1 = map(float, parts[1:])
         except ValueError as error:
-            raise InputError.at(file, number, None, f"is not LAYER,P,R,F: {line!r}") from error
+            raise InputError.at(file.path, number, None, f"is not LAYER,P,R,F: {line!r}") from error
         if not max(precision, recall, f1) < 1:
-            raise InputError.at(file, number, None, f"a baseline is below 1: {line!r}")
+            raise InputError.at(file.path, number, None, f"a baseline is below 1: {line!r}")
         return Baseline(precision, recall, f1)
-    raise InputError.at(file, None, None, f"has no line for layer {layer}")
+    raise InputError.at(file.path, None, None, f"has no line for layer {layer}")

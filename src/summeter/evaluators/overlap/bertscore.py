@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools, bound
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
-from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy
+from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
 from summeter.models.base import Kind, TokenEmbedder, TokenStates
-from summeter.models.fitted import read_numbers
-from summeter.records import Document, Item, Judgment, Span, digest
+from summeter.models.fitted import NumbersFile
+from summeter.records import HASH, Document, Item, Judgment, Span, digest
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 SHOWN = 3
@@ -53,9 +52,19 @@ class BertScore(Evaluator):
     reduce: ClassVar[Reduce] = "whole"
 
     layer: int | None = Field(default=None, ge=0)
-    idf: Path | None = None
+    idf: NumbersFile | None = None
     rescale: bool = False
-    baseline: Path | None = None
+    baseline: NumbersFile | None = None
+
+    @field_validator("idf", mode="before")
+    @classmethod
+    def _read_idf(cls, file: Any) -> Any:
+        return None if file is None else idf_file(file)
+
+    @field_validator("baseline", mode="before")
+    @classmethod
+    def _read_baseline(cls, file: Any) -> Any:
+        return None if file is None else NumbersFile.read(file, BASELINE_FILE)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -69,7 +78,7 @@ class BertScore(Evaluator):
         if self.idf is not None:
             fields["idf"] = Frequencies.load(self.idf).id
         if self.baseline is not None:
-            fields["baseline"] = digest(read_numbers(self.baseline, BASELINE_FILE), 8)
+            fields["baseline"] = digest(self.baseline.text, HASH)
         return fields
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.models.base import TokenStates
-from summeter.models.fitted import read_fitted, write_fitted
-from summeter.records import InputError, digest
+from summeter.models.fitted import NumbersFile, read_fitted, write_fitted
+from summeter.records import HASH, InputError, digest
 
 IDF_SCHEMA = "summeter-bertscore-idf/1"
+IDF_COUNTS, IDF_SCRIPT = "idf counts", "scripts/bertscore_idf.py"
 Floats = NDArray[np.float64]
 
 
@@ -55,7 +56,7 @@ class Frequencies:
     @property
     def id(self) -> str:
         """Eight hex digits that change with any number."""
-        return digest([self.references, dict(self.holding)], 8)
+        return digest([self.references, dict(self.holding)], HASH)
 
     @classmethod
     def of(cls, references: Iterable[TokenStates]) -> Frequencies:
@@ -73,13 +74,19 @@ class Frequencies:
         write_fitted(file, IDF_SCHEMA, values)
 
     @classmethod
-    def load(cls, file: Path) -> Frequencies:
+    def load(cls, file: str | Path | NumbersFile) -> Frequencies:
         """Read what `save` wrote. UsageError where there is no such file, InputError where it is another."""
-        values = read_fitted(file, IDF_SCHEMA, "idf counts", "scripts/bertscore_idf.py")
+        file = idf_file(file)
+        values = read_fitted(file, IDF_SCHEMA, IDF_COUNTS, IDF_SCRIPT)
         try:
             return cls(int(values["references"]), {str(token): int(many) for token, many in values["holding"].items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError.at(file, None, None, f"cannot be read as idf counts: {error!r}") from error
+            raise InputError.at(file.path, None, None, f"cannot be read as idf counts: {error!r}") from error
+
+
+def idf_file(file: str | Path | NumbersFile) -> NumbersFile:
+    """The file of counts as it is now. UsageError where it is not there."""
+    return NumbersFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one")
 
 
 def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | None = None) -> Greedy | None:

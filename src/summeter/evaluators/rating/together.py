@@ -20,7 +20,7 @@ from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating
 from summeter.evaluators.replies import choice, keyed_schema, read_reply, show, unwrap
 from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import Item, Judgment, ReplyError, digest
+from summeter.records import HASH, Item, Judgment, ReplyError, digest
 
 REPLY_TOKENS = 150  # an aspect
 SUMMEVAL = ("coherence", "consistency", "fluency", "relevance")
@@ -103,7 +103,7 @@ class RatedTogether(LLMJudge[Ratings]):
 
     def signature_fields(self) -> Mapping[str, object]:
         """The aspects, since each is judged in the company of the others; their own wording; prompt and scale."""
-        own = digest([aspect.hash for aspect in self.definitions], 6) if self.definitions else None
+        own = digest([aspect.hash for aspect in self.definitions], HASH) if self.definitions else None
         return {"aspects": self.rated, "def": own, "prompt": self.prompt_hash, "scale": "1-5"}
 
     def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
