@@ -335,8 +335,11 @@ def clusters(
     place = {name: number for number, name in enumerate(values)}
     claimed: list[list[float | None]] = [[None] * len(values) for _ in values]
     for pair in pairs:
-        first, second = place[pair.first], place[pair.second]
-        claimed[first][second] = claimed[second][first] = 1.0 if pair.better is None else 0.0
+        if pair.better is not None:
+            worse = pair.second if pair.better == pair.first else pair.first
+            higher, lower = values[pair.better], values[worse]
+            if higher is not None and lower is not None and higher > lower:
+                claimed[place[pair.better]][place[worse]] = claimed[place[worse]][place[pair.better]] = 0.0
     found = clusters_of_equals(list(values.values()), claimed, testing.alpha, testing.rule)
     return dict(zip(values, found, strict=True))
 

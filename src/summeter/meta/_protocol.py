@@ -30,7 +30,7 @@ from summeter.choices import Level
 from summeter.meta._compare import Significance, pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.matrix import PairedScores
-from summeter.meta.results import Row, Study, interval_row, resampling
+from summeter.meta.results import Row, Study, interval_row, named, resampling, told_apart
 from summeter.meta.selection import Selection, all_pairs, checks_keywords, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
@@ -48,7 +48,7 @@ from summeter.stats import (
     tune_threshold,
 )
 from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status
-from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Accuracies, Area, accuracy_of, confusion_by_unit
+from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Area, accuracy_of, confusion_by_unit
 from summeter.stats.significance import Flips
 from summeter.stats.thresholds import Candidates
 
@@ -232,12 +232,12 @@ def protocol(
         if not board.cells:
             notes.append(f"{table.title}: no test row belongs to it")
             continue
-        results = [board.measured(judge) for judge in judges]
-        table_rows = [
-            row
-            for judge, result in zip(judges, results, strict=True)
-            for row in (*_cell_rows(board, judge, result), *_mean_rows(board, judge, result))
-        ]
+        results = []
+        table_rows: list[Row] = []
+        for judge in judges:
+            thresholds = [board.threshold(judge, cell) for cell in board.cells]
+            results.append(board.decided(judge, thresholds))
+            table_rows += _table_rows(board, judge, thresholds, results[-1])
         table_rows += _differences(board, judges, results, testing)
         rows += table_rows
         notes += [*_notes(board), *_lost(board, table_rows)]
@@ -285,6 +285,10 @@ class _Benchmark(NamedTuple):
     unit: Ints
     documents: int
 
+    def rows_with(self, name: str, value: str) -> Bools:
+        """The rows with a value in a column."""
+        return np.asarray(self.columns[name] == value, dtype=np.bool_)
+
 
 class _Judge(NamedTuple):
     name: str
@@ -303,21 +307,19 @@ class _Cell(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """What one judge is worth on one table: by cell its threshold, decisions (NaN: none), counts and balanced accuracy;
-    in the draws that (draws x cells) and the AUROC (`areas`, where asked for). `one_class` marks recalls."""
+    """What one judge is worth on one table: decisions (rows x cells, NaN: none), their counts (documents x cells x 4),
+    and balanced accuracies with their samples (draws x cells); `one_class` marks recalls."""
 
-    thresholds: list[Threshold]
-    decisions: list[Floats]
-    counts: list[Floats]
+    decisions: Floats
+    counts: Floats
     values: Floats
-    one_class: list[bool]
     samples: Floats
-    areas: list[Floats]
+    one_class: Bools
 
     @property
     def sizes(self) -> Floats:
         """The number of decided rows of each cell."""
-        return np.array([(~np.isnan(decided)).sum() for decided in self.decisions], dtype=np.float64)
+        return np.asarray((~np.isnan(self.decisions)).sum(axis=0), dtype=np.float64)
 
 
 class _Board(NamedTuple):
@@ -329,56 +331,70 @@ class _Board(NamedTuple):
     bootstrap: Bootstrap
     cells: list[_Cell]
 
-    def measured(self, judge: _Judge) -> _Result:
-        """A judge's thresholds, decisions and values."""
-        thresholds, decisions, areas = [], [], []
-        for cell in self.cells:
-            tuned = self._threshold(judge, cell)
-            decided = np.full(len(self.data.gold), np.nan)
-            if tuned.threshold is not None:
-                decided[cell.test] = decide(judge.scores[cell.test], tuned.threshold)
-            thresholds.append(tuned)
-            decisions.append(decided)
-            areas.append(Area(self.data.gold[cell.test], judge.scores[cell.test], self.data.unit[cell.test]))
-        return self.worth(thresholds, decisions, areas)
-
-    def _threshold(self, judge: _Judge, cell: _Cell) -> Threshold:
+    def threshold(self, judge: _Judge, cell: _Cell) -> Threshold:
+        """The threshold of a cell: that of the table, or tuned."""
         if self.table.threshold is not None:
             return Threshold(self.table.threshold, None, 0, 0, Status.OK, None)
         return tune_threshold(self.data.gold[cell.dev], judge.scores[cell.dev], self.how.candidates)
 
-    def worth(self, thresholds: list[Threshold], decisions: list[Floats], areas: Sequence[Area] = ()) -> _Result:
-        """What decisions are worth; a cell whose decided rows have one class is worth what the protocol says."""
-        data = self.data
-        counts = [confusion_by_unit(data.gold, decided, data.unit, data.documents) for decided in decisions]
-        totals = np.stack([count.sum(axis=0) for count in counts])
-        recall = self.how.one_class is OneClass.RECALL
-        one_class = [recall and (p > 0) != (n > 0) for _, p, _, n in totals.tolist()]
-        accuracies = Accuracies(counts, one_class)
-        width = max([accuracies.width, *(area.width for area in areas)])
-        samples, *area_samples = self.bootstrap.samples(accuracies, *areas, width=width)
-        values = accuracy_of(totals, np.array(one_class))
-        return _Result(thresholds, decisions, counts, values, one_class, samples, area_samples)
+    def decided(self, judge: _Judge, thresholds: Sequence[Threshold]) -> _Result:
+        """What a judge is worth at a threshold a cell."""
+        decisions = np.full((len(self.data.gold), len(self.cells)), np.nan)
+        for place, (cell, tuned) in enumerate(zip(self.cells, thresholds, strict=True)):
+            if tuned.threshold is not None:
+                decisions[cell.test, place] = decide(judge.scores[cell.test], tuned.threshold)
+        return self.worth(decisions)
 
-    def fields(self, pairs: PairedScores, at: dict[str, str], **details: Any) -> dict[str, Any]:
+    def worth(self, decisions: Floats) -> _Result:
+        """What decisions are worth; a cell whose decided rows have one class is worth what the protocol says."""
+        data, size = self.data, len(self.cells)
+        by_cell = [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T]
+        counts = np.stack(by_cell, axis=1)
+        totals = counts.sum(axis=0)
+        one_class = (totals[:, 1] > 0) != (totals[:, 3] > 0)
+        recalls = one_class & (self.how.one_class is OneClass.RECALL)
+        table = counts.reshape(len(counts), -1)
+        (samples,) = self.bootstrap.samples(
+            lambda weights: accuracy_of((weights @ table).reshape(-1, size, 4), recalls), width=4 * size
+        )
+        return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)
+
+    def fields(self, pairs: PairedScores, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
         """The fields of every row about a cell or a mean."""
         group = {"by": "dataset", "group": at["dataset"]} if "dataset" in at else {}
-        about = {"table": self.table.name, "title": self.table.title, "cell": at, **group, **details}
         return {
-            "study": STUDY,
-            "gold_aspect": pairs.gold.aspect,
-            "gold_signature": pairs.gold.signature,
-            "level": Level.SUMMARY.value,
-            "domain": at.get("origin"),
-            "category": at.get("category"),
-            "details": about,
-        }
+            "study": STUDY, "gold_aspect": pairs.gold.aspect, "gold_signature": pairs.gold.signature,
+            "level": Level.SUMMARY.value, "domain": at.get("origin"), "category": at.get("category"),
+            "details": {"table": self.table.name, "title": self.table.title, "cell": at, **group, **details},
+        }  # fmt: skip
 
-    def judge_fields(self, judge: _Judge, at: dict[str, str], **details: Any) -> dict[str, Any]:
-        """The fields of every row about one judge."""
-        of = judge.pairs.judge
-        about = {"judge": of.judge, "signature": of.signature, "model": of.model, "aspect": of.aspect}
-        return {**about, **self.fields(judge.pairs, at, name=judge.name, **details)}
+    def targets(self) -> list[_Target]:
+        """What the table has means over."""
+        targets: list[_Target] = []
+        for mean in self.table.means:
+            members: dict[tuple[str, ...], list[int]] = {}
+            for number, cell in enumerate(self.cells):
+                members.setdefault(tuple(cell.at[name] for name in mean.over), []).append(number)
+            found = members.items()
+            targets += [_Target(cells, dict(zip(mean.over, key, strict=True)), mean.weight) for key, cells in found]
+        return targets
+
+
+class _Target(NamedTuple):
+    """What a mean is over (or a cell, where a table has none): the numbers of its cells, what names it."""
+
+    members: list[int]
+    at: dict[str, str]
+    weight: Weight
+
+    def rows(self, board: _Board) -> int:
+        """How many test rows its cells have."""
+        return sum(int(board.cells[number].test.sum()) for number in self.members)
+
+    def weights(self, sizes: Floats, values: Floats) -> Floats:
+        """The weight of each member; 0 where it has no value."""
+        weights = {Weight.ROWS: sizes[self.members], Weight.CELLS: np.ones(len(self.members))}[self.weight]
+        return np.where(np.isnan(values), 0.0, weights)
 
 
 def _keys(pairs: PairedScores) -> list[tuple[str | None, str | None]]:
@@ -393,30 +409,23 @@ def _benchmark(pairs: PairedScores, how: Protocol) -> _Benchmark:
     names = {how.dev[0], how.test[0], *(name for table in how.tables for name in table.cells + table.tuned)}
     names |= {name for table in how.tables for name, _ in table.keep}
     columns = {name: np.array(list(rows.column(name).labels()), dtype=object) for name in sorted(names)}
-    dev, test = (np.asarray(columns[name] == value, dtype=np.bool_) for name, value in (how.dev, how.test))
+    nothing = np.zeros(len(rows), dtype=np.bool_)
+    data = _Benchmark(_keys(rows), rows.y, columns, nothing, nothing, np.full(len(rows), -1, np.int64), 0)
+    dev, test = data.rows_with(*how.dev), data.rows_with(*how.test)
     tuned = any(table.threshold is None for table in how.tables)
     for split, (name, value), mask in (("validation", how.dev, dev), ("test", how.test, test)):
         if not mask.any() and (tuned or split == "test"):
             raise UsageError(
                 f"no row is of the {split} split ({name} = {value}); give that file too, or a number as the threshold"
             )
-    unit = np.full(len(test), -1, np.int64)
-    documents, unit[test] = np.unique(rows.document.codes[test], return_inverse=True)
-    return _Benchmark(_keys(rows), rows.y, columns, dev, test, unit, len(documents))
+    documents, data.unit[test] = np.unique(rows.document.codes[test], return_inverse=True)
+    return data._replace(dev=dev, test=test, documents=len(documents))
 
 
 def _judges(scores: Sequence[PairedScores], data: _Benchmark) -> list[_Judge]:
     """The judges by the shortest names that tell them apart, their scores in the order of the data's rows."""
-    of = [pairs.judge for pairs in scores]
-    ways = [
-        [judge.judge for judge in of],
-        [f"{judge.judge}:{judge.aspect}" for judge in of],
-        [f"{judge.signature}:{judge.aspect}" for judge in of],
-        [f"{number}:{judge.signature}:{judge.aspect}" for number, judge in enumerate(of, 1)],
-    ]
-    names = next(way for way in ways if len(set(way)) == len(way))
     judges = []
-    for name, pairs in zip(names, scores, strict=True):
+    for name, pairs in zip(told_apart([pairs.judge for pairs in scores]), scores, strict=True):
         by_key = dict(zip(_keys(pairs), pairs.x.tolist(), strict=True))
         judges.append(_Judge(name, pairs, np.array([by_key.get(key, np.nan) for key in data.keys], dtype=np.float64)))
     return judges
@@ -426,7 +435,7 @@ def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
     """The cells that some test row is in, in the papers' order."""
     belongs = np.ones(len(data.gold), dtype=np.bool_)
     for name, value in table.keep:
-        belongs &= np.asarray(data.columns[name] == value, dtype=np.bool_)
+        belongs &= data.rows_with(name, value)
     for name in table.cells:
         belongs &= np.array([value is not None for value in data.columns[name]], dtype=np.bool_)
     rows = np.flatnonzero(belongs & data.test)
@@ -435,109 +444,77 @@ def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
         at = dict(zip(table.cells, values, strict=True))
         test, dev = belongs & data.test, belongs & data.dev
         for name, value in at.items():
-            same = np.asarray(data.columns[name] == value, dtype=np.bool_)
-            test &= same
-            if name in table.tuned:
-                dev &= same
+            test &= data.rows_with(name, value)
+            dev &= data.rows_with(name, value) | (name not in table.tuned)
         yield _Cell(at, dev, test)
 
 
 # ---- rows of the study ----
 
 
-class _Target(NamedTuple):
-    """What a mean (or a cell, where there are no means) is over: the numbers of its cells, what names it."""
+def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], result: _Result) -> Iterator[Row]:
+    """A judge's cells and means."""
+    for place, (cell, tuned) in enumerate(zip(board.cells, thresholds, strict=True)):
+        scores, gold = judge.scores[cell.test], board.data.gold[cell.test]
+        area = auroc(gold, scores)
+        positives = int(gold[~np.isnan(scores)].sum())
+        about = named(judge.pairs.judge) | board.fields(
+            judge.pairs, cell.at, name=judge.name, threshold=tuned.threshold, dev_n=tuned.n, dev_missing=tuned.missing,
+            dev_balanced_accuracy=tuned.balanced_accuracy, dev_reason=tuned.reason, positives=positives,
+            negatives=area.n - positives, one_class=bool(result.one_class[place]),
+        )  # fmt: skip
+        why = NO_NEGATIVES if positives else NO_POSITIVES
+        if tuned.threshold is None:
+            why = f"no threshold: {tuned.reason} among {tuned.n} validation rows"
+        if not area.n:
+            why = "no test row has a score"
+        size: dict[str, Any] = {"n": area.n, "missing": area.missing}
+        accuracy = _interval(board, result.values[place], result.samples[:, [place]], undefined=why, **size)
+        yield _row(accuracy, about, ACCURACY)
+        drawn = Area(gold, scores, board.data.unit[cell.test])
+        (samples,) = board.bootstrap.samples(drawn, width=drawn.width)
+        value = np.nan if area.value is None else area.value
+        yield _row(_interval(board, value, samples[:, None], undefined=area.reason or "", **size), about, AREA)
+    for target in board.targets():
+        members = target.members
+        weights = target.weights(result.sizes, result.values[members])
+        n = int(result.sizes[members].sum())
+        undefined = [board.cells[number].name for number in members if np.isnan(result.values[number])]
+        about = named(judge.pairs.judge) | board.fields(
+            judge.pairs, target.at, name=judge.name, weight=str(target.weight), cells=len(members),
+            cells_undefined=undefined,
+        )  # fmt: skip
+        mean = _interval(
+            board, averaged(result.values[members], weights).item(), result.samples[:, members], weights,
+            undefined="no cell has a value", n=n, missing=target.rows(board) - n,
+        )  # fmt: skip
+        yield _row(mean, about, MEAN)
 
-    members: list[int]
-    at: dict[str, str]
-    weight: Weight
 
-    def rows(self, board: _Board) -> int:
-        """How many test rows its cells have."""
-        return sum(int(board.cells[number].test.sum()) for number in self.members)
-
-    def weights(self, sizes: Floats, values: Floats) -> Floats:
-        """The weight of each member; 0 where it has no value."""
-        weights = sizes[self.members] if self.weight is Weight.ROWS else np.ones(len(self.members))
-        return np.where(np.isnan(values), 0.0, weights)
+_Drawn = tuple[Interval, dict[str, int]]
+"""An interval, and among the details how many draws gave no value, and how many lack some cell of a mean."""
 
 
-def _targets(board: _Board) -> list[_Target]:
-    targets: list[_Target] = []
-    for mean in board.table.means:
-        members: dict[tuple[str, ...], list[int]] = {}
-        for number, cell in enumerate(board.cells):
-            members.setdefault(tuple(cell.at[name] for name in mean.over), []).append(number)
-        targets += [
-            _Target(numbers, dict(zip(mean.over, key, strict=True)), mean.weight) for key, numbers in members.items()
-        ]
-    return targets
+def _interval(board: _Board, value: float, samples: Floats, weights: Floats | None = None, **more: Any) -> _Drawn:
+    """A value (NaN: none) with its interval from draws x cells, averaged by weights.
 
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _interval(
-    bootstrap: Bootstrap, value: float | None, samples: Floats, *, partial: int = 0, **more: Any
-) -> tuple[Interval, dict[str, int]]:
-    """A value with its interval, and what stands among the details.
-
-    `partial` counts the draws in which a mean lacks some of its cells. An interval without width has no reason: a judge
-    may be right in every draw.
+    Cells without weight are not missed in a draw. An interval without width has no reason: a judge may be right in
+    every draw.
     """
-    estimate = bootstrap.of_samples(value, samples, **more)
+    weights = np.ones(samples.shape[1]) if weights is None else weights
+    empty = np.isnan(samples[:, weights > 0])
+    partial = int((empty.any(axis=1) & ~empty.all(axis=1)).sum())
+    known = None if np.isnan(value) else float(value)
+    estimate = board.bootstrap.of_samples(known, averaged(samples, weights), **more)
     if estimate.low is not None:
         reasons = [] if estimate.reason in (None, CONSTANT) else [estimate.reason]
-        reasons += [f"in {partial} of {bootstrap.resamples} resamples some cell has no value"] if partial else []
+        reasons += [f"in {partial} of {board.bootstrap.resamples} resamples some cell has no value"] if partial else []
         estimate = estimate._replace(reason="; ".join(filter(None, reasons)) or None)
     return estimate, {"draws_undefined": estimate.lost, "draws_partial": partial}
 
 
-def _mean_interval(
-    bootstrap: Bootstrap, samples: Floats, weights: Floats, value: float | None, **more: Any
-) -> tuple[Interval, dict[str, int]]:
-    """The interval of a mean, from draws x cells; cells that have no value in any case are not missed in a draw."""
-    empty = np.isnan(samples[:, weights > 0])
-    partial = int((empty.any(axis=1) & ~empty.all(axis=1)).sum())
-    return _interval(bootstrap, value, averaged(samples, weights), partial=partial, **more)
-
-
-def _row(interval: tuple[Interval, dict[str, int]], fields: dict[str, Any], statistic: str) -> Row:
-    estimate, draws = interval
-    return interval_row(estimate, **{**fields, "details": fields["details"] | draws}, statistic=statistic)
-
-
-def _cell_rows(board: _Board, judge: _Judge, result: _Result) -> Iterator[Row]:
-    for place, cell in enumerate(board.cells):
-        tuned, scores, gold = result.thresholds[place], judge.scores[cell.test], board.data.gold[cell.test]
-        kept = ~np.isnan(scores)
-        n = int(kept.sum())
-        positives = int(gold[kept].sum())
-        fields = board.judge_fields(
-            judge,
-            cell.at,
-            threshold=tuned.threshold,
-            dev_n=tuned.n,
-            dev_missing=tuned.missing,
-            dev_balanced_accuracy=tuned.balanced_accuracy,
-            dev_reason=tuned.reason,
-            positives=positives,
-            negatives=n - positives,
-            one_class=result.one_class[place],
-        )
-        if not n:
-            why = "no test row has a score"
-        elif tuned.threshold is None:
-            why = f"no threshold: {tuned.reason} among {tuned.n} validation rows"
-        else:
-            why = NO_NEGATIVES if positives else NO_POSITIVES
-        size = {"n": n, "missing": len(scores) - n}
-        value = _number(result.values[place])
-        yield _row(_interval(board.bootstrap, value, result.samples[:, place], undefined=why, **size), fields, ACCURACY)
-        area = auroc(gold, scores)
-        estimate = _interval(board.bootstrap, area.value, result.areas[place], undefined=area.reason or "", **size)
-        yield _row(estimate, fields, AREA)
+def _row(drawn: _Drawn, about: Mapping[str, Any], statistic: str) -> Row:
+    return interval_row(drawn[0], about, statistic=statistic, details=drawn[1])
 
 
 def averaged(values: Floats, weights: Floats) -> Floats:
@@ -550,28 +527,6 @@ def averaged(values: Floats, weights: Floats) -> Floats:
     total = present.sum(axis=-1)
     sums = (np.nan_to_num(values) * present).sum(axis=-1)
     return np.asarray(np.divide(sums, total, out=np.full_like(total, np.nan), where=total > 0))
-
-
-def _mean_rows(board: _Board, judge: _Judge, result: _Result) -> Iterator[Row]:
-    for target in _targets(board):
-        members = target.members
-        weights = target.weights(result.sizes, result.values[members])
-        value = _number(averaged(result.values[members], weights).item())
-        n = int(result.sizes[members].sum())
-        undefined = [board.cells[number].name for number in members if np.isnan(result.values[number])]
-        fields = board.judge_fields(
-            judge, target.at, weight=str(target.weight), cells=len(members), cells_undefined=undefined
-        )
-        interval = _mean_interval(
-            board.bootstrap,
-            result.samples[:, members],
-            weights,
-            value,
-            undefined="no cell has a value",
-            n=n,
-            missing=target.rows(board) - n,
-        )
-        yield _row(interval, fields, MEAN)
 
 
 class _Test(NamedTuple):
@@ -587,12 +542,14 @@ def _differences(
     board: _Board, judges: Sequence[_Judge], results: Sequence[_Result], testing: Significance
 ) -> Iterator[Row]:
     """Every two judges on every mean of the table (or cell, where it has none), corrected over all of them."""
-    targets = _targets(board) or [_Target([place], cell.at, Weight.CELLS) for place, cell in enumerate(board.cells)]
+    targets = board.targets()
+    targets = targets or [_Target([place], cell.at, Weight.CELLS) for place, cell in enumerate(board.cells)]
     flips = sign_flips(board.data.documents, testing.permutations, testing.seed)
     tests: list[_Test] = []
     for (a, first), (b, second) in combinations(zip(judges, results, strict=True), 2):
-        both = _shared(board, first, second)
-        tests += [_tested(board, (a.name, b.name), both, target, flips) for target in targets]
+        lost = np.isnan(first.decisions) | np.isnan(second.decisions)
+        both = [board.worth(np.where(lost, np.nan, result.decisions)) for result in (first, second)]
+        tests += [_tested(board, (a.name, b.name), both[0], both[1], target, flips) for target in targets]
     if not tests:
         return
     p = permutation_p(np.stack([test.parts for test in tests], axis=1), flips)
@@ -604,52 +561,36 @@ def _differences(
     for target in targets:
         for test, pair in zip(tests, corrected(pairs, testing.alpha), strict=True):
             if test.target is target:
-                fields = board.fields(judges[0].pairs, target.at, weight=str(target.weight), method=method)
-                details = fields.pop("details") | test.draws
-                yield pair_row(pair, testing, fields, statistic=DIFFERENCE, details=details)
-
-
-def _shared(board: _Board, first: _Result, second: _Result) -> tuple[_Result, _Result]:
-    """Both on the rows that both decided; as they are where these are all they have."""
-    lost = [np.isnan(a) | np.isnan(b) for a, b in zip(first.decisions, second.decisions, strict=True)]
-
-    def cut(result: _Result) -> _Result:
-        decisions = [np.where(rows, np.nan, decided) for rows, decided in zip(lost, result.decisions, strict=True)]
-        same = all(np.array_equal(a, b, equal_nan=True) for a, b in zip(decisions, result.decisions, strict=True))
-        return result if same else board.worth(result.thresholds, decisions)
-
-    return cut(first), cut(second)
+                about = board.fields(judges[0].pairs, target.at, weight=str(target.weight), method=method)
+                yield pair_row(pair, testing, about, statistic=DIFFERENCE, details=test.draws)
 
 
 def _tested(
-    board: _Board, names: tuple[str, str], results: tuple[_Result, _Result], target: _Target, flips: Flips
+    board: _Board, names: tuple[str, str], first: _Result, second: _Result, target: _Target, flips: Flips
 ) -> _Test:
     """The difference with its interval, and what each document contributes to it: their sum is the difference.
 
     Exchanging two judges' decisions on a document turns the sign of its contribution, whatever the cells it is in, so
     the permutation test is that of paired means.
     """
-    members, (first, second) = target.members, results
+    members = target.members
     gaps = first.values[members] - second.values[members]
     weights = target.weights(first.sizes, gaps)
-    value = _number(averaged(gaps, weights).item())
     n = int(first.sizes[members].sum())
-    estimate, draws = _mean_interval(
-        board.bootstrap,
-        first.samples[:, members] - second.samples[:, members],
-        weights,
-        value,
+    estimate, draws = _interval(
+        board, averaged(gaps, weights).item(), first.samples[:, members] - second.samples[:, members], weights,
         undefined="no cell in which both have a value",
-    )
+    )  # fmt: skip
     parts = np.zeros(board.data.documents)
     judged = np.zeros(board.data.documents, dtype=np.bool_)
     for number, weight in zip(members, weights, strict=True):
         if weight:
-            parts += weight / weights.sum() * _contributions(first.counts[number], second.counts[number])
-            judged |= first.counts[number].any(axis=1) | second.counts[number].any(axis=1)
+            one, two = first.counts[:, number], second.counts[:, number]
+            parts += weight / weights.sum() * _contributions(one, two)
+            judged |= one.any(axis=1) | two.any(axis=1)
     units = int(judged.sum())
     pair = PairDifference(
-        *names, value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, units,
+        *names, estimate.value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, units,
         least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.text,
     )  # fmt: skip
     return _Test(target, pair, parts, draws)
@@ -679,13 +620,10 @@ def _notes(board: _Board) -> Iterator[str]:
     table, data = board.table, board.data
     one_class = [cell.name for cell in board.cells if len(set(data.gold[cell.test].tolist())) == 1]
     if one_class:
-        undefined = board.how.one_class is OneClass.UNDEFINED
-        value = "no value" if undefined else "the recall of that class, as in the papers"
-        yield f"{table.title}: test rows of one class only in {', '.join(one_class)}: {value}"
-    inside = np.zeros(len(data.gold), dtype=np.bool_)
-    for cell in board.cells:
-        inside |= cell.test
+        values = {OneClass.UNDEFINED: "no value", OneClass.RECALL: "the recall of that class, as in the papers"}
+        yield f"{table.title}: test rows of one class only in {', '.join(one_class)}: {values[board.how.one_class]}"
+    outside = data.test & ~np.any([cell.test for cell in board.cells], axis=0)
     for name, value in table.keep:
-        inside |= np.asarray(data.columns[name] != value, dtype=np.bool_)
-    if left := int((data.test & ~inside).sum()):
+        outside &= data.rows_with(name, value)
+    if left := int(outside.sum()):
         yield f"{table.title}: test rows not measured, as they have no {' or '.join(table.cells)}: {left}"
