@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
 from statistics import fmean
-from typing import Any, NamedTuple, TypeVar, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,20 +27,18 @@ from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
-from summeter.meta.matrix import Scores
-from summeter.meta.results import Row, Study, interval_row, resampling, status_of
-from summeter.meta.selection import Selection, SelectionArgs, checks_keywords
+from summeter.meta.matrix import Scores, group_means, parts
+from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
+from summeter.meta.selection import Selection, SelectionArgs, checks_keywords, group_fields
 from summeter.records import UsageError, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import correlate
-from summeter.stats.base import Bools, Floats
+from summeter.stats.base import Bools, Floats, Statistic, Status, undefined
 from summeter.stats.resample import Resampling, of_rows
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 from summeter.text.ngrams import words
-
-Key = TypeVar("Key")
 
 STUDY = "card"
 FAITHFULNESS, ABSTRACTIVENESS = "faithfulness", "abstractiveness"
@@ -85,7 +84,7 @@ def card(
         raise UsageError(f"the edges of length buckets must be rising numbers above 0, got {list(edges)}")
     selection, resample = Selection(**select), resampling(resamples, confidence, seed)
     data = [source for source in (run.data if run is not None else None, gold) if source is not None]
-    context = _joined([context_of(source) for source in data])
+    context = reduce(Context.joined, map(context_of, data))
     length = LENGTH if LENGTH not in context.extra else LENGTH_IN_WORDS
     buckets = {
         (summary.document_id, summary.system): bucket(len(words(source.documents[summary.document_id].text)), edges)
@@ -119,27 +118,6 @@ def bucket(count: int, edges: Sequence[int]) -> str:
     return f"{below[-1]}-{above[0] - 1} words" if above else f"{below[-1]} words or more"
 
 
-def _joined(contexts: Sequence[Context]) -> Context:
-    """What either side knows of documents and summaries; where both know something, the first counts."""
-    whole = contexts[-1]
-    for context in reversed(contexts[:-1]):
-        extra = {
-            name: {**whole.extra.get(name, {}), **context.extra.get(name, {})}
-            for name in (*context.extra, *(name for name in whole.extra if name not in context.extra))
-        }
-        whole = Context(
-            {**whole.domains, **_known(context.domains)},
-            {**whole.splits, **_known(context.splits)},
-            {**whole.categories, **_known(context.categories)},
-            extra,
-        )
-    return whole
-
-
-def _known(values: Mapping[Key, str | None]) -> dict[Key, str]:
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def _series(run: RunFolder | None, gold: Dataset | None, selection: Selection) -> list[Scores]:
     """The scores of summaries of every judge, then people's, on the aspects that were chosen."""
     chosen = selection.aspects
@@ -167,30 +145,16 @@ def _series(run: RunFolder | None, gold: Dataset | None, selection: Selection) -
     return series
 
 
-class _Part(NamedTuple):
-    """The rows of one value of a column, and the fields of a row about them."""
-
-    fields: dict[str, Any]
-    rows: Bools
+_Part = tuple[dict[str, Any], Bools]
+"""The fields of a row about a group, and the rows of the group."""
 
 
-def _parts(column: str, values: Names) -> Iterator[_Part]:
-    for code in dict.fromkeys(values.codes.tolist()):
-        value = values.names[code]
-        if value is not None:
-            yield _Part(group_fields(column, value), np.asarray(values.codes == code))
+def _parts(column: str, values: Names) -> list[_Part]:
+    return [(group_fields(column, value), rows) for value, rows in parts(values)]
 
 
-def group_fields(column: str, value: str) -> dict[str, Any]:
-    """The fields that say which group a row is about."""
-    return {column: value} if column in _NAMED else {"details": {"by": column, "group": value}}
-
-
-def _about(scores: Scores) -> dict[str, Any]:
-    return {
-        "study": STUDY, "judge": scores.judge, "signature": scores.signature, "model": scores.model,
-        "aspect": scores.aspect,
-    }  # fmt: skip
+def _everything(size: int) -> _Part:
+    return {}, np.ones(size, dtype=np.bool_)
 
 
 # ---- means, domain stability, redaction ----
@@ -200,42 +164,42 @@ def _score_rows(
     scores: Scores, context: Context, columns: Sequence[str], redacted: str | None, resample: Resampling
 ) -> Iterator[Row]:
     """Everything about one judge's aspect."""
-    about = _about(scores)
-    parts = {name: list(_parts(name, context.column(name, scores.document, scores.system))) for name in columns}
+    about = merged(named(scores), study=STUDY)
+    by = {name: _parts(name, context.column(name, scores.document, scores.system)) for name in columns}
 
-    def mean(rows: Bools, **fields: Any) -> Row:
+    def mean(rows: Bools, *fields: Mapping[str, Any]) -> Row:
         estimate = resample(scores.document.take(rows).codes).mean(scores.value[rows])
-        return interval_row(estimate, **{**about, **fields}, level="summary", statistic="mean")
+        return interval_row(estimate, about, *fields, level="summary", statistic="mean")
 
-    for system, rows in parts["system"]:
-        yield mean(rows, **system)
-        means = [mean(rows & inside, **system, **domain) for domain, inside in parts["domain"] if (rows & inside).any()]
+    for system, rows in by["system"]:
+        yield mean(rows, system)
+        means = [mean(rows & inside, system, domain) for domain, inside in by["domain"] if (rows & inside).any()]
         yield from means
         if means:
-            yield from _over_domains({**about, **system}, [row.value for row in means], scores.value)
+            yield from _over_domains(merged(about, system), [row.value for row in means], scores.value)
     for name in columns[1:]:
-        for fields, rows in parts[name]:
-            yield mean(rows, **fields)
-    for category, rows in parts["category"]:
-        for domain, inside in parts["domain"]:
+        for fields, rows in by[name]:
+            yield mean(rows, fields)
+    for category, rows in by["category"]:
+        for domain, inside in by["domain"]:
             if (rows & inside).any():
-                yield mean(rows & inside, **category, **domain)
-    yield from _redaction(scores, context, parts["system"], redacted, resample)
+                yield mean(rows & inside, category, domain)
+    yield from _redaction(scores, context, [_everything(len(scores)), *by["system"]], redacted, resample)
 
 
 def _over_domains(about: Mapping[str, Any], means: Sequence[float | None], values: Floats) -> Iterator[Row]:
     """The average of a system's domain means, and how stable they are."""
     known = [mean for mean in means if mean is not None]
-    fields: dict[str, Any] = {**about, "level": "domain", "n": len(known), "missing": len(means) - len(known)}
-    average = fmean(known) if known else None
-    reason = None if known else "no domain has a mean"
-    yield Row(**fields, statistic="domain_average", value=average, status=status_of(average), reason=reason)
     there = values[~np.isnan(values)]
-    value, reason = domain_stability(means, shares=bool(((there >= 0) & (there <= 1)).all()))
-    yield Row(
-        **fields, statistic="domain_stability", value=value, status=status_of(value), reason=reason,
-        details={"unit": "%"},
-    )  # fmt: skip
+    average = (fmean(known), None) if known else (None, "no domain has a mean")
+    stability = domain_stability(means, shares=bool(((there >= 0) & (there <= 1)).all()))
+    for name, (value, reason), details in (
+        ("domain_average", average, {}),
+        ("domain_stability", stability, {"unit": "%"}),
+    ):
+        status = Status.OK if reason is None else Status.UNDEFINED
+        found = Statistic(name, value, len(known), len(means) - len(known), None, status, reason)
+        yield interval_row(found, about, statistic=name, level="domain", details=details)
 
 
 def domain_stability(means: Sequence[float | None], *, shares: bool = True) -> tuple[float | None, str | None]:
@@ -257,7 +221,7 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True) -> t
 
 
 def _redaction(
-    scores: Scores, context: Context, systems: Sequence[_Part], column: str | None, resample: Resampling
+    scores: Scores, context: Context, groups: Sequence[_Part], column: str | None, resample: Resampling
 ) -> Iterator[Row]:
     """Redacted minus unredacted, over all and by system."""
     marked = redaction_column(context, column)
@@ -267,20 +231,19 @@ def _redaction(
     values = context.column(name, scores.document, scores.system)
     states = [is_redacted(value) for value in values.names]
     marks = np.array([np.nan if state is None else float(state) for state in states])[values.codes]
-    for fields, rows in (_Part({}, np.ones(len(scores), dtype=np.bool_)), *systems):
+    for fields, rows in groups:
         inside = rows & ~np.isnan(scores.value + marks)
-        missing, value, mark = int(rows.sum() - inside.sum()), scores.value[inside], marks[inside]
-        about = {**_about(scores), **fields, "level": "summary", "statistic": "redaction_delta"}
+        value, mark = scores.value[inside], marks[inside]
         counts = {"redacted": int((mark == 1).sum()), "unredacted": int((mark == 0).sum())}
-        details = {"column": name, **counts}
-        if not all(counts.values()):
-            reason = f"{name} does not tell redacted from unredacted summaries here"
-            about |= {"status": "undefined", "reason": reason, "details": details}
-            yield Row(**about, value=None, n=len(value), missing=missing)
-            continue
         bootstrap = resample(scores.document.take(inside).codes)
-        estimate = bootstrap.interval(of_rows(_gap, [value, mark], bootstrap.codes), missing=missing)
-        yield interval_row(estimate, **about, details=details)
+        estimate = bootstrap.interval(
+            of_rows(_gap, [value, mark], bootstrap.codes), missing=int(rows.sum() - inside.sum()),
+            undefined=f"{name} does not tell redacted from unredacted summaries here",
+        )  # fmt: skip
+        yield interval_row(
+            estimate, named(scores), fields, study=STUDY, level="summary", statistic="redaction_delta",
+            details={"column": name, **counts},
+        )  # fmt: skip
 
 
 def _gap(values: Floats, marks: Floats) -> float | None:
@@ -325,7 +288,8 @@ def _error_rows(
         for question in judges.questions(FAITHFULNESS, selection.judge):
             if question in judges.rows:
                 judgments = judges.table.take(judges.rows[question])
-                about = {"judge": question[0], "signature": question[1], "model": _model(judgments)}
+                models = ",".join(name for name in judgments.model.used() if name is not None) or None
+                about = {"judge": question.judge, "signature": question.signature, "model": models}
                 yield from _distribution(judgments, about, context, columns)
     if gold is not None:
         votes, _ = gold_input(gold, selection.judgment_set)
@@ -335,27 +299,23 @@ def _error_rows(
             yield from _distribution(votes.take(votes.signature.equal(signature)), about, context, columns)
 
 
-def _model(judgments: JudgmentTable) -> str | None:
-    return ",".join(name for name in judgments.model.used() if name is not None) or None
-
-
 def _distribution(
     judgments: JudgmentTable, about: Mapping[str, Any], context: Context, columns: Sequence[str]
 ) -> Iterator[Row]:
     units = judgments.take(np.isin(judgments.unit.labels(), _UNITS))
-    named = [error_types(name) - {NO_ERROR} for name in units.error_type.names]
+    types = [error_types(name) - {NO_ERROR} for name in units.error_type.names]
     kinds = {
-        kind: np.array([kind in types for types in named], dtype=np.bool_)[units.error_type.codes]
-        for kind in dict.fromkeys(kind for types in named for kind in sorted(types))
+        kind: np.array([kind in names for names in types], dtype=np.bool_)[units.error_type.codes]
+        for kind in dict.fromkeys(kind for names in types for kind in sorted(names))
     }
     if not kinds:
         return
     usable: Bools = units.status.equal("ok")
-    parts = [_Part({}, np.ones(len(units), dtype=np.bool_))]
+    groups = [_everything(len(units))]
     for name in columns:
-        parts += _parts(name, context.column(name, units.document, units.system))
-    for fields, rows in parts:
-        judged = int((rows & usable).sum())
+        groups += _parts(name, context.column(name, units.document, units.system))
+    for fields, rows in groups:
+        judged, missing = int((rows & usable).sum()), int((rows & ~usable).sum())
         counts = {kind: int((given & rows & usable).sum()) for kind, given in kinds.items()}
         errors = sum(counts.values())
         for kind, count in counts.items():
@@ -364,12 +324,11 @@ def _distribution(
                 ("error_share", errors, "no error of any type here"),
                 ("error_rate", judged, "no unit has a verdict"),
             ):
-                yield Row(
-                    study=STUDY, **{**about, **fields, "details": {**fields.get("details", {}), **details}},
-                    aspect=FAITHFULNESS, level="sentence", statistic=statistic, value=count / whole if whole else None,
-                    status="ok" if whole else "undefined", reason=None if whole else why, n=whole,
-                    missing=int((rows & ~usable).sum()),
+                share = Statistic(statistic, count / whole, whole, missing) if whole else undefined(
+                    statistic, why, missing=missing
                 )  # fmt: skip
+                own = {"study": STUDY, "aspect": FAITHFULNESS, "level": "sentence", "details": details}
+                yield interval_row(share, about, fields, own, statistic=statistic)
 
 
 # ---- abstractiveness against faithfulness ----
@@ -386,34 +345,22 @@ def _abstractness(series: Sequence[Scores], context: Context) -> Iterator[Row]:
         there = np.array([place[item] for item in _items(novel) if item in place], dtype=np.int64)
         x, y = novel.value[rows], faithful.value[there]
         document, system = novel.document.take(rows), novel.system.take(rows)
-        about = {**_about(novel), "gold_aspect": FAITHFULNESS, "gold_signature": faithful.signature,
-                 "average": "pooled"}  # fmt: skip
-        parts = [_Part({}, np.ones(len(x), dtype=np.bool_))]
+        about = merged(named(novel, faithful), study=STUDY, average="pooled")
+        groups = [_everything(len(x))]
         for name in ("system", "domain"):
-            parts += _parts(name, context.column(name, document, system))
-        for fields, inside in parts:
+            groups += _parts(name, context.column(name, document, system))
+        for fields, inside in groups:
             for coefficient in (Coefficient.PEARSON, Coefficient.SPEARMAN):
-                yield _correlation({**about, **fields, "level": "summary"}, x[inside], y[inside], coefficient)
-        there = ~np.isnan(x + y)
-        means = np.array(
-            [
-                [side[part.rows & there].mean() if (part.rows & there).any() else np.nan for side in (x, y)]
-                for part in _parts("system", system)
-            ]
-        ).reshape(-1, 2)
-        yield _correlation({**about, "level": "system"}, means[:, 0], means[:, 1], Coefficient.SPEARMAN)
+                got = correlate(x[inside], y[inside], coefficient)
+                yield interval_row(got, about, fields, level="summary", statistic=coefficient.value)
+        there, dense = ~np.isnan(x + y), system.dense()
+        means = [group_means(side[there], dense.codes[there], len(dense.names)) for side in (x, y)]
+        got = correlate(means[0], means[1], Coefficient.SPEARMAN)
+        yield interval_row(got, about, level="system", statistic=Coefficient.SPEARMAN.value)
 
 
 def _items(scores: Scores) -> Iterator[tuple[Any, Any]]:
     return zip(scores.document.labels(), scores.system.labels(), strict=True)
-
-
-def _correlation(about: Mapping[str, Any], x: Floats, y: Floats, coefficient: Coefficient) -> Row:
-    got = correlate(x, y, coefficient)
-    return Row(
-        **about, statistic=coefficient.value, value=got.value, n=got.n, missing=got.missing, p=got.p,
-        status=status_of(got.value), reason=got.reason,
-    )  # fmt: skip
 
 
 # ---- the card as Markdown ----
@@ -425,9 +372,9 @@ def markdown(study: Study, title: str = "Benchmark card") -> str:
         *_mean_tables(study), *_group_tables(study), *_error_tables(study), _abstractness_table(study),
         _redaction_table(study),
     ]  # fmt: skip
-    parts = [f"# {escape_markdown(title)}\n", *(table.markdown() for table in tables if table.rows)]
+    sections = [f"# {escape_markdown(title)}\n", *(table.markdown() for table in tables if table.rows)]
     made = "".join(f"- {escape_markdown(text)}\n" for text in (*study.signatures(), *study.notes))
-    return "\n".join([*parts, f"## How it was made\n\n{made}"])
+    return "\n".join([*sections, f"## How it was made\n\n{made}"])
 
 
 def _mean_tables(study: Study) -> Iterator[Table]:

@@ -337,9 +337,7 @@ def clusters(
     for pair in pairs:
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
-            higher, lower = values[pair.better], values[worse]
-            if higher is not None and lower is not None and higher > lower:
-                claimed[place[pair.better]][place[worse]] = claimed[place[worse]][place[pair.better]] = 0.0
+            claimed[place[pair.better]][place[worse]] = 0.0
     found = clusters_of_equals(list(values.values()), claimed, testing.alpha, testing.rule)
     return dict(zip(values, found, strict=True))
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from summeter.records import Document, Summary, UsageError
 from summeter.scoring.table import Groups, Names
+
+Key = TypeVar("Key")
 
 KNOWN = ("system", "domain", "category", "split", "document")
 """JudgmentTable that every data set can have; others come from the data's own extra columns."""
@@ -39,6 +42,18 @@ class Context:
                     extra.setdefault(name, {})[item] = str(value)
         return cls({one.id: one.domain for one in found}, {one.id: one.split for one in found}, categories, extra)
 
+    def joined(self, other: Context) -> Context:
+        """What either knows; where both know something, this one counts."""
+        extra = {
+            name: {**other.extra.get(name, {}), **self.extra.get(name, {})} for name in {**self.extra, **other.extra}
+        }
+        return Context(
+            _joined(self.domains, other.domains),
+            _joined(self.splits, other.splits),
+            _joined(self.categories, other.categories),
+            extra,
+        )
+
     def lookup(self, column: str) -> Callable[[str, str], str | None]:
         """A function (document, system) -> the value of a column. Raises UsageError for an unknown column."""
         by_document = {"domain": self.domains, "split": self.splits}
@@ -62,3 +77,7 @@ class Context:
         pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
         values = Names.of([look(one or "", other or "") for one, other in pairs])
         return values.take(items.of)
+
+
+def _joined(own: Mapping[Key, str | None], other: Mapping[Key, str | None]) -> dict[Key, str | None]:
+    return {**other, **{key: value for key, value in own.items() if value is not None}}
