@@ -116,12 +116,9 @@ def plan_comparison(
     scores = _differences(runs, systems, how)
     stand_ins = _stand_ins(scores, how)
     steps = _steps(scores.machine, stand_ins, how)
-    gap = float(scores.machine.mean())
+    gap, size = float(scores.machine.mean()), len(scores.machine)
     settled = _settled(steps, abs(gap), how)
-    labels = _size(how, settled, steps, len(scores.machine))
-    rows = [_row(scores, step, how, pair="-".join(systems)) for step in steps]
     lead, behind = systems if gap >= 0 else systems[::-1]
-    size = len(scores.machine)
     notes = [
         f"{scores.judge} puts {lead} {abs(gap):.3f} above {behind} on {scores.aspect}, over {size} documents",
         _widths_text(steps, "document", f" (each with both summaries; people stood in for by {', '.join(stand_ins)})"),
@@ -129,10 +126,8 @@ def plan_comparison(
         if settled is None
         else f"{settled} labels should settle it, with a chance of {POWER:.0%}, if people see the same difference",
     ]
-    notes += _passed_over(how, steps)
-    chosen = _sample(scores, labels, how.seed)
-    items = tuple((document, system) for document, _ in chosen for system in systems)
-    return Proposal(Study("plan", rows, notes), items, labels, settled)
+    proposal = _proposal(scores, steps, settled, how, notes, pair="-".join(systems))
+    return proposal._replace(items=tuple((document, system) for document, _ in proposal.items for system in systems))
 
 
 def plan_calibration(runs: Sequence[JudgeInput], judge: str, **args: Unpack[PlanArgs]) -> Proposal:
@@ -141,26 +136,20 @@ def plan_calibration(runs: Sequence[JudgeInput], judge: str, **args: Unpack[Plan
     One label is one summary. Raises UsageError for an unknown judge or aspect.
     """
     how = _Settings(judge=judge, **args)
-    scores = _levels(runs, how)
+    scores = _aligned(runs, *_tables(runs, how))
     stand_ins = _stand_ins(scores, how)
     errors = {name: scores.machine - values for name, values in stand_ins.items()}
     steps = _steps(np.zeros(len(scores.machine)), errors, how)
-    gaps = [abs(float(np.nanmean(error))) for error in errors.values()]
-    settled = _settled(steps, max(gaps), how) if scores.others or (~np.isnan(scores.people)).sum() >= PILOT else None
-    labels = _size(how, settled, steps, len(scores.machine))
-    rows = [_row(scores, step, how) for step in steps]
+    gap = max(abs(float(np.nanmean(error))) for error in errors.values())
+    settled = _settled(steps, gap, how) if scores.others or (~np.isnan(scores.people)).sum() >= PILOT else None
     mean, size = float(scores.machine.mean()), len(scores.machine)
     notes = [
         f"{scores.judge} gives {scores.aspect} a mean of {mean:.3f} over {size} summaries; how far is people's?",
         _widths_text(steps, "summary", f" (people stood in for by {', '.join(stand_ins)})"),
     ]
     if settled is not None:
-        notes.append(
-            f"{settled} labels should show a bias of {max(gaps):.3f}, as the stand-ins have it (chance {POWER:.0%})"
-        )
-    notes += _passed_over(how, steps)
-    chosen = _sample(scores, labels, how.seed)
-    return Proposal(Study("plan", rows, notes), tuple(chosen), labels, settled)
+        notes.append(f"{settled} labels should show a bias of {gap:.3f}, as the stand-ins have it (chance {POWER:.0%})")
+    return _proposal(scores, steps, settled, how, notes)
 
 
 class _Step(NamedTuple):
@@ -223,11 +212,6 @@ def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], how: _Set
         return {(document, ""): a - b for document, (a, b) in pairs.items() if a is not None and b is not None}
 
     return _aligned(runs, [(question, gaps(scores)) for question, scores in judged], gaps(labels))
-
-
-def _levels(runs: Sequence[JudgeInput], how: _Settings) -> _Units:
-    judged, labels = _tables(runs, how)
-    return _aligned(runs, judged, labels)
 
 
 def _aligned(
@@ -303,10 +287,17 @@ def _settled(steps: Sequence[_Step], gap: float, how: _Settings) -> int | None:
     return next((step.labels for step in steps if step.half_width * (half + usual.inv_cdf(POWER)) / half <= gap), None)
 
 
-def _size(how: _Settings, settled: int | None, steps: Sequence[_Step], pool: int) -> int:
-    if how.labels is not None and how.labels >= pool:
-        raise UsageError(f"there are {pool} items to draw from; ask for fewer labels than that")
-    return how.labels or settled or steps[-1].labels
+def _proposal(
+    scores: _Units, steps: Sequence[_Step], settled: int | None, how: _Settings, notes: list[str], **pair: str
+) -> Proposal:
+    """The items to have judged, with the widths; `notes` and which sizes asked for cannot be drawn."""
+    if how.labels is not None and how.labels >= len(scores.machine):
+        raise UsageError(f"there are {len(scores.machine)} items to draw from; ask for fewer labels than that")
+    labels = how.labels or settled or steps[-1].labels
+    drawn = {step.labels for step in steps}
+    notes += [f"{size} labels: there are not that many items to draw from" for size in how.sizes if size not in drawn]
+    rows = [_row(scores, step, how, **pair) for step in steps]
+    return Proposal(Study("plan", rows, notes), tuple(_sample(scores, labels, how.seed)), labels, settled)
 
 
 def _row(scores: _Units, step: _Step, how: _Settings, **more: str) -> Row:
@@ -342,12 +333,6 @@ def _widths_text(steps: Sequence[_Step], unit: str, about: str) -> str:
     first, *rest = [(step.labels, f"±{step.half_width:.3f}") for step in steps]
     parts = [f"{first[0]} labels give about {first[1]}", *(f"{labels} {width}" for labels, width in rest)]
     return f"{'; '.join(parts)}; one label is one {unit}{about}"
-
-
-def _passed_over(how: _Settings, steps: Sequence[_Step]) -> list[str]:
-    """The sizes asked for that cannot be drawn."""
-    seen = {step.labels for step in steps}
-    return [f"{size} labels: there are not that many items to draw from" for size in how.sizes if size not in seen]
 
 
 def _sample(scores: _Units, size: int, seed: int) -> list[Item]:
