@@ -88,10 +88,10 @@ def test_fact_verification_by_keyboard(site: Any, visit: Any, look: dict[str, An
     expect(page.locator("mark.here")).to_have_count(1)
     press(page, "a")
     send(page, key="Enter")
-    press(page, "a", "2", "3", "c")
+    press(page, "a", "4", "5", "c")
     page.keyboard.type("nine 2 a d")
     send(page, key="Control+Enter")
-    press(page, "d", "1")
+    press(page, "d", "3")
     send(page, key="Enter")
     found = sent(place, 3, page)
     assert found[0]["label"] == "supported"
@@ -140,7 +140,7 @@ def test_key_fact_validation_by_keyboard(site: Any, visit: Any, look: dict[str, 
     page = begin(place, visit, look)
     press(page, "a")
     send(page, key="Enter")
-    press(page, "d", "2", "1", "x")
+    press(page, "d", "2", "1", "2")
     send(page, key="Enter")
     found = sent(place, 2, page)
     assert [found[1][name] for name in ("machine", "significant", "correct", "relevant")] == [
@@ -316,9 +316,9 @@ def test_spans_by_keyboard(site: Any, visit: Any, look: dict[str, Any]) -> None:
     page.locator(".marking").focus()
     # a | 😀 | família | 👩‍👩‍👧
     press(page, "ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Enter")
-    press(page, "1", "2")
+    press(page, "1", "4")
     page.locator(".marking").focus()
-    press(page, "End", "ArrowLeft", "Shift+ArrowLeft", "Enter", "2", "1")
+    press(page, "End", "ArrowLeft", "Shift+ArrowLeft", "Enter", "2", "3")
     send(page, key="Control+Enter")
     first, second = sent(place, 1, page)[0]["spans"]
     assert (passage(place, first), first["kind"], first["category"]) == (

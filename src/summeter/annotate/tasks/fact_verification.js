@@ -16,8 +16,8 @@ export default {
     const label = new Question({
       legend: shown ? "Your own verdict" : "Your verdict",
       options: [
-        { value: "supported", label: "Supported", keys: ["1"] },
-        { value: "not_supported", label: "Not supported", keys: ["2"] },
+        { value: "supported", label: "Supported" },
+        { value: "not_supported", label: "Not supported" },
       ],
       value: state.label,
       pick: (value) => settle({ label: value, machine: shown ? (value === shown.verdict ? "agree" : "disagree") : null }),
@@ -28,6 +28,7 @@ export default {
       hint: "Several may hold.",
       many: true,
       data: true,
+      from: 3,
       options: body.error_types.map(({ name, meaning }) => ({ value: name, label: name, meaning })),
       value: state.error_types,
       pick: (values) => changed({ error_types: values }),

@@ -33,7 +33,7 @@ export default {
     });
     const questions = ASKED.map(([name, legend, hint]) => new Question({
       legend, hint, wide: true,
-      options: [{ value: true, label: "Yes", keys: ["1", "y"] }, { value: false, label: "No", keys: ["2", "x"] }],
+      options: [{ value: true, label: "Yes" }, { value: false, label: "No" }],
       value: state[name],
       pick: (value) => {
         const next = { ...state, [name]: value };

@@ -21,7 +21,7 @@ export default {
       ...aspects.map(({ name, question }) => new Question({
         legend: el("span", null, el("span", { class: "sr", text: `Summary ${summary.id}: ` }), el("strong", null, words(name)),
           question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
-        options: scale.map(({ value, label }) => ({ value, label, keys: [String(value)] })),
+        options: scale.map(({ value, label }) => ({ value, label, number: value, keys: [String(value)] })),
         value: state.ratings[summary.id]?.[name] ?? null,
         pick: (value) => {
           const own = { ...state.ratings[summary.id], [name]: value };

@@ -94,7 +94,7 @@ export default {
         pick: (value) => update(at, { kind: value }),
       });
       const category = several ? new Question({
-        legend: "Category", value: span.category,
+        legend: "Category", value: span.category, from: kinds.length + 1,
         options: categories.map(({ name, meaning }) => ({ value: name, label: name, meaning, data: true })),
         pick: (value) => update(at, { category: value }),
       }) : null;
@@ -110,6 +110,8 @@ export default {
       list.replaceChildren(...state.spans.map(item));
       list.hidden = state.spans.length === 0;
       none.set(state.none ? [true] : []);
+      if (state.spans.length) none.node.dataset.muted = "yes";
+      else delete none.node.dataset.muted;
       text.draw(state.spans, state.open);
     }
 

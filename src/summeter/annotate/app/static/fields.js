@@ -4,12 +4,14 @@ import { el, fresh, key, reveal, words } from "./dom.js";
 const quick = new WeakMap();
 
 // options: [{value, label, meaning?, number?, keys?}]. One choice, or several where `many`. `pick` gets the value, or the list of values.
+// An option's keys are digits in order, counted on from `from`, where it names none; past 9 it has none.
 export class Question {
-  constructor({ legend, hint, options, many = false, value, pick, wide = false, data = false }) {
+  constructor({ legend, hint, options, many = false, value, pick, wide = false, data = false, from = 1 }) {
     Object.assign(this, { many, pick, options });
     const name = fresh("question");
     this.inputs = options.map((option) => el("input", { type: many ? "checkbox" : "radio", name, id: fresh("option") }));
-    const rows = options.map((option, at) => this.row(option, this.inputs[at], at, data));
+    const chips = options.map((option, at) => (option.keys ?? (at + from <= 9 ? [String(at + from)] : [])).map(key));
+    const rows = options.map((option, at) => this.row(option, this.inputs[at], chips[at], data));
     const told = hint ? el("p", { class: "hint", id: `${name}-hint`, text: hint }) : null;
     this.node = el(
       "fieldset", { class: `question${wide ? " wide" : ""}`, "aria-describedby": told?.id },
@@ -18,21 +20,15 @@ export class Question {
     );
     this.inputs.forEach((input) => input.addEventListener("change", () => this.chosen()));
     if (many) this.node.addEventListener("keydown", (event) => this.walk(event));
-    const letters = new Map();
-    options.forEach((option, at) => {
-      if (at < 9) letters.set(String(at + 1), this.inputs[at]);
-      for (const one of option.keys ?? []) letters.set(one, this.inputs[at]);
-    });
-    quick.set(this.node, { letters, many });
+    quick.set(this.node, chips.flatMap((list, at) => list.map((chip) => ({ name: chip.textContent, chip, input: this.inputs[at] }))));
     this.set(value);
   }
 
-  row(option, input, at, data) {
+  row(option, input, chips, data) {
     const label = data || option.data ? words(option.label) : el("span", { text: option.label });
-    const name = option.keys?.[0] ?? (at < 9 ? String(at + 1) : null);
     const meaning = option.meaning ? el("span", { class: "meaning", id: `${input.id}-meaning` }, words(option.meaning)) : null;
     if (meaning) input.setAttribute("aria-describedby", meaning.id);
-    return el("div", { class: "option" }, el("label", { for: input.id }, input, option.number ? el("span", { class: "num", text: String(option.number) }) : null, label, name && key(name)), meaning);
+    return el("div", { class: "option" }, el("label", { for: input.id }, input, option.number ? el("span", { class: "num", text: String(option.number) }) : null, label, ...chips), meaning);
   }
 
   definitions() {
@@ -111,27 +107,71 @@ export function machine({ verdict, good, types, reason, state, changed, about })
 const visible = (node) => node.getClientRects().length > 0;
 const answered = (set) => set.dataset.optional === "yes" || set.querySelector("input:checked") !== null;
 
-// One key chooses in the question that has the focus, else in the first one still open; a letter that only another question knows goes there.
-export function choose(root, name) {
-  const sets = [...root.querySelectorAll("fieldset.question")].filter((set) => quick.has(set) && visible(set));
-  const own = document.activeElement?.closest("fieldset.question");
-  const open = sets.find((set) => !answered(set));
-  const order = /^[1-9]$/.test(name) ? [own ?? open] : [own, open, ...sets];
-  const set = order.find((one) => one && root.contains(one) && quick.get(one)?.letters.has(name));
-  if (!set) return false;
-  const { letters, many } = quick.get(set);
-  const input = letters.get(name);
-  input.focus({ preventScroll: true });
-  if (many || !input.checked) input.click();
-  if (!many) advance(root, set);
-  return true;
+// Which option each key chooses is decided here alone, and shown: a chip that can be seen works, and a key without one does nothing.
+// The question one is at comes first; any other shows its chips while none of them is taken. A muted one (data-muted) shows none.
+export class Chips {
+  constructor(root) {
+    Object.assign(this, { root, current: null, taken: new Map() });
+    root.addEventListener("focusin", ({ target }) => this.enter(target.closest("fieldset.question")));
+    new MutationObserver(() => this.allot()).observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["hidden", "open", "disabled", "data-muted"] });
+    this.allot();
+  }
+
+  questions() {
+    return [...this.root.querySelectorAll("fieldset.question")].filter((set) => quick.has(set) && visible(set));
+  }
+
+  enter(set) {
+    if (!set || set === this.current) return;
+    this.current = set;
+    this.allot();
+  }
+
+  allot() {
+    const sets = this.questions();
+    if (!sets.includes(this.current)) this.current = sets.find((set) => !answered(set)) ?? sets.at(-1) ?? null;
+    this.taken = new Map();
+    for (const set of [...sets].sort((a, b) => (b === this.current) - (a === this.current))) {
+      const chips = quick.get(set);
+      const free = !set.dataset.muted && chips.every(({ name, input }) => !this.taken.has(name) && !input.disabled);
+      for (const { name, chip, input } of chips) {
+        chip.classList.toggle("off", !free);
+        if (free) this.taken.set(name, input);
+      }
+    }
+    const before = this.root.querySelector("button.before");
+    if (before && before.hidden !== sets.length < 2) before.hidden = sets.length < 2;
+  }
+
+  press(name) {
+    const input = this.taken.get(name);
+    if (!input) return false;
+    input.focus({ preventScroll: true });
+    if (input.type === "checkbox" || !input.checked) input.click();
+    if (input.type === "radio") this.advance();
+    return true;
+  }
+
+  // To the next question that is open, or to the button that sends.
+  advance() {
+    const sets = this.questions();
+    const next = sets.slice(sets.indexOf(this.current) + 1).find((set) => !answered(set));
+    const target = next ? next.querySelector("input") : this.root.querySelector("button.send");
+    target?.focus({ preventScroll: true });
+    if (next) reveal(next, "nearest");
+  }
+
+  // From the button that sends to the question one was at, from there to the one before.
+  back() {
+    const sets = this.questions();
+    const inside = this.current?.contains(document.activeElement);
+    const set = sets[sets.indexOf(this.current) - (inside ? 1 : 0)];
+    if (!set) return false;
+    (set.querySelector("input:checked") ?? set.querySelector("input")).focus({ preventScroll: true });
+    reveal(set, "nearest");
+    return true;
+  }
 }
 
-// To the next question that is open, or to the button that sends.
-function advance(root, set) {
-  const sets = [...root.querySelectorAll("fieldset.question")].filter(visible);
-  const next = sets.slice(sets.indexOf(set) + 1).find((one) => !answered(one));
-  const target = next ? next.querySelector("input") : root.querySelector("button.send");
-  target?.focus({ preventScroll: true });
-  if (next) reveal(next, "nearest");
-}
+// The keys that choose: all but those that mean something else on every page.
+export const CHOOSING = [..."0123456789abdefghjklmqrstvwxyz"];

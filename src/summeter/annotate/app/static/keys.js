@@ -1,7 +1,7 @@
 // Shortcuts: one key each, never inside a text field, listed by `?`, and switched off by whoever needs the keys otherwise.
 import { button, el, key } from "./dom.js";
 
-const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox]), [contenteditable], [role=application]";
+const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox]), [contenteditable]";
 
 export class Keys {
   constructor(keep) {

@@ -2,7 +2,7 @@
 import { Api, Refusal } from "./api.js";
 import { Batch } from "./batch.js";
 import { byId } from "./dom.js";
-import { choose } from "./fields.js";
+import { Chips, CHOOSING } from "./fields.js";
 import { Drafts, Keep } from "./keep.js";
 import { Keys } from "./keys.js";
 import { Outbox } from "./outbox.js";
@@ -147,9 +147,11 @@ class App {
 
   // Questions outside a task also take single keys.
   questions(form) {
-    this.keys.use("stage", [{
-      keys: [..."123456789"], shown: ["1", "…", "9"], does: "choose in the question you are at, and go on to the next", act: (event) => choose(form, event.key),
-    }]);
+    const chips = new Chips(form);
+    this.keys.use("stage", [
+      { keys: CHOOSING, shown: ["1", "…", "9"], does: "choose what shows the key, and go on to the next question", act: (event) => chips.press(event.key) },
+      { keys: ["Backspace"], does: "back to the question before", act: () => chips.back() },
+    ]);
   }
 
   failed(error) {

@@ -1,6 +1,6 @@
 // Tasks one after another: drawing, drafts, time, sending, going back. The batch, the training and the preview's sample share it.
 import { button, el, key, reveal } from "./dom.js";
-import { choose } from "./fields.js";
+import { Chips, CHOOSING } from "./fields.js";
 import { Source } from "./pane.js";
 
 // The script of the campaign's kind of task: how to draw it, what is still missing, what the answer is.
@@ -80,13 +80,16 @@ export class Work {
     this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: this.verb }), " ", key("Enter"));
     this.wanting = el("p", { class: "wanting-text", role: "alert" });
     this.pace = el("p", { class: "small pace" });
-    const row = el("div", { class: "send-row" }, this.back ? this.turning() : null, this.wanting, this.pace, this.send);
+    const before = button("Question before ", () => this.chips.back(), { class: "plain before" });
+    before.append(key("Backspace"));
+    const row = el("div", { class: "send-row" }, this.back ? this.turning() : null, before, this.wanting, this.pace, this.send);
     const form = el("form", { class: "task", novalidate: true, autocomplete: "off", on: { submit: (event) => this.submit(event) } }, body, row);
     this.form = form;
     const desk = el("div", { class: `desk ${task.kind}` }, this.source.node, form);
     const place = `${this.at + 1} of ${this.tasks.length}: ${kind.title}`;
     host.shell.show(place, this.earlier(), desk, this.back ? this.list() : null).className = "ask";
     host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.words);
+    this.chips = new Chips(form);
     host.keys.use("task", this.keys());
     this.gate();
   }
@@ -137,7 +140,8 @@ export class Work {
   keys() {
     const go = (at) => () => (this.back && !this.busy ? this.visit(at) : false);
     return [
-      { keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"], shown: ["1", "…", "9"], does: "choose in the question you are at, and go on to the next", act: (event) => choose(this.form, event.key) },
+      { keys: CHOOSING, shown: ["1", "…", "9"], does: "choose what shows the key, and go on to the next question", act: (event) => this.chips.press(event.key) },
+      { keys: ["Backspace"], does: "back to the question before", act: () => this.chips.back() },
       ...(this.kind.keys?.() ?? []),
       ...this.source.keys(),
       { keys: ["c"], does: "write a comment", act: () => this.comment() },
@@ -147,7 +151,6 @@ export class Work {
         { keys: ["]"], does: "next task", act: () => go(this.at + 1)() },
         { keys: ["u"], does: "back to the answer you gave last", act: () => this.undo() },
       ] : []),
-      { keys: [..."0abdtxy"], act: (event) => choose(this.form, event.key) },
     ];
   }
 

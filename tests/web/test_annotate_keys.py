@@ -1,0 +1,132 @@
+"""One chip, one action: in a real browser every key that a page shows chooses what stands beside it, and no other key
+chooses anything, whatever was pressed before, wherever the focus is, whatever the machine says.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from web import annotate_campaigns as made
+from web.steps import expect, moving_on, press, sent, task, until
+
+pytestmark = pytest.mark.web
+
+STEPS = 30
+SHOWN = """() => {
+  const seen = (node) => node.checkVisibility({ visibilityProperty: true });
+  const all = [...document.querySelectorAll("form.task fieldset.question input")];
+  const inputs = all.filter((one) => seen(one.closest("label")));
+  const row = (input) => ({
+    id: input.id, many: input.type === "checkbox", on: input.checked, set: input.name,
+    label: input.closest("label").querySelector("span:not(.num)").textContent,
+    keys: [...input.closest("label").querySelectorAll("kbd")].filter(seen).map((chip) => chip.textContent),
+  });
+  return inputs.map(row);
+}"""
+CHOOSING = "0123456789abdefghjklmqrstvwxyz"
+
+
+def options(page: Any) -> list[dict[str, Any]]:
+    """The options in view, with the keys that their chips show."""
+    return list(page.evaluate(SHOWN))
+
+
+def chips(page: Any) -> dict[str, dict[str, Any]]:
+    """The option beside each chip in view; a key stands on one chip only."""
+    beside = [(key, option) for option in options(page) for key in option["keys"]]
+    assert len(dict(beside)) == len(beside), f"a key stands on two chips: {beside}"
+    return dict(beside)
+
+
+def on(page: Any) -> set[str]:
+    return {option["id"] for option in options(page) if option["on"]}
+
+
+def press_label(page: Any, *labels: str) -> None:
+    """Press the key whose chip stands beside each label, in the first question that shows one."""
+    for label in labels:
+        (key,) = [key for key, option in chips(page).items() if option["label"] == label]
+        press(page, key)
+
+
+def marks(page: Any, kind: str) -> None:
+    """Brings options into view where a task has none at first."""
+    if kind == "span_highlighting" and not page.locator(".editor").count():
+        page.locator(".marking").focus()
+        press(page, "ArrowRight", "Enter")
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["first", "second"])
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_every_chip_does_what_stands_beside_it(site: Any, visit: Any, kind: str, at: int) -> None:
+    """In the campaigns with a machine it says yes of the first task and no of the second."""
+    page = visit(site(kind).link())
+    task(page)
+    if at and page.locator("nav.dots button").count() > 1:
+        moving_on(page, lambda: press(page, "]"))
+    rng = Random(f"{kind}/{at}")
+    pressed: dict[str, int] = {}
+    for step in range(STEPS):
+        marks(page, kind)
+        shown, before = chips(page), on(page)
+        assert shown, "no key is shown"
+        for key in rng.sample([key for key in CHOOSING if key not in shown], 3):
+            press(page, key)
+        assert (chips(page).keys(), on(page)) == (shown.keys(), before), "a key that nothing shows chose something"
+        key = min(shown, key=lambda name: (pressed.get(shown[name]["id"], 0), rng.random()))
+        option = shown[key]
+        pressed[option["id"]] = pressed.get(option["id"], 0) + 1
+        press(page, key)
+        after = on(page)
+        wanted = not option["on"] if option["many"] else True
+        if page.locator(f"#{option['id']}").count():
+            assert (option["id"] in after) == wanted, f"{key} did not choose {option['label']}"
+        elsewhere = {one["id"] for one in shown.values() if one["many"] and one["set"] == option["set"]} - {
+            option["id"]
+        }
+        assert before & elsewhere <= after | {option["id"]}, f"{key} took back what else was ticked"
+        what = step % 4
+        if what == 1:
+            page.locator("button.send").focus()
+        elif what == 2:
+            press(page, "Backspace")
+        elif what == 3:
+            label = page.locator("form.task fieldset.question .option label:visible")
+            label.nth(rng.randrange(label.count())).click()
+
+
+def test_the_machine_doubts_and_a_digit_says_what_it_shows(site: Any, visit: Any) -> None:
+    place = site("fact_verification")
+    page = visit(place.link())
+    task(page)
+    moving_on(page, lambda: press(page, "]"))
+    expect(page.locator(".machine")).to_contain_text("not supported by the document")
+    press_label(page, "Not supported")
+    assert {key: option["label"] for key, option in chips(page).items()} == {
+        "a": "Agree", "d": "Disagree", "1": "Supported", "2": "Not supported",
+        "3": "out-of-article error", "4": "entity error", "5": "relation error", "6": "sentence error",
+    }  # fmt: skip
+    press_label(page, "entity error")
+    moving_on(page, lambda: press(page, "Enter"))
+    press(page, "[")
+    press_label(page, "Supported")
+    moving_on(page, lambda: press(page, "Enter"))
+    until(page, lambda: [one["label"] for one in place.answers()] == ["supported"])
+    assert [(one["machine"], one["error_types"]) for one in place.answers()] == [("disagree", [])]
+
+
+def test_keys_go_on_at_the_sending_button_and_back_a_question(site: Any, visit: Any) -> None:
+    place = site("pairwise", aspects=["coverage", "fluency"])
+    page = visit(place.link())
+    task(page)
+    press_label(page, "Summary A", "A tie")
+    expect(page.locator("button.send")).to_be_focused()
+    press_label(page, "Summary B")
+    press(page, "Backspace", "Backspace")
+    press_label(page, "A tie")
+    expect(page.locator("button.send")).to_be_focused()
+    moving_on(page, lambda: press(page, "Enter"))
+    systems = place.service.folder.letters("anna", place.service.tasks.work[0])
+    assert sent(place, 1, page)[0]["choices"] == {"coverage": "tie", "fluency": systems[1]}
