@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -135,3 +136,15 @@ def do_batch(service: CampaignService, name: str, *, passing: bool = True, secon
         )
     service.request("finish", visitor)
     return len(batch["tasks"])
+
+
+class Gate:
+    """Holds the log's thread, so that all that is submitted until `open` is decided and committed together."""
+
+    def __init__(self, service: CampaignService) -> None:
+        self._opened = threading.Event()
+        self._held = service.log.submit(lambda _: self._opened.wait(60))
+
+    def open(self) -> None:
+        self._opened.set()
+        assert self._held.result()

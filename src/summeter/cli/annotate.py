@@ -125,11 +125,12 @@ def status(
         if measured is not None and people:
             _show_quality(measured, people)
     elif measured is None:
-        print_json(people, status=counts)
+        print_json(people, status=counts, log_broken=service.log.broken)
     else:
         print_json(
             [{**annotator.to_json(), **row} for annotator, row in zip(measured.annotators, people, strict=True)],
             status=counts,
+            log_broken=service.log.broken,
             agreement=measured.agreement.to_dicts(),
             assistance=[row.model_dump() for row in measured.assistance],
             notes=list(measured.notes),
@@ -440,9 +441,14 @@ def reinstate(
 
 def _open(campaign: Path, database: str | None, *, readonly: bool = False) -> CampaignService:
     from summeter.annotate.campaign.folder import CampaignFolder
+    from summeter.annotate.campaign.log import RESTORE
     from summeter.annotate.campaign.service import CampaignService
 
-    return CampaignService(CampaignFolder(campaign), database, readonly=readonly)
+    service = CampaignService(CampaignFolder(campaign), database, readonly=readonly)
+    if service.log.broken is not None:
+        place = service.log.place if database is None else "the database"
+        typer.echo(f"warning: {place}: {service.log.broken}; {RESTORE}", err=True)
+    return service
 
 
 def _unfinished(short: dict[int, int], wanted: int, *, complete_only: bool) -> list[str]:

@@ -157,7 +157,8 @@ def _read(service: CampaignService, file: Path) -> Iterator[Event]:
             if set(fields) != set(Event._fields):
                 raise InputError.at(file, number, None, f"an event has the fields {', '.join(Event._fields)}")
             event = Event(**fields)
-            if event.seq != number - 1 or event.kind not in KINDS or not isinstance(event.data, dict):
+            known = event.seq == number - 1 and event.kind in KINDS and type(event.at) is int
+            if not known or not isinstance(event.data, dict):
                 raise InputError.at(file, number, "seq", "events are numbered from 1 and of a known kind")
             yield event
 

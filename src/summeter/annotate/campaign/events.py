@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -42,6 +43,15 @@ class Event(NamedTuple):
     batch: int | None
     token: str | None
     data: dict[str, Any]
+
+
+def link(before: str, event: Event, data: str) -> str:
+    """The chained hash of an event with its data as stored; `before` is the hash of the event before it.
+
+    >>> link("", Event(1, 0, "joined", "anna", None, None, None, {}), "{}")
+    '208f88dc3d977e4c5e8bbe43587a5372'
+    """
+    return hashlib.sha256(repr((before, *event[:-1], data)).encode()).hexdigest()[:32]
 
 
 def packed(data: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ what other processes have added: whoever commits has seen everything committed b
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from summeter.annotate.campaign import schema
-from summeter.annotate.campaign.events import KINDS, Event, packed
+from summeter.annotate.campaign.events import KINDS, Event, link, packed
 from summeter.records import InputError, SummeterError, UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 MOST = 256
 """Commands in one commit."""
+HEAD = "head"
+"""The fact that says how far the log has come: the last seq and its hash."""
+
+
+RESTORE = "the log was changed or damaged: restore it from a copy or an export"
+_WRONG_URL = ("failed to resolve host", "invalid port number", "invalid connection option", "invalid URI")
 
 
 class StoreError(SummeterError):
@@ -42,13 +49,21 @@ T = TypeVar("T")
 
 
 class Turn(Generic[S]):
-    """A command's hold on the state: `now` (milliseconds), `last` (the latest seq), and `emit` (applied at once)."""
+    """A command's hold on the state: `now` (milliseconds), `last` (the latest seq), and `emit` (applied at once).
+
+    What was emitted before `keep()` stands, whatever becomes of the command.
+    """
 
     def __init__(self, state: S, now: int, last: int) -> None:
         self.state = state
         self.now = now
         self.events: list[Event] = []
         self.last = last
+        self.kept = 0
+
+    def keep(self) -> None:
+        """What was emitted so far is whole by itself."""
+        self.kept = len(self.events)
 
     def emit(
         self,
@@ -64,15 +79,30 @@ class Turn(Generic[S]):
         if kind not in KINDS:
             raise UsageError(f"there is no event {kind!r}; there are: {', '.join(KINDS)}")
         event = Event(self.last + 1, self.now, kind, annotator, task, batch, token, data or {})
-        self.state.apply(event)
+        packed(event.data)  # what cannot be stored must not come into the state
         self.last += 1
         self.events.append(event)
+        self.state.apply(event)
         return event
 
 
 class _Job(NamedTuple):
     command: Callable[[Turn[Any]], Any]
     future: Future[Any]
+
+
+class _HalfDoneError(Exception):
+    """A command that broke off with events of its own in the state."""
+
+    def __init__(self, job: _Job) -> None:
+        super().__init__("a command broke off")
+        self.job = job
+
+
+def _not_stored(error: BaseException) -> StoreError:
+    fault = error if isinstance(error, StoreError) else StoreError(f"nothing was stored: {error}")
+    fault.__cause__ = error
+    return fault
 
 
 class EventLog(Generic[S]):
@@ -100,6 +130,10 @@ class EventLog(Generic[S]):
         self._closed = False
         self.state: S = fresh()
         self.last_seq = 0
+        self.broken: str | None = None
+        """Where the log is not as it was written, in words; None where it is. The chain of hashes tells."""
+        self._chain = ""
+        self._chained = True
         self._prepare()
         self._thread = threading.Thread(target=self._work, name="summeter-log", daemon=True)
         self._thread.start()
@@ -128,7 +162,8 @@ class EventLog(Generic[S]):
     def events(self, after: int = 0) -> Iterator[Event]:
         """The committed events with a seq above `after`, in order."""
         with self._engine.connect() as connection:
-            yield from _read(connection, after)
+            for event, _, _ in self._read(connection, after):
+                yield event
 
     def extend(self, events: Sequence[Event]) -> None:
         """Add events that were exported elsewhere, with their own seq and time, in one commit."""
@@ -158,7 +193,10 @@ class EventLog(Generic[S]):
                 self._migrate()
             with self._engine.connect() as connection:
                 self._is_ours(connection)
+                self._chained = schema.is_chained(connection)
+                head = _fact(connection, HEAD)
                 self._catch_up(connection)
+                self._check_end(head)
         except SQLAlchemyError as error:
             self._engine.dispose()
             raise _fault(self.place, error) from error
@@ -175,16 +213,48 @@ class EventLog(Generic[S]):
 
     def _is_ours(self, connection: Connection) -> bool:
         """Whether the log is marked as this campaign's; False where nobody's mark is on it. Refuses another's."""
-        table = schema.facts_table()
-        known = connection.execute(table.select().where(table.c.name == "owner")).first()
-        if known is not None and known.value != self._owner:
+        owner = _fact(connection, "owner")
+        if owner is not None and owner != self._owner:
             raise UsageError("this database holds the log of another campaign; give each campaign its own")
-        return known is not None
+        return owner is not None
+
+    def _read(self, connection: Connection, after: int) -> Iterator[tuple[Event, str, str | None]]:
+        """Events with their data and chained hash as stored."""
+        for row in connection.execute(schema.events_after(chained=self._chained), {"after": after}):
+            data = row.data
+            try:
+                event = Event(
+                    row.seq, row.at, row.kind, row.annotator, row.task, row.batch, row.token, json.loads(data)
+                )
+            except (TypeError, ValueError) as error:
+                raise self._damaged(f"event {row.seq} cannot be read ({error})") from error
+            yield event, data, row.chain if self._chained else None
 
     def _catch_up(self, connection: Connection) -> None:
-        for event in _read(connection, self.last_seq):
-            self.state.apply(event)
-            self.last_seq = event.seq
+        for event, data, stored in self._read(connection, self.last_seq):
+            chain = link(self._chain, event, data)
+            if event.seq != self.last_seq + 1:
+                self._break(f"event {self.last_seq + 1} is missing")
+            elif stored is not None and stored != chain:
+                self._break(f"event {event.seq} or one before it is not as it was written")
+            try:
+                self.state.apply(event)
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise self._damaged(f"event {event.seq} does not follow from those before it ({error})") from error
+            self.last_seq, self._chain = event.seq, stored or chain
+
+    def _check_end(self, head: str | None) -> None:
+        """The facts say how far the log had come: events taken from its end are missed."""
+        written = int((head or "0").partition(" ")[0])
+        if written > self.last_seq:
+            self._break(f"it ends at event {self.last_seq}, and {written} were written")
+
+    def _break(self, what: str) -> None:
+        self.broken = self.broken or what
+
+    def _damaged(self, what: str) -> SummeterError:
+        place = self.place if isinstance(self.place, Path) else "the database"
+        return InputError.at(place, None, None, f"{self.broken or what}; {RESTORE}")
 
     def _work(self) -> None:
         ended = False
@@ -202,60 +272,76 @@ class EventLog(Generic[S]):
                 self._commit(group)
 
     def _commit(self, group: list[_Job]) -> None:
-        try:
-            replies = self._try(group)
-        except Exception as error:  # noqa: BLE001 - whatever it was, nothing was committed and every caller must hear
-            self._rebuild()
-            fault = error if isinstance(error, StoreError) else StoreError(f"nothing was stored: {error}")
-            fault.__cause__ = error
-            for job in group:
-                job.future.set_exception(fault)
+        while group:
+            try:
+                replies = self._try(group)
+            except _HalfDoneError as error:
+                self._rebuild()
+                error.job.future.set_exception(_not_stored(error.__cause__ or error))
+                group = [job for job in group if job is not error.job]
+                continue
+            except Exception as error:  # noqa: BLE001 - nothing was committed, and every caller must hear
+                self._rebuild()
+                for job in group:
+                    job.future.set_exception(_not_stored(error))
+                return
+            for job, (reply, refused) in zip(group, replies, strict=True):
+                if refused is None:
+                    job.future.set_result(reply)
+                else:
+                    job.future.set_exception(refused)
             return
-        for job, (reply, refused) in zip(group, replies, strict=True):
-            if refused is None:
-                job.future.set_result(reply)
-            else:
-                job.future.set_exception(refused)
 
     def _try(self, group: list[_Job]) -> list[tuple[Any, SummeterError | None]]:
-        """Decide and commit. A command may refuse (with a SummeterError) before it emits anything of its own."""
+        """Decide and commit. A command that refuses or breaks off fails alone."""
         replies: list[tuple[Any, SummeterError | None]] = []
         events: list[Event] = []
         with self._engine.connect().execution_options(writes=not self.readonly) as connection, connection.begin():
             if not self.readonly:
                 schema.take_turn(connection)
             self._catch_up(connection)
-            last = self.last_seq
+            last, chain = self.last_seq, self._chain
             for job in group:
                 turn = Turn(self.state, int(self._clock() * 1000), last)
                 try:
                     replies.append((job.command(turn), None))
                 except SummeterError as error:
                     replies.append((None, error))
+                except Exception as error:
+                    if len(turn.events) > turn.kept:
+                        raise _HalfDoneError(job) from error
+                    replies.append((None, _not_stored(error)))
                 events += turn.events
                 last = events[-1].seq if events else last
             if events:
-                self._insert(connection, events)
-        self.last_seq = last
+                chain = self._insert(connection, events)
+        self.last_seq, self._chain = last, chain
         return replies
 
-    def _insert(self, connection: Connection, events: list[Event]) -> None:
+    def _insert(self, connection: Connection, events: list[Event]) -> str:
+        """Write the events, and in the facts how far the log has come; the last hash."""
         if self.readonly:
             raise StoreError("the log is open for reading only")
-        rows = [{**event._asdict(), "data": packed(event.data)} for event in events]
+        chain, rows = self._chain, []
+        for event in events:
+            data = packed(event.data)
+            chain = link(chain, event, data)
+            rows.append({**event._asdict(), "data": data, "chain": chain})
         connection.execute(schema.events_table().insert(), rows)
+        facts, head = schema.facts_table(), f"{events[-1].seq} {chain}"
+        if not connection.execute(facts.update().where(facts.c.name == HEAD).values(value=head)).rowcount:
+            connection.execute(facts.insert().values(name=HEAD, value=head))
+        return chain
 
     def _rebuild(self) -> None:
         """The state may hold what was not committed: start from the log. If that fails too, the next command tries."""
-        self.state, self.last_seq = self._fresh(), 0
+        self.state, self.last_seq, self._chain = self._fresh(), 0, ""
 
 
-def _read(connection: Connection, after: int) -> Iterator[Event]:
-    import json
-
-    for row in connection.execute(schema.events_after(), {"after": after}):
-        parts = row._mapping  # public, whatever its name says
-        yield Event(**{**parts, "data": json.loads(parts["data"])})
+def _fact(connection: Connection, name: str) -> str | None:
+    table = schema.facts_table()
+    row = connection.execute(table.select().where(table.c.name == name)).first()
+    return None if row is None else str(row.value)
 
 
 def _fault(place: Path | str, error: Exception) -> SummeterError:
@@ -264,4 +350,6 @@ def _fault(place: Path | str, error: Exception) -> SummeterError:
         if "not a database" in str(cause) or "malformed" in str(cause):
             return InputError.at(place, None, None, f"is not a readable log ({cause}); move it away or restore it")
         return SummeterError(f"{place}: the log cannot be used: {cause}")
-    return SummeterError(f"the database cannot be used: {str(cause).strip()}")
+    text = str(cause).strip()
+    wrong_url = type(cause).__name__ == "ProgrammingError" or any(mark in text for mark in _WRONG_URL)
+    return (UsageError if wrong_url else SummeterError)(f"the database cannot be used: {text}")

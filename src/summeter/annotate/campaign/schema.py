@@ -29,8 +29,8 @@ def need(package: str, extra: str = "annotate") -> Any:
 
 
 @cache
-def events_table() -> Table:
-    """The log. A person's token is unique: a retry can never be stored twice."""
+def events_table(*, chained: bool = True) -> Table:
+    """The log. A person's token is unique: a retry can never be stored twice. The first version had no `chain`."""
     sa = need("sqlalchemy")
     table: Table = sa.Table(
         "events",
@@ -43,15 +43,16 @@ def events_table() -> Table:
         sa.Column("batch", sa.Integer),
         sa.Column("token", sa.Text),
         sa.Column("data", sa.Text, nullable=False),
+        *([sa.Column("chain", sa.Text)] if chained else []),
         sa.UniqueConstraint("annotator", "token"),
     )
     return table
 
 
 @cache
-def events_after() -> Select[Any]:
+def events_after(*, chained: bool = True) -> Select[Any]:
     """The events with a seq above `after`, in order; made once, since every commit begins with it."""
-    table = events_table()
+    table = events_table(chained=chained)
     wanted = table.select().where(table.c.seq > need("sqlalchemy").bindparam("after")).order_by(table.c.seq)
     return wanted.execution_options(yield_per=1000)
 
@@ -123,9 +124,15 @@ def _postgres(url: str) -> Engine:
     need("psycopg", "postgres")
     try:
         engine: Engine = sa.create_engine(f"postgresql+psycopg://{rest}", pool_pre_ping=True)
-    except sa.exc.ArgumentError as error:
+        engine.dialect.create_connect_args(engine.url)
+    except (sa.exc.ArgumentError, ValueError, TypeError) as error:
         raise UsageError("the database URL cannot be read; give postgresql://USER@HOST/NAME") from error
     return engine
+
+
+def is_chained(connection: Connection) -> bool:
+    """Whether the events carry chained hashes; those of the first version, opened for reading, do not."""
+    return any(column["name"] == "chain" for column in need("sqlalchemy").inspect(connection).get_columns("events"))
 
 
 def take_turn(connection: Connection) -> None:

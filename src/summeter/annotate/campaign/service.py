@@ -81,6 +81,7 @@ class CampaignService:
                 person_turn.require_writable()
             if not self.log.readonly:
                 person_turn.arrive()
+            turn.keep()
             return command(person_turn, body or {})
 
         return self.log.submit(decide)
