@@ -13,8 +13,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.campaign.requests import Refusal
 from summeter.annotate.campaign.service import CampaignService
 
 PEOPLE = ("anna", "ben", "cleo", "dora")

@@ -15,9 +15,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from annotate import campaigns as made
 from report import xss
 
+from summeter.annotate.campaign.bodies import LARGEST
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.server.app import LARGEST, make_app
+from summeter.annotate.server.app import make_app
 from summeter.annotate.server.security import CSRF
 
 Client = TestClient[Any, Any]

@@ -12,10 +12,10 @@ from annotate import campaigns as made
 import summeter as sm
 from summeter.annotate.after.aggregate import dataset_of, judgments_of
 from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import PREVIEW, Visitor
-from summeter.annotate.campaign.requests import Refusal
 from summeter.annotate.campaign.service import CampaignService
 from summeter.data.dataset import load, save
 from summeter.records import InputError

@@ -15,7 +15,7 @@ from summeter.annotate.server.app import make_app
 from summeter.annotate.server.patience import Guards, Patience
 
 SHORT = Patience(head=0.3, body=0.3, reply=0.3)
-HEAD = b"GET /api/session HTTP/1.1\r\nHost: here\r\n"
+HEAD = b"GET /api/session HTTP/1.1\r\nHost: localhost\r\n"
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -77,7 +77,7 @@ def test_a_head_that_trickles_is_cut_off(begin: bytes, tmp_path: Path) -> None:
 def test_a_body_that_trickles_is_refused(tmp_path: Path) -> None:
     async def body(connect: Callable[[], Awaitable[Streams]]) -> None:
         reader, writer = await connect()
-        writer.write(b"POST /api/answers HTTP/1.1\r\nHost: here\r\nContent-Length: 60000\r\n\r\n")
+        writer.write(b"POST /api/answers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n")
         said = await trickled(reader, writer, b" ")
         assert said.startswith(b"HTTP/1.1 408 ")
         assert b'"too_slow"' in said
@@ -104,7 +104,7 @@ def test_a_connection_that_is_used_again_is_waited_for_each_time(tmp_path: Path)
 def test_a_page_that_is_left_while_it_sends_is_no_fault(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def body(connect: Callable[[], Awaitable[Streams]]) -> None:
         _, writer = await connect()
-        writer.write(b"POST /api/answers HTTP/1.1\r\nHost: here\r\nContent-Length: 60000\r\n\r\nabc")
+        writer.write(b"POST /api/answers HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\nabc")
         await writer.drain()
         await asyncio.sleep(0.05)
         writer.transport.abort()

@@ -51,7 +51,7 @@ def test_all_stages_by_keyboard(  # noqa: PLR0915 - one walk
     press(page, "Enter")
     task(page)
     # Examples built like checks: a foreign sentence is never supported.
-    press(page, *machine_first(page, supported=False), "1", "Enter")
+    press(page, *machine_first(page, supported=False), "3", "Enter")
     expect(page.locator(".feedback.well")).to_be_visible()
     shot(page, "4-training-right")
     press(page, "Enter")

@@ -85,6 +85,9 @@ def serve(
     campaign: Campaign,
     host: Annotated[str, typer.Option(help="Where to listen; default: this machine only.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any free port.", min=0, max=65535)] = 8300,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A name under which the pages are reached. Repeatable.")
+    ] = None,
     database: Database = None,
 ) -> None:
     """Serve CAMPAIGN's pages until interrupted. What was acknowledged is committed."""
@@ -97,7 +100,7 @@ def serve(
             typer.echo(line)
 
     with _open(campaign, database) as service:
-        asyncio.run(run(service, host, port, ready))
+        asyncio.run(run(service, host, port, ready, hosts=allow_host or ()))
     typer.echo("stopped; every acknowledged answer is stored", err=True)
 
 

@@ -221,10 +221,15 @@ def _example(kind: Kind, index: int, campaign: Campaign, file: Path) -> Task:
         kind.focus(task)
         kind.read({}, task)
     except Misfit:
-        return task
+        pass
     except (KeyError, TypeError, AttributeError) as error:
         field = f"training.items.{index}.body"
         raise InputError.at(file, None, field, f"lacks {error}; see the bodies in design/annotate.md") from error
+    try:
+        kind.passed(task, kind.expected_answer(task))
+    except (KeyError, TypeError, ValueError, StopIteration) as error:
+        field = f"training.items.{index}.expected"
+        raise InputError.at(file, None, field, f"says nothing of {error}; see Checks in design/annotate.md") from error
     return task
 
 

@@ -254,6 +254,7 @@ class Campaign(Record):
     codes: Codes = Codes()
     pay: Pay | None = None
     contact: str = ""
+    hosts: tuple[str, ...] = ()
 
     @field_validator("name")
     @classmethod

@@ -5,12 +5,20 @@ Nothing that is sent says what is a check.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
 from summeter.annotate.campaign.assignment import checks_due, choose, with_checks
+from summeter.annotate.campaign.bodies import (
+    Json,
+    Refusal,
+    agreed_of,
+    answer_id_of,
+    choices_of,
+    client_at_of,
+    seconds_of,
+)
 from summeter.annotate.campaign.config import HARD
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
@@ -20,33 +28,9 @@ from summeter.annotate.campaign.people import Visitor, arm_of
 from summeter.annotate.campaign.stages import finish, give_back, outcome_of, stage_of, stages
 from summeter.annotate.campaign.state import SLACK, Batch, Person, State, Submission
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.tasks.base import Misfit
+from summeter.annotate.tasks.base import LETTERS, Misfit
 from summeter.annotate.tasks.task import Task
-from summeter.records import UsageError
 from summeter.text.split import split
-
-Json = dict[str, Any]
-_ANSWER_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
-LONGEST_SECONDS = 86_400.0 * 30
-
-
-class Refusal(UsageError):
-    """A request that is not granted, as the browser hears it.
-
-    `status` is that of HTTP, `code` one of design/annotate.md, `field` the part of the body at fault.
-    """
-
-    def __init__(self, status: int, code: str, message: str, field: str | None = None) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.field = field
-
-    def to_json(self) -> dict[str, dict[str, str]]:
-        """`{"error": {...}}`."""
-        field = {} if self.field is None else {"field": self.field}
-        return {"error": {"code": self.code, "message": self.message, **field}}
 
 
 class PersonTurn:
@@ -161,9 +145,7 @@ def session(turn: PersonTurn, _: Json) -> Json:
 
 def consent(turn: PersonTurn, body: Json) -> Json:
     """Agreeing twice is agreeing; refusing ends the campaign for this person."""
-    agreed = body.get("agreed")
-    if not isinstance(agreed, bool):
-        raise Refusal(422, "invalid", "is true or false", "agreed")
+    agreed = agreed_of(body)
     if turn.standing.agreed != agreed:
         turn.require_stage("consent")
         turn.join()
@@ -185,7 +167,7 @@ def instructions(turn: PersonTurn, _: Json) -> Json:
 def qualification(turn: PersonTurn, body: Json) -> Json:
     """All questions right, or an attempt is used up."""
     test = turn.campaign.qualification
-    token = _answer_id(body) if "answer_id" in body else None
+    token = answer_id_of(body) if "answer_id" in body else None
     known = None if token is None else turn.standing.tokens.get(token)
     if test is None:
         raise Refusal(409, "wrong_stage", "this campaign has no qualification test")
@@ -193,11 +175,8 @@ def qualification(turn: PersonTurn, body: Json) -> Json:
         raise _reused()
     if known is None:
         turn.require_stage("qualification")
-        choices = body.get("answers")
         names = [f"q{index}" for index in range(len(test.questions))]
-        complete = isinstance(choices, dict) and set(choices) == set(names)
-        if not isinstance(choices, dict) or not complete or not all(type(choice) is int for choice in choices.values()):
-            raise Refusal(422, "invalid", "answer every question with the index of a choice", "answers")
+        choices = choices_of(body, names)
         person = turn.join()
         right = sum(choices[name] == question.answer for name, question in zip(names, test.questions, strict=True))
         data = {"answers": choices, "correct": right, "total": len(names), "passed": right == len(names)}
@@ -210,7 +189,7 @@ def qualification(turn: PersonTurn, body: Json) -> Json:
 
 def training(turn: PersonTurn, body: Json) -> Json:
     """An answer to a training task, with what there is to say about it."""
-    token, seconds = _answer_id(body), _seconds(body)
+    token, seconds = answer_id_of(body), seconds_of(body)
     tasks = {turn.folder.names.task(turn.annotator, task.key): task for task in turn.folder.tasks.training}
     task_id = body.get("task")
     task = tasks.get(task_id) if isinstance(task_id, str) else None
@@ -280,7 +259,7 @@ def opened(turn: PersonTurn, body: Json) -> Json:
 
 def answers(turn: PersonTurn, body: Json) -> Json:
     """Store an answer: once, whatever the network does; never lost, even if it comes late."""
-    token, seconds = _answer_id(body), _seconds(body)
+    token, seconds = answer_id_of(body), seconds_of(body)
     person, task = turn.require_task(body)
     stored = _read(turn, task, body.get("answer"))
     known = _repeated(turn, token, "answered", task, stored)
@@ -293,7 +272,7 @@ def answers(turn: PersonTurn, body: Json) -> Json:
         if seconds < least or _impossible(turn, person, held, task):
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
         passed = turn.folder.kind.passed(task, stored) if task.role == "check" else None
-        data = {"answer": stored, "seconds": seconds, "client_at": _client_at(body), "passed": passed}
+        data = {"answer": stored, "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
         known = turn.emit("answered", task=task.key, batch=number, token=token, data=data)
     return {"ok": True, "answer_id": token, "task": body["task"], "seq": known.seq}
 
@@ -342,35 +321,17 @@ def _reused() -> Refusal:
 
 def _read(turn: PersonTurn, task: Task, answer: Any) -> Json:
     """The answer as it is stored. The machine's verdict must be answered where it is shown, and only there."""
-    kind = turn.folder.kind
+    kind, letters = turn.folder.kind, turn.folder.letters(turn.annotator, task)
     try:
-        stored = kind.read(kind.unlettered(answer, turn.folder.letters(turn.annotator, task)), task)
+        stored = kind.read(kind.unlettered(answer, letters), task)
     except Misfit as error:
-        raise Refusal(422, "invalid", str(error), error.field) from error
+        shown = dict(zip(letters, LETTERS, strict=False))  # a page names no system: neither does what is wrong with it
+        field = ".".join(shown.get(part, part)[:80] for part in error.path)
+        raise Refusal(422, "invalid", str(error), field) from error
     if (task.machine is not None and not turn.unassisted) != (stored["machine"] is not None):
         lacks = "say whether you agree with the machine" if stored["machine"] is None else "no verdict was shown"
         raise Refusal(422, "invalid", lacks, "answer.machine")
     return stored
-
-
-def _answer_id(body: Json) -> str:
-    answer_id = body.get("answer_id")
-    if not isinstance(answer_id, str) or not _ANSWER_ID.fullmatch(answer_id):
-        raise Refusal(422, "invalid", "is 8 to 64 letters, digits, - and _", "answer_id")
-    return answer_id
-
-
-def _seconds(body: Json) -> float:
-    given = body.get("seconds")
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not number or not 0 <= (seconds := float(given or 0)) <= LONGEST_SECONDS:
-        raise Refusal(422, "invalid", "is the time in view, in seconds", "seconds")
-    return round(seconds, 3)
-
-
-def _client_at(body: Json) -> int | None:
-    given = body.get("at")
-    return given if isinstance(given, int) and not isinstance(given, bool) and abs(given) < 2**53 else None
 
 
 def about(folder: CampaignFolder) -> Json:

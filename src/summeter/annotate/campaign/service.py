@@ -10,11 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
+from summeter.annotate.campaign.bodies import Json
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import EVENTS, CampaignFolder
 from summeter.annotate.campaign.log import EventLog, Turn
 from summeter.annotate.campaign.people import Visitor
-from summeter.annotate.campaign.requests import REQUESTS, Json, PersonTurn
+from summeter.annotate.campaign.requests import REQUESTS, PersonTurn
 from summeter.annotate.campaign.stages import end_overdue
 from summeter.annotate.campaign.state import State
 from summeter.records import UsageError

@@ -17,9 +17,10 @@ from aiohttp import web
 from summeter.annotate.after.adjudicate import Decision, adjudicate, answer_of, disputes
 from summeter.annotate.after.status import people as people_of
 from summeter.annotate.after.status import status as status_of
+from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.log import Turn
-from summeter.annotate.campaign.requests import Refusal, about
+from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import State
 from summeter.annotate.server.security import CSRF, body_of, cookie_of, same_origin, set_cookie

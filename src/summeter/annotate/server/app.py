@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
+from summeter.annotate.campaign.bodies import LARGEST, Json, Refusal
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.people import PREVIEW, Visitor
-from summeter.annotate.campaign.requests import Refusal, about
+from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.server import admin
-from summeter.annotate.server.patience import Guards, Patience
-from summeter.annotate.server.security import CSRF, Handler, body_of, cookie_of, headers, same_origin, set_cookie
+from summeter.annotate.server.patience import Guards, Patience, Slowdown
+from summeter.annotate.server.security import (
+    CSRF,
+    Handler,
+    body_of,
+    cookie_of,
+    headers,
+    own_hosts,
+    same_origin,
+    set_cookie,
+)
 from summeter.records import Parameter, UsageError
 
 if TYPE_CHECKING:
@@ -26,9 +36,8 @@ if TYPE_CHECKING:
 
 APP = Path(__file__).parents[1] / "app"
 COOKIE = "summeter"
-LARGEST = 64 * 1024
-"""Bytes of a body."""
 SERVICE: web.AppKey[CampaignService] = web.AppKey("service", CampaignService)
+SLOWDOWN: web.AppKey[Slowdown] = web.AppKey("slowdown", Slowdown)
 PAGES: web.AppKey[Any] = web.AppKey("pages", object)
 
 WRITES = {
@@ -45,10 +54,15 @@ WRITES = {
 """Path under /api/ -> request of the service."""
 
 
-def make_app(service: CampaignService, guards: Guards | None = None) -> web.Application:
-    """The application on an open service. Closing it is the caller's; `guards` are those of the connections."""
+def make_app(service: CampaignService, guards: Guards | None = None, hosts: Sequence[str] = ()) -> web.Application:
+    """The application on an open service. Closing it is the caller's; `guards` are those of the connections.
+
+    `hosts` are names under which it is reached, besides those of the campaign and of this machine.
+    """
     patient = (guards or Guards()).middleware()
-    app = web.Application(middlewares=[_refusals, patient], client_max_size=LARGEST)
+    own = own_hosts([*service.campaign.hosts, *hosts])
+    app = web.Application(middlewares=[_refusals, own, patient], client_max_size=LARGEST)
+    app[SLOWDOWN] = Slowdown()
     service.folder.preload()
     platform = platform_named(service.campaign.platform.name)
     app[SERVICE] = service
@@ -177,11 +191,18 @@ def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         given, cookie = request.headers.get(CSRF, ""), cookie_of(request, COOKIE)
         if not service.names.same(given, "csrf", cookie, length=40):
             raise Refusal(403, "csrf", "the request lacks the session's token; load the page again")
-        body = await body_of(request)
-        # Once submitted, the command is decided even if the browser hangs up: it will ask again with the same id.
-        return _json(await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body))))
+        return _json(await _patiently(request, name, visitor))
 
     return handle
+
+
+async def _patiently(request: web.Request, name: str, visitor: Visitor) -> Json:
+    """The reply to a write; whoever sends much that is refused waits for it."""
+    service = request.app[SERVICE]
+    async with request.app[SLOWDOWN].turn(service.names.annotator(visitor)):
+        body = await body_of(request)
+        # Once submitted, the command is decided even if the browser hangs up: it will ask again with the same id.
+        return await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body)))
 
 
 def _visitor(request: web.Request) -> Visitor | None:
@@ -197,14 +218,22 @@ def _pages(request: web.Request) -> _Pages:
 
 
 async def serve(
-    service: CampaignService, host: str, port: int, ready: Callable[[str], None], patience: Patience | None = None
+    service: CampaignService,
+    host: str,
+    port: int,
+    ready: Callable[[str], None],
+    patience: Patience | None = None,
+    hosts: Sequence[str] = (),
 ) -> None:
     """Serve until cancelled or told to stop (SIGINT, SIGTERM); what was acknowledged is committed.
 
-    `ready` is called with the address once requests are taken; `patience` is how long slow clients are waited for.
+    `ready` is called with the address once requests are taken; `patience` is how long slow clients are waited for;
+    `hosts` are names under which the server is reached besides `host`.
     """
     guards = Guards(patience)
-    runner = web.AppRunner(make_app(service, guards), handle_signals=False, access_log=None, shutdown_timeout=5)
+    runner = web.AppRunner(
+        make_app(service, guards, [host, *hosts]), handle_signals=False, access_log=None, shutdown_timeout=5
+    )
     await runner.setup()
     listening: asyncio.Server | None = None
     try:

@@ -7,17 +7,24 @@ what is cut off is sent again with the same answer_id.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from aiohttp import web
 
-from summeter.annotate.campaign.requests import Refusal
+from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.server.security import Handler
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Middleware
+
+
+MOST_SESSIONS = 10_000
+"""From so many on those that have long behaved are forgotten."""
 
 
 class Patience(NamedTuple):
@@ -68,6 +75,47 @@ class Guards:
                     guard.end()
 
         return patient
+
+
+class Slowdown:
+    """Makes a session wait that keeps sending what is refused: `free` refusals a minute cost nothing, each further one
+    doubles the wait before the session's next request is looked at, up to `longest` seconds. Those that a session sends
+    at once are looked at one after another, so that others come in between.
+    """
+
+    def __init__(self, free: int = 20, longest: float = 8.0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.free, self.longest, self._clock = free, longest, clock
+        self._refused: dict[str, tuple[float, float]] = {}
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, session: str) -> AsyncIterator[None]:
+        """The session's turn; a Refusal within it is counted."""
+        lock = self._turns.get(session) or asyncio.Lock()
+        self._turns[session] = lock
+        async with lock:
+            await asyncio.sleep(self.wait(session))
+            try:
+                yield
+            except Refusal:
+                self.refused(session)
+                raise
+
+    def refused(self, session: str) -> None:
+        """Count a refusal."""
+        if len(self._refused) > MOST_SESSIONS:
+            self._refused = {name: kept for name, kept in self._refused.items() if self._count(name) > 1}
+        self._refused[session] = self._count(session) + 1, self._clock()
+
+    def wait(self, session: str) -> float:
+        """Seconds for which the session's next request is kept waiting."""
+        over = self._count(session) - self.free
+        return 0.0 if over <= 0 else min(self.longest, 0.1 * 2 ** min(over, 16))
+
+    def _count(self, session: str) -> float:
+        """The refusals that are not forgiven yet: `free` of them are, each minute."""
+        count, since = self._refused.get(session, (0.0, 0.0))
+        return max(0.0, count - (self._clock() - since) * self.free / 60)
 
 
 class _Guard(asyncio.Protocol):

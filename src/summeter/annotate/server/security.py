@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
-from typing import Any
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from ipaddress import ip_address
+from socket import gethostname
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from summeter.annotate.campaign.requests import Refusal
+from summeter.annotate.campaign.bodies import Json, Refusal, read_body
 from summeter.annotate.platforms.base import Platform
+
+if TYPE_CHECKING:
+    from aiohttp.typedefs import Middleware
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 CSRF = "X-CSRF-Token"
+_HOST = re.compile(r"(?:\[([^\]@/]*)\]|([^:@/\s\[\]]*))(?::\d*)?")
 KEPT = 60 * 60 * 24 * 60
 """Seconds for which a browser keeps a cookie: sixty days."""
 
@@ -89,16 +95,43 @@ def set_cookie(request: web.Request, response: web.StreamResponse, name: str, va
     response.headers.add("Set-Cookie", "; ".join(parts))  # http.cookies knows Partitioned from Python 3.14 on
 
 
-async def body_of(request: web.Request) -> dict[str, Any]:
-    """The JSON object of a request."""
+async def body_of(request: web.Request) -> Json:
+    """The JSON object of a request, within the bounds."""
+    return read_body(await request.read())
+
+
+def own_hosts(names: Iterable[str]) -> Middleware:
+    """Refuses a request for another host: a page whose name was made to point here (DNS rebinding) could send one.
+
+    Numbers are no names and always pass, as do this machine's own names; `names` are those of the campaign and of
+    the command. `X-Forwarded-Host` is not looked at: a proxy passes on the `Host` that it was asked for.
+    """
+    known = {name.lower().rstrip(".") for name in (*names, "localhost", gethostname())}
+
+    @web.middleware
+    async def checked(request: web.Request, handler: Handler) -> web.StreamResponse:
+        host = _name_of(request.headers.get("Host", ""))
+        if host and host not in known and not host.endswith(".localhost") and not _is_number(host):
+            raise Refusal(
+                421,
+                "wrong_host",
+                f"this server does not answer for {host[:253]}; start it with --allow-host, or name it in the "
+                "campaign's `hosts`",
+            )
+        return await handler(request)
+
+    return checked
+
+
+def _name_of(host: str) -> str:
+    """The name in a Host header, without the port; what is no such header as it is."""
+    parts = _HOST.fullmatch(host.strip())
+    return host if parts is None else (parts[1] or parts[2]).lower().rstrip(".")
+
+
+def _is_number(host: str) -> bool:
     try:
-        body = json.loads(await request.read() or b"{}", parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise Refusal(400, "bad_json", "the body is not JSON") from error
-    if not isinstance(body, dict):
-        raise Refusal(400, "bad_json", "the body is no JSON object")
-    return body
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+        ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -29,11 +29,16 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Misfit(Exception):
-    """An answer that does not fit its task, by field."""
+    """An answer that does not fit its task: `path` leads to the part at fault."""
 
-    def __init__(self, field: str, message: str) -> None:
+    def __init__(self, path: str | Sequence[str], message: str) -> None:
         super().__init__(message)
-        self.field = field
+        self.path = tuple(path.split(".")) if isinstance(path, str) else tuple(path)
+
+    @property
+    def field(self) -> str:
+        """The path as a text."""
+        return ".".join(self.path)
 
 
 class AnswerModel(BaseModel):
@@ -157,7 +162,7 @@ class Kind(ABC):
         return body
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
-        """A browser's answer with systems in place of letters (what does not fit is left for `read` to refuse)."""
+        """A browser's answer with systems in place of letters. Raises Misfit for a letter that is not on the page."""
         return answer
 
     def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
@@ -221,8 +226,8 @@ def parsed(model: type[A], answer: Any) -> A:
         return model.model_validate(answer)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(["answer", *(str(part) for part in first["loc"])])
-        raise Misfit(field, first["msg"].removeprefix("Value error, ")) from error
+        path = ["answer", *(str(part) for part in first["loc"])]
+        raise Misfit(path, first["msg"].removeprefix("Value error, ")) from error
 
 
 def listed(names: Sequence[Named], usual: Sequence[tuple[str, str]], about: str) -> list[dict[str, str]]:
@@ -236,7 +241,7 @@ def check_chosen(names: Sequence[str], known: Sequence[str], field: str) -> None
     """Raise Misfit unless each name is known and named once."""
     for name in names:
         if name not in known:
-            raise Misfit(field, f"{name!r} is not one of: {', '.join(known)}")
+            raise Misfit(field, f"{name[:80]!r} is not one of: {', '.join(known)}")
     if len(set(names)) != len(names):
         raise Misfit(field, "names something twice")
 
@@ -266,10 +271,12 @@ class LetteredKind(Kind):
         return {**body, "summaries": summaries}
 
 
-def system_of(letter: Any, letters: Sequence[str]) -> Any:
-    """The system under a letter; what is no letter stays as it is, marked as unknown."""
+def system_of(letter: Any, letters: Sequence[str], field: str) -> str:
+    """The system under a letter. Raises Misfit for what is no letter on the page."""
     place = LETTERS.find(letter) if isinstance(letter, str) and len(letter) == 1 else -1
-    return letters[place] if 0 <= place < len(letters) else ("unknown", letter)
+    if not 0 <= place < len(letters):
+        raise Misfit(field, f"name a summary on the page, {LETTERS[0]} to {LETTERS[len(letters) - 1]}")
+    return letters[place]
 
 
 def letter_of(system: str, letters: Sequence[str]) -> str:

@@ -77,7 +77,7 @@ class Pairwise(LetteredKind):
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), dict):
             return answer
         choices = {
-            aspect: choice if choice == TIE else system_of(choice, letters)
+            aspect: choice if choice == TIE else system_of(choice, letters, f"answer.choices.{aspect}")
             for aspect, choice in answer["choices"].items()
         }
         return {**answer, "choices": choices}

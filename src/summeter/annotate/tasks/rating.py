@@ -93,9 +93,9 @@ class Rating(LetteredKind):
         """Systems in place of letters."""
         if not isinstance(answer, dict) or not isinstance(answer.get("ratings"), dict):
             return answer
-        ratings = {system_of(letter, letters): cells for letter, cells in answer["ratings"].items()}
+        ratings = {system_of(letter, letters, "answer.ratings"): cells for letter, cells in answer["ratings"].items()}
         best = answer.get("best")
-        return {**answer, "ratings": ratings, "best": None if best is None else system_of(best, letters)}
+        return {**answer, "ratings": ratings, "best": None if best is None else system_of(best, letters, "answer.best")}
 
     def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
         """Letters in place of systems."""
