@@ -11,9 +11,14 @@ from meta.makers import judgment
 
 from summeter.evaluators.finesure.fact_check import CATEGORIES
 from summeter.meta import errors
-from summeter.meta._errors import LOCALISATION, canonical_type
+from summeter.meta._errors import LOCALISATION, named_types
 from summeter.records import Judgment, UsageError
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
+
+
+def canonical_type(name: str, rename: dict[str, str] | None = None) -> str:
+    (found,) = named_types(name, rename or {})
+    return found
 
 
 def typed(
@@ -49,6 +54,15 @@ def test_types_can_be_renamed_before_they_are_compared() -> None:
     assert canonical_type("OutE", mapping) == "out-of-article error"
     assert canonical_type("predicate error", mapping) == "predicate error"
     assert canonical_type("RelE", mapping) == "relation error"
+
+
+def test_joined_types_can_be_renamed() -> None:
+    assert named_types("EntE+RelE", {"RelE+EntE": "semantic frame"}) == {"semantic frame"}
+    assert named_types("EntE", {"RelE+EntE": "semantic frame"}) == {"entity error"}  # not both of them
+    assert named_types("EntE+OutE", {"EntE": "a+b"}) == {"a", "b", "out-of-context error"}
+    both = gold(["EntE+RelE", "OutE"])
+    found = errors(typed(["entity error+predicate error", "no error"]), both, rename={"EntE+RelE": "frame"})
+    assert [row.details["group"] for row in found][:2] == ["out-of-context error", "frame"]
 
 
 def test_localisation_by_hand() -> None:
@@ -133,7 +147,7 @@ def test_annotators_sets_are_merged_by_majority() -> None:
 
 
 def test_unknown_rules_are_named() -> None:
-    with pytest.raises(UsageError, match="match is one of any, all, exact"):
+    with pytest.raises(UsageError, match="no match 'majority'; there are: any, all, exact"):
         errors(typed(["EntE"]), gold(["EntE"]), match="majority")
 
 

@@ -288,9 +288,7 @@ def _error_rows(
         for question in judges.questions(FAITHFULNESS, selection.judge):
             if question in judges.rows:
                 judgments = judges.table.take(judges.rows[question])
-                models = ",".join(name for name in judgments.model.used() if name is not None) or None
-                about = {"judge": question.judge, "signature": question.signature, "model": models}
-                yield from _distribution(judgments, about, context, columns)
+                yield from _distribution(judgments, judges.fields(question), context, columns)
     if gold is not None:
         votes, _ = gold_input(gold, selection.judgment_set)
         votes = votes.take(votes.aspect.equal(FAITHFULNESS))

@@ -16,12 +16,13 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Annotators, Match
 from summeter.meta.gold import PEOPLE
-from summeter.meta.inputs import Gold, JudgeInput, RunLike
-from summeter.meta.results import Row, Study
-from summeter.meta.selection import MetaInput, Selection, SelectionArgs, checks_keywords, meta_input
-from summeter.records import UsageError, canonical_error_type, error_types, joined_error_types
-from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL, error_type_stem
+from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.results import Row, Study, interval_row
+from summeter.meta.selection import MetaInput, Selection, SelectionArgs, checks_keywords, choose, meta_input
+from summeter.records import UsageError, canonical_error_type, joined_error_types
+from summeter.records.taxonomy import FINESURE, NO_ERROR, SEPARATOR, UNISUMEVAL, error_type_stem
 from summeter.scoring.table import JudgmentTable, Question
+from summeter.stats.base import Statistic, undefined
 
 STUDY = "errors"
 UNKNOWN = "not named"
@@ -48,21 +49,15 @@ def errors(
     `match` says when the judge's types fit people's: `any` (one in common), `all` (it has all of theirs) or `exact`.
     `annotators` says which types are people's: `majority` (types that more than half of them name, else the set that
     most of them give; a tie leaves the sentence out) or `any` (every type that someone names, where more than half
-    see an error). `rename` renames types on both sides before they are compared. `aspect` is faithfulness by
-    default.
+    see an error). `rename` renames types, or joined types ("A+B"), on both sides before they are compared. `aspect`
+    is faithfulness by default.
 
     Rows have the study "errors": `localisation_accuracy` of each type (its name in `details.group`), their mean
     (`details.group` "mean of types"), of all wrong sentences pooled ("all errors", with the confusion counts in
     `details`), and `detection`: the share of wrong sentences that get any error type. `missing` counts sentences
     without a usable verdict. Raises UsageError where no one named types.
     """
-    try:
-        rules = _Rules(Match(match), Annotators(annotators), dict(rename or {}))
-    except ValueError as error:
-        raise UsageError(
-            f"match is one of {', '.join(Match)} and annotators one of {', '.join(Annotators)}, "
-            f"not {match!r} and {annotators!r}"
-        ) from error
+    rules = _Rules(choose(Match, match, "match"), choose(Annotators, annotators, "annotators"), rename or {})
     selection = Selection(**select)
     both = meta_input(run, gold, selection)
     rows: list[Row] = []
@@ -85,7 +80,7 @@ class _Rules(NamedTuple):
 
     def types(self, text: str) -> Types:
         """The types in a record's text under canonical names, renamed."""
-        return frozenset(canonical_type(name, self.rename) for name in error_types(text))
+        return named_types(text, self.rename)
 
     def fits(self, judge: Types, gold: Types) -> bool:
         """Whether a judge's types of a wrong sentence fit people's."""
@@ -104,15 +99,32 @@ class _Rules(NamedTuple):
         return f"human.sentence_labels{who}|types:{self.annotators}{match}{least}|v:1"
 
 
-def canonical_type(name: str, rename: Mapping[str, str] | None = None) -> str:
-    """The common name of an error type, renamed where `rename` (old name -> new) says so.
+def named_types(text: str, rename: Mapping[str, str]) -> Types:
+    """The types in a record's text under canonical names, renamed; either side of `rename` may be joined types.
 
-    >>> canonical_type("RelE"), canonical_type("OutE", {"out of context": "out-of-article error"})
-    ('predicate error', 'out-of-article error')
+    >>> named_types("OutE", {"out of context": "out-of-article error"})
+    frozenset({'out-of-article error'})
+    >>> sorted(named_types("RelE+OutE+EntE", {"EntE+RelE": "fact", "OutE": "a+b"}))
+    ['a', 'b', 'fact']
     """
-    own = {error_type_stem(old): new for old, new in (rename or {}).items()}
-    known = canonical_error_type(name)
-    return own.get(error_type_stem(name)) or own.get(error_type_stem(known)) or known
+    left, types = _split(text), set()
+    for old, new in sorted(rename.items(), key=lambda pair: -len(_split(pair[0]))):
+        stems = {error_type_stem(name) for name in _split(old)}
+        hits = [name for name in left if stems & _stems(name)]
+        if stems and stems <= {stem for name in hits for stem in _stems(name)}:
+            left = [name for name in left if name not in hits]
+            types |= set(_split(new))
+    types |= {canonical_error_type(name) for name in left}
+    return frozenset(types - {NO_ERROR} or types)
+
+
+def _split(text: str) -> list[str]:
+    return [name.strip() for name in text.split(SEPARATOR) if name.strip()]
+
+
+def _stems(name: str) -> set[str]:
+    """A type as it is spelled and under its canonical name, for comparison."""
+    return {error_type_stem(name), error_type_stem(canonical_error_type(name))}
 
 
 class Sentence(NamedTuple):
@@ -180,7 +192,10 @@ def _rows(
     sentences = [Sentence(gold, given.get(key)) for key, gold in types.items() if gold]
     wrong = [one for one in sentences if one.gold != _CLEAN]
     judged = [(one.gold, one.judge) for one in wrong if one.judge is not None]
-    fields = _fields(both.judge, question, rules.signature(selection))
+    fields = both.judge.fields(question) | {
+        "study": STUDY, "gold_aspect": question.aspect, "gold_signature": rules.signature(selection),
+        "level": "sentence", "average": "pooled",
+    }  # fmt: skip
     accuracies = []
     for kind in sorted({kind for gold, _ in judged for kind in gold}, key=_order):
         pairs = [(gold, judge) for gold, judge in judged if kind in gold]
@@ -203,28 +218,13 @@ def _rows(
     yield _share(fields, "detection", "all errors", [judge != _CLEAN for _, judge in judged], lost)
 
 
-def _fields(judge: JudgeInput, question: Question, gold_signature: str) -> dict[str, Any]:
-    name, signature, aspect = question
-    models = [model for model in judge.table.take(judge.rows[question]).model.used() if model is not None]
-    return {
-        "study": STUDY, "judge": name, "signature": signature, "model": ",".join(models) or None, "aspect": aspect,
-        "gold_aspect": aspect, "gold_signature": gold_signature, "level": "sentence", "average": "pooled",
-    }  # fmt: skip
-
-
 def _share(
     fields: Mapping[str, Any], statistic: str, group: str, hits: Sequence[float], missing: int, **details: Any
 ) -> Row:
-    return Row(
-        **fields,
-        statistic=statistic,
-        value=float(np.mean(hits)) if hits else None,
-        n=len(hits),
-        missing=missing,
-        status="ok" if hits else "undefined",
-        reason=None if hits else "people found no such error",
-        details={"by": "error_type", "group": group, **details},
-    )
+    share = Statistic(statistic, float(np.mean(hits)), len(hits), missing) if hits else undefined(
+        statistic, "people found no such error", missing=missing
+    )  # fmt: skip
+    return interval_row(share, fields, statistic=statistic, details={"by": "error_type", "group": group, **details})
 
 
 def _name(types: Types) -> str:

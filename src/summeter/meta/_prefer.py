@@ -25,7 +25,7 @@ from summeter.choices import AggregationRule, Level
 from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, gold_scores
 from summeter.meta.grids import PairedMatrix, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike, gold_input
-from summeter.meta.matrix import ScoreMatrix, Scores
+from summeter.meta.matrix import ScoreMatrix, Scores, model_names
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling, status_of
 from summeter.meta.selection import (
     MetaInput,
@@ -512,9 +512,8 @@ def _verdicts_of(rows: JudgmentTable, judge: str, signature: str, aspect: str) -
         cell = place[min(first, second), max(first, second)], column[document]
         grids[turned][cell] = 1 - gain if turned else gain
         asked[turned][cell] = 1.0
-    models = [name for name in rows.model.used() if name is not None]
     return Verdicts(
-        judge, signature, ",".join(models) or None, aspect, tuple(pairs), tuple(documents), grids[0], grids[1], asked
+        judge, signature, model_names(rows.model), aspect, tuple(pairs), tuple(documents), grids[0], grids[1], asked
     )  # fmt: skip
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta.context import Context
-from summeter.meta.matrix import Scores, composite_scores, scores_of
+from summeter.meta.matrix import Scores, composite_scores, model_names, scores_of
 from summeter.records import Judgment
 from summeter.runs.run import RunFolder
 from summeter.scoring.scores import Composite, composite_rule
@@ -44,6 +45,10 @@ class JudgeInput:
         found = [*self.rows, *self.composites]
         named = [one for one in found if judge is None or judge in (one.judge, one.signature)]
         return [one for one in named if aspect is None or one.aspect == aspect]
+
+    def fields(self, question: Question) -> dict[str, Any]:
+        """Who answered a question, on what, as fields of a row."""
+        return {**question._asdict(), "model": model_names(self.table.take(self.rows[question]).model)}
 
     def scores(self, question: Question, level: Level, use: Use = Use.VALUE) -> Scores:
         """One judge's values at a level; a composite is the mean of its three aspects' scores of summaries."""

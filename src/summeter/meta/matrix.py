@@ -112,7 +112,7 @@ def scores_of(
     failed = table.where(unit="summary", status=GRAVITY)
     items = zip(failed.document.labels(), failed.system.labels(), strict=True)
     return Scores(
-        question.judge, question.signature, _joined(rows.model), question.aspect, level, rows.document, rows.system,
+        question.judge, question.signature, model_names(rows.model), question.aspect, level, rows.document, rows.system,
         rows.list_id, rows.index, value, _why(value, rows.status, none),
         dict(zip(items, failed.status.labels(), strict=True)),
     )  # fmt: skip
@@ -147,7 +147,7 @@ def _of_summaries(scores: ScoreTable, question: Question) -> Scores:
     causes = zip(*(column.take(kinds.first).labels() for column in (scores.status, scores.reason)), strict=True)
     why = Names.of([_cause(status, reason, question.aspect) for status, reason in causes])
     return Scores(
-        question.judge, question.signature, _joined(scores.model), question.aspect, Level.SUMMARY, scores.document,
+        question.judge, question.signature, model_names(scores.model), question.aspect, Level.SUMMARY, scores.document,
         scores.system, Names.same(None, rows), np.full(rows, -1, np.int64), scores.value, why.take(kinds.of),
     )  # fmt: skip
 
@@ -161,7 +161,8 @@ def _cause(status: str, reason: str | None, aspect: str) -> str | None:
     return f"{(reason or '').partition(': ')[0]}: {cause}" if aspect == COMPOSITE else cause
 
 
-def _joined(models: Names) -> str | None:
+def model_names(models: Names) -> str | None:
+    """Each model once, joined by commas; None where none is named."""
     named = dict.fromkeys(model for name in models.used() if name is not None for model in name.split(","))
     return ",".join(named) or None
 
