@@ -97,3 +97,25 @@ def test_a_wrong_aspect_names_those_there_are(call: Call, run: Path) -> None:
     failed = call("correlate", str(run), "--aspect", "grammar")
     assert isinstance(failed.exception, UsageError)
     assert "the judges have no 'grammar'; they have: coherence, faithfulness" in str(failed.exception)
+
+
+def test_a_comparison_of_many_systems_is_a_matrix(call: Call, tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": f"d{i}", "system": f"s{n:02}", "document": "It rained.", "summary": f"Rain {n}.",
+         "human": {"ratings": {"coherence": n // 13 + (i * n) % 3 / 10}}}
+        for i in range(20) for n in range(25) if n or i
+    ]  # fmt: skip
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    asked = ("compare", "--of", "people", "--gold", str(data))
+    printed = call(*asked)
+    assert printed.exit_code == 0, printed.output
+    lines = printed.stdout.splitlines()
+    assert lines[0] == "coherence by people"
+    assert len(lines) < 40
+    assert sum(line.split()[1].startswith("s") for line in lines[2:27]) == 25
+    assert "of 300 pairs differ on coherence" in printed.stdout
+    assert "means on coherence are over the 19 documents that all systems have" in printed.stdout
+    assert "--documents all takes all" in printed.stdout
+    assert len([row for row in rows_of(call(*asked, "--json")) if row["pair"]]) == 300
+    assert rows_of(call(*asked, "--json", "--documents", "all"))[1]["n"] == 20

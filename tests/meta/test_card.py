@@ -235,3 +235,10 @@ def test_the_bundled_example(example: Path, tmp_path: Path) -> None:
         card(run, judge="nobody")
     with pytest.raises(UsageError, match="fits 'style'; it has: abstractiveness"):
         card(run, aspect=("faithfulness", "style"))
+
+
+def test_two_settings_of_one_judge_have_tables_of_their_own(study: Study) -> None:
+    rows = [row.model_copy(update={"signature": "mine|t:1|v:1"}) for row in study.where(judge="mine")]
+    text = markdown(Study("card", [*study, *rows]))
+    titles = [line for line in text.splitlines() if line.startswith("## faithfulness by mine")]
+    assert titles == [r"## faithfulness by mine\[source=import\]", r"## faithfulness by mine\[t=1,v=1\]"]

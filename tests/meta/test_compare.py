@@ -19,6 +19,7 @@ from summeter.meta._compare import (
     compare_evaluators,
     compare_scores,
     compare_systems,
+    matrices,
     sentence,
     show_p,
     verdict,
@@ -135,6 +136,25 @@ class TestSystems:
         assert {row.details["comparisons"] for row in inside} == {4}
         assert study.where(statistic="mean_difference").rows[0].details["comparisons"] == 1
         assert "in d0" in study.notes[1]
+
+    def test_two_settings_of_one_judge_are_told_apart(self) -> None:
+        table: dict[str, list[float | None]] = {"a": [1, 0], "b": [0, 1]}
+        again = [one.model_copy(update={"signature": "j|t:1|v:1"}) for one in scores(table)]
+        notes = compare_systems([*scores(table), *again], **FEW).notes
+        assert [note.partition(":")[0] for note in notes] == ["By j", "By j[t=1]"]
+
+    def test_a_matrix_of_many(self) -> None:
+        rng = np.random.default_rng(5)
+        table: dict[str, list[float | None]] = {f"s{place}": list(place // 5 + rng.random(12)) for place in range(10)}
+        study = compare_systems(scores(table), **FEW)
+        (found,) = matrices(study)
+        assert (found.title, len(found.rows)) == ("faithfulness by j", 10)
+        best = found.rows[0]
+        assert str(best[1]) in {f"s{place}" for place in range(5, 10)}
+        assert list(best[6:]) == ["", *"....", *"+++++"]
+        assert list(found.rows[9][6:]) == [*"-----", *"....", ""]
+        assert study.notes[0].startswith("By j: 25 of 45 pairs differ on faithfulness (p <= 0.05 after Holm); clusters")
+        assert len(matrices(compare_systems(scores(table), by="document", **FEW))) == 13
 
     def test_rows_have_the_contract(self) -> None:
         for row in compare_systems(scores({"a": [1, 0], "b": [0, 1]})).to_dicts():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,7 @@ from summeter.choices import (
     Of,
     Population,
 )
-from summeter.cli.common import assignments
+from summeter.cli.common import assignments, in_options
 from summeter.cli.study_command import (
     BOOTSTRAP,
     PEOPLE,
@@ -407,24 +407,40 @@ def compare(
 ) -> list[Study]:
     """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
     from summeter.meta import compare_by_people, compare_evaluators, compare_systems
+    from summeter.meta._compare import MOST_NAMED, matrices
 
     testing = {
         "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha, "rule": rule,
         "seed": given.options["seed"],
     }  # fmt: skip
     keywords: dict[str, Any] = {**given.keywords, **testing}
+    by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
+    of_systems: dict[str, Any] = {name: keywords[name] for name in ("aspect", "judge", "by", *testing)}
+    of_systems["documents"] = documents
     match of or (Of.SYSTEMS if given.gold is None else Of.JUDGES if given.runs else Of.PEOPLE):
         case Of.JUDGES:
-            by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
-            return [compare_evaluators(given.runs, given.data(), **by, **keywords)]
+            studies = [compare_evaluators(given.runs, given.data(), **by, **keywords)]
         case Of.PEOPLE if not given.runs:
-            return [compare_by_people(given.data(), documents=documents, **keywords)]
+            studies = [compare_by_people(given.data(), documents=documents, **keywords)]
         case Of.PEOPLE:
-            return given.each(lambda _, gold: compare_by_people(gold, documents=documents, **keywords))
+            studies = given.each(lambda _, gold: compare_by_people(gold, documents=documents, **keywords))
         case Of.SYSTEMS:
-            of_systems = {name: keywords[name] for name in ("aspect", "judge", "by", *testing)}
-            of_systems["documents"] = documents
-            return given.each_run(lambda run: compare_systems(run, **of_systems))
+            studies = given.each_run(lambda run: compare_systems(run, **of_systems))
+    if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
+        given.tables = False
+        given.lines += _matrices(studies)
+    return studies
+
+
+def _matrices(studies: Sequence[Study]) -> Iterator[str]:
+    """Comparisons of many as matrices, with what is said of them."""
+    from summeter.meta._compare import matrices
+
+    for study in studies:
+        for table in matrices(study):
+            yield f"{table.title}\n{table.text()}\n"
+        yield "+ better, - worse, . cannot be told apart: the line against the column"
+        yield from (in_options(text) for text in (*study.signatures(), *study.notes))
 
 
 @study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least")

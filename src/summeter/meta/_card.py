@@ -28,7 +28,7 @@ from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.matrix import Scores, group_means, parts
-from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
+from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named, resampling
 from summeter.meta.selection import Selection, SelectionArgs, checks_keywords, group_fields
 from summeter.records import UsageError, error_types
 from summeter.records.taxonomy import NO_ERROR
@@ -382,7 +382,7 @@ def _mean_tables(study: Study) -> Iterator[Table]:
     heads = [*domains, *(["average of domains", "domain stability (%)"] if domains else []), "all"]
     wanted: list[tuple[str, str | None]] = [("mean", domain) for domain in domains]
     wanted += [("domain_average", None), ("domain_stability", None)] if domains else []
-    for judge, signature, aspect in _judges(study):
+    for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
         cells = {
             (row.system, row.statistic, row.domain): row
             for row in study.where(judge=judge, signature=signature, aspect=aspect, category=None)
@@ -392,12 +392,16 @@ def _mean_tables(study: Study) -> Iterator[Table]:
             [system, *(_cell(cells.get((system, *key))) for key in (*wanted, ("mean", None)))]
             for system in dict.fromkeys(system for system, *_ in cells)
         ]
-        yield Table.of(["system", *heads], lines, align="lr", title=f"{aspect} by {judge}")
+        yield Table.of(["system", *heads], lines, align="lr", title=f"{aspect} by {label}")
 
 
-def _judges(study: Study) -> list[tuple[str | None, str | None, str | None]]:
-    """(judge, signature, aspect) of the means, in order."""
-    return list(dict.fromkeys((row.judge, row.signature, row.aspect) for row in study.where(statistic="mean")))
+_Judge = tuple[str | None, str | None, str | None]
+
+
+def _labels(rows: Study) -> dict[_Judge, str | None]:
+    """(judge, signature, aspect) -> the name that tells it from its namesakes, in order."""
+    keys = [(row.judge, row.signature, row.aspect) for row in rows]
+    return dict(zip(keys, judge_labels(rows.rows), strict=True))
 
 
 def _cell(row: Row | None) -> str:
@@ -423,14 +427,14 @@ def _place(row: Row) -> str:
 
 def _group_tables(study: Study) -> Iterator[Table]:
     """A table a column to group by: its values by judge and aspect."""
-    judges = _judges(study)
+    judges = _labels(study.where(statistic="mean"))
     columns: dict[str, dict[str, dict[tuple[str | None, ...], Row]]] = {}
     for row in study.where(statistic="mean", system=None):
         if group := _group(row):
             cells = columns.setdefault(group[0], {}).setdefault(group[1], {})
             cells[row.judge, row.signature, row.aspect] = row
     for name, values in columns.items():
-        heads = [name, *(f"{aspect} ({judge})" for judge, _, aspect in judges)]
+        heads = [name, *(f"{aspect} ({label})" for (_, _, aspect), label in judges.items())]
         lines = [[value, *(_cell(cells.get(key)) for key in judges)] for value, cells in values.items()]
         yield Table.of(heads, lines, align="lr", title=f"By {name}")
 
@@ -438,7 +442,7 @@ def _group_tables(study: Study) -> Iterator[Table]:
 def _error_tables(study: Study) -> Iterator[Table]:
     """A table a judge: the share of each type among all errors, over all and by group, with the number of errors."""
     shares = study.where(statistic="error_share")
-    for judge, signature in dict.fromkeys((row.judge, row.signature) for row in shares):
+    for (judge, signature, _), label in _labels(shares).items():
         places: dict[str, dict[str, Row]] = {}
         for row in shares.where(judge=judge, signature=signature):
             places.setdefault(_place(row), {})[str(row.details["error_type"])] = row
@@ -450,7 +454,7 @@ def _error_tables(study: Study) -> Iterator[Table]:
             units = with_missing(str(first.details["units"]), first.missing)
             lines.append([place, *shown, first.n, units])
         heads = ["where", *types, "errors", "of units"]
-        yield Table.of(heads, lines, align="lr", title=f"Types of error by {judge}")
+        yield Table.of(heads, lines, align="lr", title=f"Types of error by {label}")
 
 
 def _share(row: Row) -> str:
@@ -458,9 +462,11 @@ def _share(row: Row) -> str:
 
 
 def _abstractness_table(study: Study) -> Table:
+    labels = {signature: label for (_, signature, aspect), label in _labels(study.where(statistic="mean")).items()
+              if aspect == FAITHFULNESS}  # fmt: skip
     lines = [
-        ["over systems" if row.level == "system" else _place(row), (row.gold_signature or "").partition("|")[0],
-         row.statistic, _cell(row), p_value(row.p), row.n]
+        ["over systems" if row.level == "system" else _place(row), labels.get(row.gold_signature), row.statistic,
+         _cell(row), p_value(row.p), row.n]
         for row in study.where(aspect=ABSTRACTIVENESS) if row.statistic in set(Coefficient)
     ]  # fmt: skip
     heads = ["where", "faithfulness by", "coefficient", "value", "p", "n"]
@@ -468,11 +474,13 @@ def _abstractness_table(study: Study) -> Table:
 
 
 def _redaction_table(study: Study) -> Table:
+    rows = study.where(statistic="redaction_delta")
+    labels = _labels(rows)
     lines = [
-        [row.system or "all systems", f"{row.aspect} ({row.judge})",
+        [row.system or "all systems", f"{row.aspect} ({labels[row.judge, row.signature, row.aspect]})",
          f"{_cell(row)} {interval(row.low, row.high)}".rstrip(),
          f"{row.details['redacted']} and {row.details['unredacted']}"]
-        for row in study.where(statistic="redaction_delta")
+        for row in rows
     ]  # fmt: skip
     heads = ["system", "score", "difference", "summaries"]
     return Table.of(heads, lines, align="lr", title="Redacted minus unredacted")

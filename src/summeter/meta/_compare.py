@@ -30,6 +30,8 @@ from summeter.meta.results import (
     Row,
     Study,
     interval_row,
+    judge_key,
+    judge_labels,
     merged,
     named,
     pair_name,
@@ -50,7 +52,7 @@ from summeter.meta.selection import (
     meta_input,
     notes,
 )
-from summeter.records import Judgment, Message, Parameter, UsageError
+from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
@@ -72,13 +74,14 @@ from summeter.stats import (
 from summeter.stats.base import Floats, Ints, Values
 from summeter.stats.correlation import raw
 from summeter.stats.simultaneous import FEWEST
+from summeter.tables import Table, interval, number
 
 STUDY = "compare"
 DESCRIPTIVE = frozenset({"abstractiveness"})
 """Aspects of which more is not better."""
 _ALL_PAIRS = 6
 """Up to so many pairs the sentence tells all of them; beyond, the neighbours in the ranking and the clusters."""
-_ALL_NAMES = 8
+MOST_NAMED = 8
 """Beyond so many systems it tells the leaders, how many pairs differ, and the clusters."""
 _RANK_EXCHANGES = 1000
 """Exchanges of a test of rank correlations, which are computed one by one."""
@@ -213,7 +216,11 @@ def _compare(series: Sequence[Scores], context: Context, by: str | None, testing
         raise UsageError("to compare systems, a judge must have scored the summaries of at least 2 of them")
     rows: list[Row] = []
     notes: list[str] = []
+    labels = {
+        scores.aspect: judge_names(judge_key(one) for one in usable if one.aspect == scores.aspect) for scores in usable
+    }
     for scores in usable:
+        label = labels[scores.aspect][judge_key(scores)]
         for family in _families(scores, context, by):
             grids = [part.grid() for _, part in family]
             tables = [dict(zip(grid.systems, grid.values, strict=True)) for grid in grids]
@@ -226,7 +233,7 @@ def _compare(series: Sequence[Scores], context: Context, by: str | None, testing
                 group = group or fields.get("details", {}).get("group")
                 values = {name: row.value for name, row in means.items()}
                 told = verdict(values, found, scores.aspect, testing)
-                notes += [f"By {scores.judge}{f' in {group}' if group else ''}: {told}", *note]
+                notes += [f"By {label}{f' in {group}' if group else ''}: {told}", *note]
     return Study(STUDY, rows, notes)
 
 
@@ -266,7 +273,7 @@ def _means(
     if not unlike:
         return rows, []
     few, most = (choice(table, key=lambda name: own[name]) for choice in (min, max))
-    counts = ", ".join(f"{name} {own[name]}" for name in (table if len(table) <= _ALL_NAMES else (few, most)))
+    counts = ", ".join(f"{name} {own[name]}" for name in (table if len(table) <= MOST_NAMED else (few, most)))
     if not narrowed:
         note = f"means on {about['aspect']} are over each system's own documents ({counts}): the ranking is of unlikes"
         return rows, [note]
@@ -410,7 +417,7 @@ def verdict(
     numbers = sorted({number for number in found.values() if number is not None})
     alike = [", ".join(name for name in values if found[name] == number) for number in numbers]
     equals = "clusters of equals, best first: " + " > ".join(f"{{{names}}}" for names in alike)
-    if len(values) > _ALL_NAMES:
+    if len(values) > MOST_NAMED:
         claimed = sum(pair.better is not None for pair in pairs)
         counted = f"{claimed} of {_pairs(len(pairs))} differ on {aspect} (p <= {testing.alpha:g} after Holm)"
         return "; ".join([counted, *unranked, equals])
@@ -444,6 +451,54 @@ def _alike(pair: PairDifference) -> str:
 
 def _pairs(count: int) -> str:
     return f"{count} pair{'' if count == 1 else 's'}"
+
+
+# ---- as a matrix ----
+
+
+def matrices(study: Study) -> list[Table]:
+    """Who is better than whom, a table a family of pairs: a line a member, best first, and a column for each rival.
+
+    `+` stands where the line's member is claimed to be better, `-` where it is worse, `.` where nothing is claimed.
+    """
+    tables: list[Table] = []
+    family: list[Row] = []
+    labels = judge_labels(study.rows)
+    for place, row in enumerate(study):
+        family.append(row)
+        if row.statistic == "cluster" and [one.statistic for one in study.rows[place + 1 : place + 2]] != ["cluster"]:
+            tables.append(_matrix(family, labels[place]))
+            family = []
+    return tables
+
+
+def _matrix(family: Sequence[Row], judge: str | None) -> Table:
+    clustered = [row for row in family if row.statistic == "cluster"]
+    members = {row.details["member"]: member for row, member in zip(clustered, family, strict=False)}
+    better: dict[frozenset[str], str | None] = {
+        frozenset((row.details["first"], row.details["second"])): row.details["better"] for row in family if row.pair
+    }
+    order = sorted(clustered, key=lambda row: (row.value is None, row.value or 0.0, -(row.details["of"] or 0.0)))
+    names = [row.details["member"] for row in order]
+
+    def sign(name: str, other: str) -> str:
+        if name == other:
+            return ""
+        found = better[frozenset((name, other))]
+        return "." if found is None else "+" if found == name else "-"
+
+    lines = [
+        [place, name, number(members[name].value), interval(members[name].low, members[name].high), members[name].n,
+         number(row.value, 0), *(sign(name, other) for other in names)]
+        for place, (row, name) in enumerate(zip(order, names, strict=True), 1)
+    ]  # fmt: skip
+    first = family[0]
+    of_systems = first.statistic == "mean"
+    groups = (first.details.get("group"), first.domain, first.category, None if of_systems else first.system)
+    inside = "".join(f" in {group}" for group in groups if group)
+    title = f"{first.aspect} by {judge}{inside}" if of_systems else f"{first.gold_aspect}, judges and people{inside}"
+    heads = ["", "", first.statistic, "interval", "n", "cluster", *map(str, range(1, len(names) + 1))]
+    return Table.of(heads, lines, align="rlrlrr", title=title)
 
 
 # ---- judges ----

@@ -32,7 +32,7 @@ from summeter.meta._stability import (
 from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align
-from summeter.meta.results import Row, Study, interval_row, merged, named, resampling
+from summeter.meta.results import Row, Study, interval_row, merged, named, resampling, told_apart
 from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
@@ -160,8 +160,9 @@ def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: floa
             **two.fields(), study="verdict", statistic="needs_people", level=Level.SYSTEM.value, system=system,
             value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason, details=details,
         ))  # fmt: skip
+    first, second = told_apart([two.first, two.second])
     notes.append(
-        f"{two.first.judge} and {two.second.judge} on {two.first.aspect}: at {name} < {tolerance:g} people are "
+        f"{first} and {second} on {two.first.aspect}: at {name} < {tolerance:g} people are "
         f"needed for {len(needed)} of {len(rows)} systems ({', '.join(needed) or 'none'})"
     )
     return rows

@@ -183,7 +183,7 @@ class Study:
         """What a row is about, column by column."""
         rows = self.rows
         names = {name: [getattr(row, name) for row in rows] for name in _NAMES}
-        names["judge"] = _judges(rows)
+        names["judge"] = judge_labels(rows)
         if all(row.gold_aspect in {None, row.aspect} for row in rows):
             del names["gold_aspect"]
         found = {name: values for name, values in names.items() if any(value is not None for value in values)}
@@ -215,8 +215,8 @@ class Study:
     __repr__ = __str__
 
 
-def _judges(rows: Sequence[Row]) -> list[str | None]:
-    """The judge of each row, told apart from its namesakes on the same aspect."""
+def judge_labels(rows: Sequence[Row]) -> list[str | None]:
+    """The judge of each row, told apart from its namesakes on the same aspect by its model or settings."""
     keys = [None if row.judge is None else JudgeKey(row.judge, row.signature or "", row.model) for row in rows]
     shown: dict[tuple[str | None, JudgeKey], str] = {}
     for aspect in dict.fromkeys(row.aspect for row in rows):
@@ -369,10 +369,15 @@ def named(judge: Judged, gold: Judged | None = None) -> dict[str, Any]:
     return {**own, **people}
 
 
+def judge_key(judge: Judged) -> JudgeKey:
+    """What tells a judge from its namesakes (see `judge_names`)."""
+    return JudgeKey(judge.judge, judge.signature, judge.model)
+
+
 def told_apart(judges: Sequence[Judged]) -> list[str]:
     """Each judge by the shortest name that tells it from the others: its name, with its aspect, model or settings."""
-    short = judge_names(JudgeKey(judge.judge, judge.signature, judge.model) for judge in judges)
-    names = [short[JudgeKey(judge.judge, judge.signature, judge.model)] for judge in judges]
+    short = judge_names(map(judge_key, judges))
+    names = [short[judge_key(judge)] for judge in judges]
     ways = [
         [judge.judge for judge in judges],
         [f"{judge.judge}:{judge.aspect}" for judge in judges],
