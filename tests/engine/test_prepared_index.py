@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from engine.judges import Lengths, calls, rows
 from summeter.engine.api import evaluate
 from summeter.engine.plan import jobs
 from summeter.engine.worker import PreparedIndex
+from summeter.evaluators.base import Prepared
 from summeter.records import InputError
 
 
@@ -19,7 +21,9 @@ def test_of_two_rows_the_later_one_counts_and_asking_whether_reads_nothing(tmp_p
     run = evaluate(rows(2), [Lengths()], out=tmp_path / "run")
     (file,) = (run.folder / "prepared").iterdir()
     first, second = file.read_text(encoding="utf-8").splitlines()
-    file.write_text("\n".join([first, second, first.replace('"words": 13', '"words": 99')]) + "\n", encoding="utf-8")
+    later = Prepared(document_id="d0", data={"words": 99})
+    third = json.dumps({**json.loads(first), "id": later.id, **later.model_dump(mode="json")})
+    file.write_text("\n".join([first, second, third]) + "\n", encoding="utf-8")
     work = jobs([Lengths()], {}, "rules-1", {})
     index = PreparedIndex(run.folder, work)
     assert index[work[0].signature, "d0"].data == {"words": 99}
@@ -30,12 +34,16 @@ def test_of_two_rows_the_later_one_counts_and_asking_whether_reads_nothing(tmp_p
 
 
 @pytest.mark.parametrize("line", ["{}", "[]", "nonsense"])
-def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
+def test_a_damaged_line_is_named_and_dropped(tmp_path: Path, line: str, caplog: pytest.LogCaptureFixture) -> None:
     run = evaluate(rows(2), [Lengths()], out=tmp_path / "run")
     (file,) = (run.folder / "prepared").iterdir()
-    file.write_text(f"{file.read_text(encoding='utf-8')}{line}\n", encoding="utf-8")
+    before = file.read_text(encoding="utf-8")
+    file.write_text(f"{before}{line}\n", encoding="utf-8")
     with pytest.raises(InputError, match=rf"{file.name}:3: damaged: not a row of prepared data"):
-        evaluate(rows(2), [Lengths()], out=tmp_path / "run")
+        PreparedIndex(run.folder, jobs([Lengths()], {}, "rules-1", {}))
+    evaluate(rows(2), [Lengths()], out=tmp_path / "run")
+    assert f"{file.name}:3: damaged: not a row of prepared data" in caplog.text
+    assert file.read_text(encoding="utf-8") == before
 
 
 def test_the_loop_does_not_wait_for_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

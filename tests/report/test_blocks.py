@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from report import fake_runs as fake
 
+from summeter.evaluators.base import Prepared
 from summeter.records import Document, Judgment, Summary, Target, UsageError
 from summeter.report.blocks import ItemView, Page
 from summeter.report.build import page
@@ -211,8 +212,8 @@ def test_key_facts_that_were_derived_are_shown(tmp_path: Path) -> None:
         return [known, fake.judgment(document, summary, entry, "completeness", list_id="lost", **unit)]
 
     run = fake.make(tmp_path / "r", rows, ((fake.ALIGN, judge),))
-    row = {"id": "p", "signature": fake.ALIGN.signature, "document_id": "d",
-           "data": {"key_facts": list(derived.texts), "origin": "document"}}  # fmt: skip
+    prepared = Prepared(document_id="d", data={"key_facts": list(derived.texts), "origin": "document"})
+    row = {"id": prepared.id, "signature": fake.ALIGN.signature, **prepared.model_dump(mode="json")}
     (run.folder / "prepared" / "mock.align.jsonl").write_text(json.dumps(row) + "\n" + '{"torn', encoding="utf-8")
     items = page([run]).items
     view = items.views[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from runs.older import without_checksums
 
 from summeter.engine.api import evaluate
 from summeter.engine.runs import rescore
@@ -37,6 +38,12 @@ def test_a_copy_in_the_place_of_a_neighbours_line_is_read_once(tmp_path: Path) -
     (file,) = (run.folder / "judgments").glob("*.jsonl")
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join([lines[0], lines[0], *lines[2:]]))
+    for read in (RunFolder.judgments, RunFolder.table):
+        with pytest.raises(InputError, match=r"support.*jsonl:1: judgments of .* are not as they"):
+            read(RunFolder(run.folder))
+    without_checksums(run.folder)
+    manifest = run.folder / "run.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"running"'))
     judgments = RunFolder(run.folder).judgments()
     assert len({judgment.key for judgment in judgments}) == len(judgments) == len(lines) - 1
 

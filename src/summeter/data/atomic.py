@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,6 +44,7 @@ def building(folder: str | Path) -> Iterator[Path]:
     """
     target = Path(folder).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target.parent, target.name)
     fresh = _beside(target, "new")
     fresh.mkdir()
     try:
@@ -74,6 +76,7 @@ def _writing(path: Path) -> Iterator[BinaryIO]:
         return
     target = path.resolve()  # through a link, to the file it names
     target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target.parent, target.name)
     fresh = _beside(target, "tmp")
     try:
         with fresh.open("xb") as handle:
@@ -86,7 +89,33 @@ def _writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _beside(target: Path, kind: str) -> Path:
-    return target.with_name(f".{target.name}.{secrets.token_hex(4)}.{kind}")
+    return target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.{kind}")
+
+
+_LEFT = re.compile(r"\.(.+)\.(\d+)-[0-9a-f]{8}\.(tmp|new)")
+
+
+def sweep(folder: Path, name: str | None = None) -> None:
+    """Remove what writers that were killed left half-built in a folder, of the file or folder `name` or of any."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            left = _LEFT.fullmatch(entry.name)
+            if left is None or name not in (None, left[1]) or _lives(int(left[2])):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _put(handle: BinaryIO | gzip.GzipFile, lines: Iterable[str]) -> int:

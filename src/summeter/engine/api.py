@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import sqlite3
 import tempfile
@@ -30,7 +31,16 @@ from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM
-from summeter.records import BudgetError, Parameter, UsageError, first_error, has_short_hash, without_hashes
+from summeter.records import (
+    BudgetError,
+    Fault,
+    InputError,
+    Parameter,
+    UsageError,
+    first_error,
+    has_short_hash,
+    without_hashes,
+)
 from summeter.runs.batches import BATCHES, BatchLog
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
@@ -40,6 +50,8 @@ from summeter.runs.run import CALLS, MANIFEST, read_manifest
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
+
+log = logging.getLogger(__name__)
 
 IN_FLIGHT = 10_000
 """Documents at a time where calls go in batches: each is gathered from all of them."""
@@ -98,7 +110,7 @@ async def evaluate_async(
         plan = plan._replace(contexts=await contexts(plan.models, plan.options, before, replay=recorded))
         started = _open(folder, plan, replay, before)
         _keep_files(folder, plan.jobs)
-        journal.repair(started.judges)
+        _tell_damage(folder, journal.repair(started.judges))
         journal.manifest(started)
         if replay is not None:
             _copy_stores(Path(replay), folder)
@@ -127,6 +139,13 @@ async def evaluate_async(
     return run
 
 
+def _tell_damage(folder: Path, damaged: Sequence[Fault]) -> None:
+    """Say what of a run could not be read, and is judged anew."""
+    if damaged:
+        first = InputError(damaged)  # whose text lists the first of them
+        log.warning("%s: %d places are damaged; what stood there is judged anew:\n%s", folder, len(damaged), first)
+
+
 # What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
 _OWN = frozenset({"data", "prompts", "files", "judgments", "prepared", ".lock"})
 
@@ -137,7 +156,9 @@ def _check_folder(folder: Path) -> None:
         raise UsageError(f"{folder} is a file; choose another ", Parameter("out"))
     if folder.is_dir() and not (folder / MANIFEST).exists():
         strange = [
-            path.name for path in folder.iterdir() if path.name not in _OWN and not path.name.startswith(".data.")
+            path.name
+            for path in folder.iterdir()
+            if path.name not in _OWN and not path.name.startswith((".data.", f".{MANIFEST}."))
         ]
         if strange:
             raise UsageError(

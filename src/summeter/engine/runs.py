@@ -63,6 +63,7 @@ def rescore(folder: str | Path) -> Run:
     run = Run(folder)
     judges, known = run.manifest.judges, names()
     derived = [judge for judge in judges if judge.members and judge.name in known]
+    _ = run.totals  # InputError where the folder is damaged, before anything is written
     with Journal(run.folder) as journal:
         if derived:
             journal.repair(judges)
@@ -71,7 +72,8 @@ def rescore(folder: str | Path) -> Run:
             derive([Job(rebuild(judge.name, judge.settings), judge) for judge in derived], judges, run.data, journal)
             journal.sort_files(judges, ItemOrder(run.data))
         ended = run.manifest.status
-        return finish(run, journal, run.manifest, "complete" if ended == "incomplete" else ended)
+        begun = run.manifest.model_copy(update={"counts": {}})  # there may be more now, or fewer
+        return finish(run, journal, begun, "complete" if ended == "incomplete" else ended)
 
 
 def check_coverage(run: RunFolder, least: float = 0.0) -> None:

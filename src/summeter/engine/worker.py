@@ -20,7 +20,6 @@ from summeter.records import (
     BudgetError,
     CapabilityError,
     Document,
-    InputError,
     Item,
     Judgment,
     ReplayMiss,
@@ -31,7 +30,7 @@ from summeter.records import (
 from summeter.records import Unit as TargetUnit
 from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import JudgeEntry
-from summeter.runs.run import Failure
+from summeter.runs.run import Failure, prepared_rows
 
 T = TypeVar("T")
 
@@ -184,12 +183,8 @@ class PreparedIndex(Mapping[tuple[str, str], Prepared]):
         self._places: dict[tuple[str, str], tuple[Path, int]] = {}
         for job in work:
             file = folder / "prepared" / f"{job.entry.file}.jsonl"
-            if file.exists():
-                with file.open("rb") as lines:
-                    start = 0
-                    for number, line in enumerate(lines, 1):
-                        self._places[job.signature, _document(file, number, line)] = file, start
-                        start += len(line)
+            for start, row in prepared_rows(file):
+                self._places[job.signature, row["document_id"]] = file, start
 
     def __getitem__(self, key: tuple[str, str]) -> Prepared:
         file, start = self._places[key]
@@ -207,10 +202,3 @@ class PreparedIndex(Mapping[tuple[str, str], Prepared]):
 
     def __len__(self) -> int:
         return len(self._places)
-
-
-def _document(file: Path, number: int, line: bytes) -> str:
-    try:
-        return str(json.loads(line)["document_id"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError.at(file, number, None, "damaged: not a row of prepared data") from error

@@ -13,7 +13,6 @@ Table 8).
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -27,8 +26,8 @@ from summeter.data.formats import format_of, read_rows
 from summeter.meta.context import Context
 from summeter.meta.results import Row, Study, interval_row, resampling
 from summeter.meta.selection import checks_keywords
-from summeter.records import InputError, Parameter, UsageError
-from summeter.runs.run import MANIFEST, RunFolder
+from summeter.records import Parameter, UsageError
+from summeter.runs.run import MANIFEST, RunFolder, prepared_rows
 from summeter.stats.base import Floats, Values, floats
 from summeter.stats.resample import Resampling
 from summeter.text.rouge import rouge_n
@@ -268,19 +267,10 @@ def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
 
 
 def _prepared_rows(file: Path) -> Iterator[tuple[str, list[str]]]:
-    if not file.exists():
-        return
-    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
-        if not line.endswith(b"\n"):
-            return  # a killed writer
-        try:
-            row = json.loads(line)
-            texts = _texts(row["data"]) if row.get("status", "ok") == "ok" else None
-            name = row["document_id"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError.at(file, number, None, f"damaged: {error}") from error
+    for _, row in prepared_rows(file):
+        texts = _texts(row["data"]) if row.get("status", "ok") == "ok" else None
         if texts is not None:
-            yield name, texts
+            yield row["document_id"], texts
 
 
 def _texts(cells: Mapping[str, Any]) -> list[str] | None:

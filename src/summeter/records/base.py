@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Record(BaseModel):
-    """A frozen value. Unknown fields are an error, so that a misspelt field is never lost."""
+    """A frozen value. Unknown fields are an error, so that a misspelt field is never lost; numbers are finite, since
+    JSON has no others."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 HASH = 16

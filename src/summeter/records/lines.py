@@ -9,15 +9,15 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from summeter.records.base import Record
-from summeter.records.errors import InputError
+from summeter.records.errors import Fault, InputError
 
 R = TypeVar("R", bound=Record)
 
 
-def read_lines(file: Path, record: type[R]) -> Iterator[R]:
+def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) -> Iterator[R]:
     """Records of a JSONL file, none if it is absent. A torn last line (a killed writer) is passed over.
 
-    Raises InputError naming file, line and field of a damaged line.
+    Raises InputError naming file, line and field of a damaged line; given a list, notes it there and reads on.
     """
     if not file.exists():
         return
@@ -30,4 +30,7 @@ def read_lines(file: Path, record: type[R]) -> Iterator[R]:
             except ValidationError as error:
                 first = error.errors()[0]
                 field = ".".join(map(str, first["loc"])) or None
-                raise InputError.at(file, number, field, f"damaged: {first['msg']}") from error
+                fault = Fault(str(file), number, field, f"damaged: {first['msg']}")
+                if damaged is None:
+                    raise InputError([fault]) from error
+                damaged.append(fault)

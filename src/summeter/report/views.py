@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
 from summeter.data.dataset import Dataset
-from summeter.records import InputError, JudgeKey, KeyFacts, judge_names
+from summeter.records import JudgeKey, KeyFacts, judge_names
 from summeter.report.blocks import Source
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import HumanReader, RunReader
-from summeter.runs.run import RunFolder
+from summeter.runs.run import RunFolder, prepared_rows
 from summeter.scoring import PairScore, ScoreTable, SystemTable
 
 
@@ -135,20 +134,8 @@ def _reduction(view: RunView, judge: JudgeEntry) -> str:
 
 def _prepared_lists(run: RunFolder, judge: JudgeEntry) -> list[KeyFacts]:
     """Key-fact lists an evaluator derived: prepared data that hold `key_facts` (texts) and their `origin`."""
-    file = run.folder / "prepared" / f"{judge.file}.jsonl"
-    if not file.exists():
-        return []
-    lists = []
-    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
-        if not line.endswith(b"\n"):
-            break
-        try:
-            data = json.loads(line)["data"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError.at(file, number, None, "damaged: not a row of prepared data") from error
-        if (facts := _facts(data)) is not None:
-            lists.append(facts)
-    return lists
+    rows = prepared_rows(run.folder / "prepared" / f"{judge.file}.jsonl")
+    return [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
 
 
 def _facts(data: object) -> KeyFacts | None:

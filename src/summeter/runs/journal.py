@@ -1,9 +1,9 @@
 """Writing a run so that a kill at any point loses nothing that was finished.
 
-One item's judgments by one evaluator are one append; a line in progress.jsonl then says they are there, and
-how many. On opening, judgments that no line confirms are dropped wherever they stand, and lines whose
-judgments are not all there are dropped too, so that such an item is judged again, from stored calls where there
-are any. When a run ends, its files are put into the order of the data, so that equal runs have equal files
+One item's judgments by one evaluator are one append; a line in progress.jsonl then says they are there, how many, and
+their checksum. On opening, judgments that no line confirms are dropped wherever they stand, and lines whose judgments
+are not all there as they were written are dropped too, so that such an item is judged again, from stored calls where
+there are any. When a run ends, its files are put into the order of the data, so that equal runs have equal files
 whatever the order of completion was.
 """
 
@@ -14,17 +14,28 @@ import json
 import os
 import sys
 from array import array
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from summeter.data.atomic import write_lines, write_text
-from summeter.records import Judgment, UsageError, read_lines
+from summeter.data.atomic import sweep, write_lines, write_text
+from summeter.records import Fault, Judgment, UsageError, digest, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.runs.run import FAILURES, MANIFEST, PROGRESS, Done, DoneKey, Failure
+from summeter.runs.run import (
+    CHECKSUM,
+    FAILURES,
+    MANIFEST,
+    PROGRESS,
+    Done,
+    DoneKey,
+    Failure,
+    JudgmentLines,
+    checksum,
+    in_order,
+    prepared_rows,
+)
 
 ItemKey = tuple[str, str, str | None]
 
@@ -37,9 +48,13 @@ class Journal:
         (folder / "judgments").mkdir(parents=True, exist_ok=True)
         (folder / "prepared").mkdir(exist_ok=True)
         self._lock = _lock(folder)
+        for place in (folder, folder / "judgments", folder / "prepared"):
+            sweep(place)
         self._files: dict[Path, IO[bytes]] = {}
         self._broken: OSError | None = None
-        self.done: dict[DoneKey, int] = {}
+        self._prepared: dict[tuple[str, str], str] = {}
+        self.done: dict[DoneKey, str] = {}
+        """The line of progress of every finished item."""
 
     def __enter__(self) -> Self:
         return self
@@ -59,58 +74,105 @@ class Journal:
 
     def manifest(self, manifest: Manifest) -> None:
         """Replace run.json in one step."""
-        text = json.dumps(manifest.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=2)
+        fields = manifest.model_dump(mode="json", by_alias=True)
+        text = json.dumps({**fields, CHECKSUM: digest(fields, 16)}, ensure_ascii=False, indent=2)
         write_text(self.folder / MANIFEST, text + "\n")
 
-    def repair(self, judges: Sequence[JudgeEntry]) -> None:
-        """Read what is finished, and drop what a killed or failed writer left unconfirmed."""
+    def repair(self, judges: Sequence[JudgeEntry]) -> list[Fault]:
+        """Read what is finished, and drop what a killed or failed writer left unconfirmed, or what is damaged. Returns
+        what was damaged: the lines that could not be read, the items whose judgments have changed."""
+        damaged: list[Fault] = []
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
-        entries = {_interned(entry.key): entry.judgments for entry in read_lines(self.folder / PROGRESS, Done)}
-        found: Counter[DoneKey] = Counter()
-        files = [self.folder / "judgments" / f"{judge.file}.jsonl" for judge in judges]
-        for file in files:
-            _cut_torn_line(file)
-            found.update(judged_item(line) for line in _lines(file))
+        self._drop_damaged_failures(damaged)
+        before = len(damaged)
+        items = {_interned(item.key): item for item in read_lines(self.folder / PROGRESS, Done, damaged)}
+        sound: dict[DoneKey, str] = {}
         for judge in judges:
-            _cut_torn_line(self.folder / "prepared" / f"{judge.file}.jsonl")
-        sound = {key: judgments for key, judgments in entries.items() if found[key] == judgments}
-        if len(sound) < len(entries):
-            write_lines(self.folder / PROGRESS, (_confirming(key, judgments) for key, judgments in sound.items()))
-        if any(key not in sound for key in found):
-            for file in files:
-                _keep(file, sound)
-        self.done = sound
+            own = {key: item for key, item in items.items() if key[0] == judge.signature}
+            known = self._repair_prepared(judge, damaged)
+            lost = {key for key, item in own.items() if item.prepared is not None and item.prepared not in known}
+            sound |= self._repair_judgments(judge, own, lost, damaged)
+        self.done = {key: sound[key] for key in items if key in sound}
+        older = any(item.checksum is None for item in items.values())
+        if older or len(self.done) < len(items) or len(damaged) > before:
+            write_lines(self.folder / PROGRESS, self.done.values())
+        return damaged
+
+    def _drop_damaged_failures(self, damaged: list[Fault]) -> None:
+        file, faults = self.folder / FAILURES, list[Fault]()
+        failures = [failure.line for failure in read_lines(file, Failure, faults)]
+        if faults:
+            write_lines(file, failures)
+            damaged.extend(faults)
+
+    def _repair_prepared(self, judge: JudgeEntry, damaged: list[Fault]) -> set[str]:
+        """Drop the damaged rows of what a judge prepared; returns the ids of the others."""
+        file, faults = self.folder / "prepared" / f"{judge.file}.jsonl", list[Fault]()
+        _cut_torn_line(file)
+        known = set()
+        for _, row in prepared_rows(file, faults):
+            self._prepared[judge.signature, row["document_id"]] = row["id"]
+            known.add(row["id"])
+        if faults:
+            write_lines(file, (json.dumps(row, ensure_ascii=False) for _, row in prepared_rows(file, [])))
+            damaged.extend(faults)
+        return known
+
+    def _repair_judgments(
+        self, judge: JudgeEntry, items: Mapping[DoneKey, Done], lost: set[DoneKey], damaged: list[Fault]
+    ) -> dict[DoneKey, str]:
+        """Drop the judgments of items that are `lost`, or not there as they were written; returns the lines of progress
+        of the others."""
+        file = self.folder / "judgments" / f"{judge.file}.jsonl"
+        _cut_torn_line(file)
+        if not lost and in_order(file, items.values()):
+            return {key: item.model_dump_json() for key, item in items.items()}
+        lines = JudgmentLines(file)
+        sound = {key: item for key, item in items.items() if key not in lost and lines.holds(item)}
+        damaged.extend(lines.damaged)
+        damaged.extend(lines.alterations(items.values()))
+        if any(key not in sound for key in lines.items):
+            kept = (line for line, key in zip(_lines(file), lines.items, strict=True) if key in sound)
+            write_lines(file, (line.decode().removesuffix("\n") for line in kept))
+        return {key: lines.confirmed(item).model_dump_json() for key, item in sound.items()}
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Add one item's judgments by one evaluator, then the line that confirms them."""
-        self._append(self.folder / "judgments" / f"{judge.file}.jsonl", [one.line for one in judgments])
-        key = (judge.signature, *item)
-        self._append(self.folder / PROGRESS, [_confirming(key, len(judgments))])
-        self.done[key] = len(judgments)
+        lines = [f"{row.line}\n".encode() for row in judgments]
+        self._append(self.folder / "judgments" / f"{judge.file}.jsonl", lines)
+        document_id, system, rival = item
+        done = Done(
+            signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(judgments),
+            checksum=checksum(lines), prepared=self._prepared.get((judge.signature, document_id)),
+        ).model_dump_json()  # fmt: skip
+        self._append(self.folder / PROGRESS, [f"{done}\n".encode()])
+        self.done[(judge.signature, *item)] = done
 
     def drop(self, judge: JudgeEntry) -> None:
         """Forget all that a judge has finished. After a kill in between, `repair` drops what is left of it."""
         self._close_files()
-        self.done = {key: number for key, number in self.done.items() if key[0] != judge.signature}
-        write_lines(self.folder / PROGRESS, (_confirming(key, number) for key, number in self.done.items()))
+        self.done = {key: line for key, line in self.done.items() if key[0] != judge.signature}
+        write_lines(self.folder / PROGRESS, self.done.values())
         (self.folder / "judgments" / f"{judge.file}.jsonl").unlink(missing_ok=True)
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
         """Add what an evaluator derived for a document."""
-        self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [json.dumps(row, ensure_ascii=False)])
+        line = json.dumps(row, ensure_ascii=False)
+        self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [f"{line}\n".encode()])
+        self._prepared[judge.signature, row["document_id"]] = row["id"]
 
     def failed(self, failure: Failure) -> None:
         """Add one failure."""
-        self._append(self.folder / FAILURES, [failure.model_dump_json()])
+        self._append(self.folder / FAILURES, [f"{failure.line}\n".encode()])
 
-    def _append(self, path: Path, lines: Sequence[str]) -> None:
+    def _append(self, path: Path, lines: Sequence[bytes]) -> None:
         if self._broken is not None:
             # What follows a failed append could not be told from what belongs to it.
             raise OSError(self._broken.errno or errno.EIO, f"nothing more is written after: {self._broken}")
         if not lines:
             return
-        data = "".join(line + "\n" for line in lines).encode()
+        data = b"".join(lines)
         try:
             if path not in self._files:
                 self._files[path] = path.open("ab", buffering=0)
@@ -141,13 +203,6 @@ def _progress_rank(line: bytes, place: Mapping[str, int], order: Mapping[ItemKey
     return place[entry.signature], order[(entry.document_id, entry.system, entry.rival)]
 
 
-def _confirming(key: DoneKey, judgments: int) -> str:
-    """The line that says that an item's judgments are there."""
-    signature, document_id, system, rival = key
-    entry = Done(signature=signature, document_id=document_id, system=system, rival=rival, judgments=judgments)
-    return entry.model_dump_json()
-
-
 def judged_item(line: bytes) -> DoneKey:
     """(signature, document, system, rival) of a line of judgments."""
     row = json.loads(line)
@@ -167,12 +222,6 @@ def _lines(file: Path) -> Iterator[bytes]:
             yield from lines
 
 
-def _keep(file: Path, sound: Mapping[DoneKey, object]) -> None:
-    """Rewrite a file of judgments with those of sound items only."""
-    if file.exists():
-        write_lines(file, (line.decode().removesuffix("\n") for line in _lines(file) if judged_item(line) in sound))
-
-
 def _sort_lines(file: Path, rank: Any) -> None:
     """Sort a file's lines by rank, keeping the order within a rank; memory holds one number a line."""
     if not file.exists():
@@ -182,10 +231,10 @@ def _sort_lines(file: Path, rank: Any) -> None:
     starts = array("q", [0])
     with file.open("rb") as lines:
         for line in lines:
-            found = rank(line)
-            ranks.append(numbers.setdefault(found, found))
+            place = rank(line)
+            ranks.append(numbers.setdefault(place, place))
             starts.append(starts[-1] + len(line))
-    if all(one <= other for one, other in pairwise(ranks)):
+    if all(rank <= other for rank, other in pairwise(ranks)):
         return
     ordered = sorted(range(len(ranks)), key=ranks.__getitem__)
     with file.open("rb") as source:
@@ -207,9 +256,9 @@ def _cut_torn_line(file: Path) -> None:
         while end > 0:
             start = max(0, end - 65536)
             data.seek(start)
-            found = data.read(end - start).rfind(b"\n")
-            if found >= 0:
-                end = start + found + 1
+            last = data.read(end - start).rfind(b"\n")
+            if last >= 0:
+                end = start + last + 1
                 break
             end = start
         if end < size:

@@ -8,17 +8,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
-from itertools import groupby
+import json
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from weakref import ref
+from zlib import crc32
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import ValidationError, model_validator
 
 from summeter.data.dataset import Dataset, load
-from summeter.records import InputError, Judgment, Record, Status, UsageError, read_lines
+from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
@@ -27,13 +30,18 @@ MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
 PROGRESS = "progress.jsonl"
 CALLS = "calls.sqlite"
+CHECKSUM = "checksum"
+"""The key of run.json that holds the hash of all else in it."""
 
 DoneKey = tuple[str, str, str, str | None]
 """(signature, document, system, rival): an item that a judge has finished."""
 
 
 class Failure(Record):
-    """One item one evaluator could not judge fully. With status "error" it is tried again on resume."""
+    """One item one evaluator could not judge fully. With status "error" it is tried again on resume.
+
+    `checksum` is that of the other fields; older runs have none.
+    """
 
     document_id: str
     system: str
@@ -46,6 +54,21 @@ class Failure(Record):
     units: int = 1
     calls: tuple[str, ...] = ()
     at: str
+    checksum: int | None = None
+
+    @model_validator(mode="after")
+    def _as_written(self) -> Self:
+        if self.checksum not in (None, self._sum()):
+            raise ValueError("is not as it was written")
+        return self
+
+    def _sum(self) -> int:
+        return crc32(self.model_dump_json(exclude={"checksum"}, exclude_defaults=True).encode())
+
+    @property
+    def line(self) -> str:
+        """The failure as a line of JSON."""
+        return self.model_copy(update={"checksum": self._sum()}).model_dump_json()
 
     @property
     def key(self) -> DoneKey:
@@ -54,18 +77,122 @@ class Failure(Record):
 
 
 class Done(Record):
-    """Progress: one evaluator has finished one item; `judgments` is how many it wrote."""
+    """Progress: one evaluator has finished one item; `judgments` is how many it wrote, `checksum` that of their lines,
+    `prepared` the id of what was prepared for them. Older runs have neither of these."""
 
     signature: str
     document_id: str
     system: str
     rival: str | None = None
     judgments: int
+    checksum: int | None = None
+    prepared: str | None = None
 
     @property
     def key(self) -> DoneKey:
         """(signature, document, system, rival)."""
         return self.signature, self.document_id, self.system, self.rival
+
+
+def checksum(lines: Iterable[bytes]) -> int:
+    """Of lines with their line feeds, whatever their order.
+
+    >>> checksum([b"a\\n", b"b\\n"]) == checksum([b"b\\n", b"a\\n"])
+    True
+    """
+    return sum(map(crc32, lines)) & 0xFFFFFFFF
+
+
+def in_order(file: Path, items: Iterable[Done]) -> bool:
+    """Whether a file of judgments holds the lines of these items, one item after the other, and nothing else; False
+    also where some have no checksum. Reads the lines without parsing them."""
+    if not file.exists():
+        return not any(True for _ in items)
+    with file.open("rb") as lines:
+        return (
+            all(
+                item.checksum is not None and checksum(islice(lines, item.judgments)) == item.checksum for item in items
+            )
+            and not lines.readline()
+        )
+
+
+class JudgmentLines:
+    """The lines of a file of judgments, each parsed: `items` says of which item each is (None: of none that can be
+    read), `damaged` what is wrong with the latter. A torn last line (a killed writer) is passed over."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.items: list[DoneKey | None] = []
+        self.damaged: list[Fault] = []
+        self._sums: dict[DoneKey, list[int]] = {}
+        self._first: dict[DoneKey, int] = {}
+        names: dict[str, str] = {}
+        for number, line in enumerate(_whole_lines(file), 1):
+            try:
+                row = Judgment.model_validate_json(line)
+            except ValidationError as error:
+                first = error.errors()[0]
+                field = ".".join(map(str, first["loc"])) or None
+                self.damaged.append(Fault(str(file), number, field, f"damaged: {first['msg']}"))
+                self.items.append(None)
+                continue
+            document_id, system, rival = (text and names.setdefault(text, text) for text in row.target.item)
+            key = (names.setdefault(row.signature, row.signature), document_id or "", system or "", rival)
+            self.items.append(key)
+            self._sums.setdefault(key, []).append(crc32(line))
+            self._first.setdefault(key, number)
+
+    def holds(self, item: Done) -> bool:
+        """Whether an item has exactly the lines that were written."""
+        sums = self._sums.get(item.key, [])
+        return len(sums) == item.judgments and item.checksum in (None, sum(sums) & 0xFFFFFFFF)
+
+    def alterations(self, items: Iterable[Done]) -> list[Fault]:
+        """The items that have as many lines as were written, or more, and not those; copies of one change nothing."""
+        return [
+            Fault(str(self.file), self._first[item.key], None, f"judgments of document {item.document_id!r}, system "
+                  f"{item.system!r} are not as they were written")
+            for item in items
+            if (sums := self._sums.get(item.key)) and len(sums) >= item.judgments
+            and item.checksum not in {None, sum(sums) & 0xFFFFFFFF, sum(set(sums)) & 0xFFFFFFFF}
+        ]  # fmt: skip
+
+    def confirmed(self, item: Done) -> Done:
+        """The item with the checksum of its lines, which those of older runs have not."""
+        return item.model_copy(update={"checksum": sum(self._sums.get(item.key, [])) & 0xFFFFFFFF})
+
+
+def _whole_lines(file: Path) -> Iterator[bytes]:
+    if file.exists():
+        with file.open("rb") as lines:
+            yield from (line for line in lines if line.endswith(b"\n"))
+
+
+def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What an evaluator derived, row by row, each with the place in the file where it starts; none if there is no file.
+
+    A torn last line is passed over. Raises InputError naming file and line of a damaged one; given a list, notes it
+    there and reads on.
+    """
+    start = 0
+    for number, line in enumerate(_whole_lines(file), 1):
+        try:
+            row = json.loads(line)
+            same = row["id"] == digest([row["document_id"], row["data"], row["status"]], 12)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            same = False
+        if same:
+            yield start, row
+        else:
+            fault = Fault(str(file), number, None, "damaged: not a row of prepared data")
+            if damaged is None:
+                raise InputError([fault])
+            damaged.append(fault)
+        start += len(line)
+
+
+_AGAIN = "Bring the file back, or give the command that made the run again"
 
 
 class RunFolder:
@@ -81,6 +208,7 @@ class RunFolder:
         self._given = None if data is None else ref(data)
         self._data: Dataset | None = None
         self._totals: tuple[object, RunTotals] | None = None
+        self._checked: dict[str, object] = {}
 
     @property
     def data(self) -> Dataset:
@@ -104,23 +232,30 @@ class RunFolder:
     def iter_judgments(self) -> Iterator[Judgment]:
         """`judgments` one by one, without keeping them.
 
-        Raises InputError, behind the last of them, where judgments that are confirmed as written are gone."""
-        left = {entry.key: entry.judgments for entry in self.progress()}
+        Raises InputError where judgments that are confirmed as written have changed, or behind the last of them, where
+        some are gone."""
+        left = self._confirmed()
+        counts: Counter[str] = Counter()
         for judge in self.manifest.judges:
             file = self.file_of(judge)
             # Counted before the rows are read, which take from `left`.
             repeated = _may_repeat(file, sum(left[key] for key in left if key[0] == judge.signature))
-            rows = _confirmed(file, left)
+            rows = _of_items(file, left)
             # Where a copy took the place of a neighbour's line, the counts agree: the lines of an item stand together.
             groups = [rows] if repeated else (group for _, group in groupby(rows, _item_of))
             for group in groups:
-                yield from dedupe(group)
+                for row in dedupe(group):
+                    counts[row.status] += 1
+                    yield row
         self._check_whole(left)
-        yield from self._errors(left)
+        for row in self._errors(left):
+            counts[row.status] += 1
+            yield row
+        self._check_counts(counts.total())
 
     def table(self) -> JudgmentTable:
         """`judgments` as a table, read without making a record of each."""
-        left = {entry.key: entry.judgments for entry in self.progress()}
+        left = self._confirmed()
         parts = []
         for judge in self.manifest.judges:
             table = JudgmentTable.read(self.file_of(judge), repeats=True)
@@ -134,11 +269,41 @@ class RunFolder:
             finished = np.array([item in left for item in items], np.bool_)
             parts.append(table if finished.all() else table.take(finished[groups.of]))
         self._check_whole(left)
-        return JudgmentTable.join([*parts, JudgmentTable.of(self._errors(left))])
+        table = JudgmentTable.join([*parts, JudgmentTable.of(self._errors(left))])
+        self._check_counts(len(table))
+        return table
 
     def file_of(self, judge: JudgeEntry) -> Path:
         """Where a judge's judgments stand."""
         return self.folder / "judgments" / f"{judge.file}.jsonl"
+
+    def _confirmed(self) -> dict[DoneKey, int]:
+        """How many judgments each finished item has. InputError where some are not as they were written."""
+        items: dict[str, list[Done]] = {}
+        for item in self.progress():
+            items.setdefault(item.signature, []).append(item)
+        for judge in self.manifest.judges:
+            self._check_lines(self.file_of(judge), items.get(judge.signature, []))
+        return {item.key: item.judgments for of_judge in items.values() for item in of_judge}
+
+    def _check_lines(self, file: Path, items: Sequence[Done]) -> None:
+        stamp = _stamp(file), _stamp(self.folder / PROGRESS)
+        if self._checked.get(file.name) == stamp:
+            return
+        if any(item.checksum is not None for item in items) and not in_order(file, items):
+            lines = JudgmentLines(file)
+            if faults := lines.damaged or lines.alterations(items):
+                advice = f"{_AGAIN}: what is damaged is judged anew"
+                raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
+        self._checked[file.name] = stamp
+
+    def _check_counts(self, there: int) -> None:
+        """InputError where fewer judgments are `there` than the run ended with: nothing confirms the others."""
+        ended = sum(self.manifest.counts.values())
+        if there < ended and self.manifest.status != "running" and read_manifest(self.folder) == self.manifest:
+            message = f"{there:,} of the {ended:,} judgments that the run ended with are there"
+            cut = f"{PROGRESS} or {FAILURES} was cut. {_AGAIN}: what is gone is judged anew"
+            raise InputError.at(self.folder, None, None, f"{message}: {cut}")
 
     def _check_whole(self, left: Mapping[DoneKey, int]) -> None:
         """InputError where `left`, how many judgments of each finished item were not met, is above nothing."""
@@ -151,7 +316,7 @@ class RunFolder:
         raise InputError.at(
             self.folder / "judgments" / f"{file}.jsonl", None, None,
             f"judgments that {PROGRESS} confirms are gone: {number} of document {document_id!r}, system {system!r}"
-            f"{more}. Bring the file back, or give the command that made the run again: what is gone is judged anew",
+            f"{more}. {_AGAIN}: what is gone is judged anew",
         )  # fmt: skip
 
     def _errors(self, done: Container[DoneKey]) -> Iterator[Judgment]:
@@ -220,7 +385,7 @@ def _item_of(row: Judgment) -> DoneKey:
     return (row.signature, *row.target.item)
 
 
-def _confirmed(file: Path, left: dict[DoneKey, int]) -> Iterator[Judgment]:
+def _of_items(file: Path, left: dict[DoneKey, int]) -> Iterator[Judgment]:
     """The judgments of finished items; each is taken from the count that is `left` of its item."""
     for row in read_lines(file, Judgment):
         key = _item_of(row)
@@ -243,11 +408,17 @@ def read_manifest(folder: Path) -> Manifest:
     if not file.is_file():
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}")
     try:
-        return Manifest.model_validate_json(file.read_bytes())
+        fields = json.loads(file.read_bytes())
+        sealed = fields.pop(CHECKSUM, None)
+        if sealed is not None and sealed != digest(fields, 16):
+            raise InputError.at(file, None, CHECKSUM, "tells that the file was changed since; bring it back")
+        return Manifest.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise InputError.at(file, None, place or None, f"not a run of this version: {first['msg']}") from error
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise InputError.at(file, None, None, f"damaged: {error}") from error
 
 
 def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Judgment]:
