@@ -66,6 +66,7 @@ def rescore(folder: str | Path) -> Run:
     _ = run.totals  # InputError where the folder is damaged, before anything is written
     with Journal(run.folder) as journal:
         if derived:
+            run.check_prepared()
             journal.repair(judges)
             for judge in derived:
                 journal.drop(judge)

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from pydantic import ValidationError
+
 from summeter.engine.plan import Job, Unit, item_key
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import JudgmentBuilder, Prepared, Tools
@@ -103,7 +105,7 @@ class Worker:
                 raise error from None
             if isinstance(error, BudgetError):
                 return None
-            if not isinstance(error, SummeterError):
+            if not isinstance(error, SummeterError | ValidationError):
                 log.exception("%s failed on document %s", job.evaluator.name, concerned[0].document.id)
             for item in concerned:
                 self._fail(job, item, error)
@@ -143,6 +145,10 @@ def record(sink: Sink, judge: JudgeEntry, key: ItemKey, judgments: Sequence[Judg
 
 def reason_of(error: Exception) -> str:
     """An error in words; one that is no error of ours with its kind."""
+    if isinstance(error, ValidationError):
+        fault = error.errors(include_url=False)[0]
+        field = ".".join(map(str, fault["loc"])) or "it"
+        return f"computed a {error.title} that cannot be: {field} is {str(fault['input'])[:80]}: {fault['msg']}"
     kind = "" if isinstance(error, SummeterError) else f"{type(error).__name__}: "
     return f"{kind}{error}" or type(error).__name__
 

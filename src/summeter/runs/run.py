@@ -297,6 +297,16 @@ class RunFolder:
                 raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
         self._checked[file.name] = stamp
 
+    def check_prepared(self) -> None:
+        """InputError where something that was prepared for a finished item is damaged or gone."""
+        items = list(self.progress())
+        for judge in self.manifest.judges:
+            file = self.folder / "prepared" / f"{judge.file}.jsonl"
+            wanted = {item.prepared for item in items if item.signature == judge.signature} - {None}
+            if lost := wanted - {row["id"] for _, row in prepared_rows(file)}:
+                message = f"{len(lost)} of {len(wanted)} rows that {PROGRESS} names are gone. {_AGAIN}"
+                raise InputError.at(file, None, None, message)
+
     def _check_counts(self, there: int) -> None:
         """InputError where fewer judgments are `there` than the run ended with: nothing confirms the others."""
         ended = sum(self.manifest.counts.values())

@@ -1,0 +1,179 @@
+"""Damaged files of a run: reading them ends in an error that names the place, evaluating again mends them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import Lengths, Moody, rows
+from pydantic import ValidationError
+from runs.older import without_checksums
+
+from summeter.engine.api import evaluate
+from summeter.engine.runs import Run, rescore
+from summeter.records import InputError, Judgment, Target
+from summeter.runs.journal import Journal
+from summeter.runs.run import RunFolder, read_manifest
+
+JUDGES = (Lengths(), "abstractiveness")
+VIEWS = ("scores.jsonl", "scores.csv", "summary.json")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return evaluate(rows(), JUDGES, out=tmp_path / "run")
+
+
+def views(run: RunFolder) -> dict[str, bytes]:
+    return {name: (run.folder / name).read_bytes() for name in VIEWS}
+
+
+def judgments_file(run: RunFolder) -> Path:
+    (file,) = (run.folder / "judgments").glob("lengths*.jsonl")
+    return file
+
+
+Damage = Callable[[list[bytes]], list[bytes]]
+LINES: dict[str, Damage] = {
+    "another value": lambda lines: [lines[0].replace(b'"value":2.0', b'"value":3.0'), *lines[1:]],
+    "another label": lambda lines: [lines[0].replace(b'"label":1', b'"label":0'), *lines[1:]],
+    "no value": lambda lines: [lines[0].replace(b'"value":2.0,"label":1', b'"value":null,"label":null'), *lines[1:]],
+    "not finite": lambda lines: [lines[0].replace(b'"value":2.0', b'"value":NaN'), *lines[1:]],
+    "zeros": lambda lines: [bytes(len(lines[0])), *lines[1:]],
+    "garbage": lambda lines: [lines[0], b"\xff\xfe{]\n", *lines[1:]],
+    "half a line": lambda lines: [lines[0][:40], *lines[1:]],
+    "lost": lambda lines: lines[1:],
+    "another item": lambda lines: [lines[0].replace(b'"d0"', b'"d9"'), *lines[1:]],
+}
+
+
+@pytest.mark.parametrize("damage", LINES.values(), ids=LINES)
+def test_damaged_judgments_are_named_and_judged_anew(
+    run: Run, damage: Damage, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, file = views(run), judgments_file(run)
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(damage(lines)))
+    for read in (RunFolder.judgments, RunFolder.table, rescore):
+        with pytest.raises(InputError, match=rf"{file.name}") as error:
+            read(RunFolder(run.folder) if read is not rescore else run.folder)  # type: ignore[arg-type]
+        assert "judged anew" in str(error.value)
+    again = evaluate(rows(), JUDGES, out=run.folder)
+    assert views(again) == before
+    assert file.read_bytes().splitlines(keepends=True) == lines
+    if damage is not LINES["lost"] and damage is not LINES["another item"]:
+        assert f"{file.name}:{2 if damage is LINES['garbage'] else 1}: " in caplog.text
+
+
+@pytest.mark.parametrize("left", [0, 5])
+def test_fewer_lines_of_progress_are_no_smaller_run(run: Run, left: int) -> None:
+    before, file = views(run), run.folder / "progress.jsonl"
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:left]))
+    for read in (RunFolder.judgments, RunFolder.table):
+        with pytest.raises(InputError, match=r"of the 18 judgments that the run ended with are there"):
+            read(RunFolder(run.folder))
+    file.unlink()
+    with pytest.raises(InputError, match="0 of the 18 judgments"):
+        rescore(run.folder)
+    assert views(evaluate(rows(), JUDGES, out=run.folder)) == before
+
+
+def test_a_failure_of_another_item_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run = evaluate(rows(), [Moody()], out=tmp_path / "run")
+    before, file = views(run), run.folder / "failures.jsonl"
+    file.write_text(file.read_text().replace('"system":"b"', '"system":"x"'))
+    with pytest.raises(InputError, match=r"failures\.jsonl:1: damaged: .*is not as it was written"):
+        RunFolder(run.folder).scores()
+    again = views(evaluate(rows(), [Moody()], out=run.folder))
+    assert sorted(again["scores.csv"].splitlines()) == sorted(before["scores.csv"].splitlines())  # errors by time
+    assert "failures.jsonl:1" in caplog.text
+
+
+@pytest.mark.parametrize("what", ["changed", "gone"])
+def test_what_was_prepared_is_prepared_anew(run: Run, what: str) -> None:
+    before, (file,) = views(run), (run.folder / "prepared").glob("*.jsonl")
+    text = file.read_text()
+    file.write_text(text.replace('"words": 13', '"words": 12') if what == "changed" else "")
+    assert views(evaluate(rows(), JUDGES, out=run.folder)) == before
+    assert sorted(file.read_text().splitlines()) == sorted(text.splitlines())
+
+
+def test_a_manifest_that_was_changed_is_named(run: Run) -> None:
+    file = run.folder / "run.json"
+    file.write_text(file.read_text().replace('"share"', '"mean"'))
+    for act in (lambda: RunFolder(run.folder), lambda: evaluate(rows(), JUDGES, out=run.folder)):
+        with pytest.raises(InputError, match=r"run\.json: checksum: tells that the file was changed"):
+            act()
+    file.write_bytes(b"\0" * 100)
+    with pytest.raises(InputError, match=r"run\.json: damaged"):
+        RunFolder(run.folder)
+
+
+def test_an_older_run_gets_its_checksums_when_it_is_carried_on(run: Run) -> None:
+    before, progress = views(run), (run.folder / "progress.jsonl").read_bytes()
+    without_checksums(run.folder)
+    assert views(rescore(run.folder)) == before
+    again = evaluate(rows(), JUDGES, out=run.folder)
+    assert views(again) == before
+    assert [row["checksum"] for row in lines_of(progress)] == [
+        row["checksum"] for row in lines_of((run.folder / "progress.jsonl").read_bytes())
+    ]
+    assert read_manifest(run.folder) == again.manifest
+
+
+def lines_of(content: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in content.splitlines()]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_judgment_takes_finite_numbers_only(value: float) -> None:
+    with pytest.raises(ValidationError, match="finite"):
+        Judgment(target=Target(document_id="d", system="s"), aspect="a", judge="j", signature="j", value=value)
+
+
+class Endless(Lengths):
+    """Judges the second system's sentences with a value that is no number."""
+
+    name = "endless"
+
+    async def judge(self, item: Any, prepared: Any, tools: Any) -> list[Judgment]:
+        judgments = await super().judge(item, prepared, tools)
+        return [
+            Judgment(**{**dict(row), "value": math.nan if item.summary.system == "b" else row.value})
+            for row in judgments
+        ]
+
+
+def test_a_value_that_is_not_finite_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    run = evaluate(rows(), [Endless()], out=tmp_path / "run")
+    assert run.manifest.counts == {"ok": 6, "error": 3}
+    assert {row.reason for row in run.judgments() if row.status == "error"} == {
+        "computed a Judgment that cannot be: value is nan: Input should be a finite number"
+    }
+
+
+def test_a_writer_that_was_killed_leaves_nothing_for_good(tmp_path: Path) -> None:
+    code = f"""
+import os, signal
+from summeter.data.atomic import write_lines
+
+def lines():
+    yield "one"
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write_lines({str(tmp_path / "run" / "scores.csv")!r}, lines())
+"""
+    subprocess.run([sys.executable, "-c", code], check=False)
+    left = [path.name for path in (tmp_path / "run").iterdir()]
+    assert [name.endswith(".tmp") for name in left] == [True]
+    mine = tmp_path / "run" / f".run.json.{os.getpid()}-0123abcd.tmp"
+    mine.touch()
+    with Journal(tmp_path / "run"):
+        assert list((tmp_path / "run").glob(".*.tmp")) == [mine]
