@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from summeter.choices import (
     PAIRWISE,
     USUAL_COEFFICIENTS,
+    AgreementCoefficient,
     Annotators,
     Average,
     ClusterRule,
@@ -22,15 +24,7 @@ from summeter.choices import (
     Population,
 )
 from summeter.cli.common import assignments, in_options
-from summeter.cli.study_command import (
-    BOOTSTRAP,
-    PEOPLE,
-    Given,
-    numbers,
-    pairs_of,
-    study_command,
-    two_names,
-)
+from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, pairs_of, study_command, two_names
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -48,10 +42,7 @@ def _named(coefficients: Iterable[str]) -> str:
 
 Alpha = Annotated[float, typer.Option(help="The corrected p-value from which a difference counts.")]
 AverageOver = Annotated[Average, typer.Option(help="All rows at once, or within each document or system.")]
-Coefficients = Annotated[
-    list[str] | None,
-    typer.Option("--coefficient", help=_named(Coefficient)),
-]
+Coefficients = Annotated[list[str] | None, typer.Option("--coefficient", help=_named(Coefficient))]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
 Drawn = Annotated[int, typer.Option("--resamples", min=1, help="Of the bootstrap by document.")]
 Separately = Annotated[
@@ -74,20 +65,12 @@ def _group() -> None:
     """Judge the judges: studies of runs against people. Reads judgments only; calls no model."""
 
 
-def _coefficients(names: list[str] | None) -> dict[str, Any]:
-    """The coefficients asked for as a keyword; the study's own where none is."""
-    return {"coefficients": tuple(names)} if names else {}
-
-
 @study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least items min_items {BOOTSTRAP}")
 def correlate(
     given: Given,
     level: Annotated[Level, typer.Option(help="What is correlated.")] = Level.SUMMARY,
     average: AverageOver = Average.POOLED,
-    coefficient: Annotated[
-        list[str] | None,
-        typer.Option(help=_named([*Coefficient, PAIRWISE])),
-    ] = None,
+    coefficient: Annotated[list[str] | None, typer.Option(help=_named([*Coefficient, PAIRWISE]))] = None,
     only_significant: Annotated[
         float | None, typer.Option(metavar="P", help="Average only groups whose own p is at most this (REALSumm: .05).")
     ] = None,
@@ -98,19 +81,9 @@ def correlate(
     """Correlate judges with people."""
     from summeter.meta import correlate as study
 
-    return given.each(
-        lambda run, gold: study(
-            run,
-            gold,
-            level=level,
-            average=average,
-            only_significant=only_significant,
-            calibrate_ties=calibrate_ties,
-            **_coefficients(coefficient),
-            **given.bootstrap,
-            **given.keywords,
-        )
-    )
+    names = coefficient or USUAL_COEFFICIENTS
+    how: dict[str, Any] = {"only_significant": only_significant, "calibrate_ties": calibrate_ties}
+    return given.each(partial(study, level=level, average=average, coefficients=names, **how, **given.keywords))
 
 
 @study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least {BOOTSTRAP}")
@@ -126,12 +99,8 @@ def classify(
     """Measure judges as classifiers: balanced accuracy, sensitivity, specificity, precision, recall, F1, AUROC."""
     from summeter.meta import classify as study
 
-    keywords = {**given.keywords, **given.bootstrap}
-    return given.each(
-        lambda run, gold: study(
-            run, gold, level=level, threshold=threshold, tune=tune, thresholds_by=thresholds_by, **keywords
-        )
-    )
+    thresholds: dict[str, Any] = {"threshold": threshold, "tune": tune, "thresholds_by": thresholds_by}
+    return given.each(partial(study, level=level, **thresholds, **given.keywords))
 
 
 @study_command(app, "runs gold judge judgment_set merge min_votes")
@@ -156,8 +125,8 @@ def errors(
     """Compare the types of errors that judges find with those people find."""
     from summeter.meta import errors as study
 
-    names, keywords = assignments(rename, "--rename", "TYPE=NAME", last=True), given.keywords | {"aspect": aspect}
-    return given.each(lambda run, gold: study(run, gold, match=match, annotators=annotators, rename=names, **keywords))
+    names = assignments(rename, "--rename", "TYPE=NAME", last=True)
+    return given.each(partial(study, aspect=aspect, match=match, annotators=annotators, rename=names, **given.keywords))
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
@@ -182,16 +151,8 @@ def prefer(
 
     def prefer_of(run: RunLike | None, gold: Dataset) -> Study:
         texts = [text.strip() for text in (pairs or "").split(",") if text.strip()]
-        return study(
-            run,
-            gold,
-            pairs=pairs_of(texts, gold.systems, "--pairs"),
-            rank_by=rank_by,
-            strengths=strengths,
-            prior=prior,
-            **given.bootstrap,
-            **given.keywords,
-        )
+        named = pairs_of(texts, gold.systems, "--pairs")
+        return study(run, gold, pairs=named, rank_by=rank_by, strengths=strengths, prior=prior, **given.keywords)
 
     return given.each(prefer_of) if given.runs else [prefer_of(None, given.data())]
 
@@ -201,11 +162,8 @@ def stability(given: Given, coefficient: Coefficients = None, separately: Separa
     """Ask whether judges are as good on good systems as on bad ones: per-candidate and meta-correlation."""
     from summeter.meta import stability as study
 
-    return given.each(
-        lambda run, gold: study(
-            run, gold, together=not separately, **_coefficients(coefficient), **given.bootstrap, **given.keywords
-        )
-    )
+    names = coefficient or USUAL_COEFFICIENTS
+    return given.each(partial(study, together=not separately, coefficients=names, **given.keywords))
 
 
 @study_command(app, f"runs gold aspect judge {PEOPLE} {BOOTSTRAP}")
@@ -230,21 +188,12 @@ def reliability(
     from summeter.meta import self_consistency
 
     if repeats:
-        return [self_consistency(given.runs, level=level, **given.bootstrap, **given.keywords)]
-    gold = given.data()
-    return [
-        study(
-            given.runs,
-            gold if given.keywords["judgment_set"] in gold.judgment_sets else None,
-            judges=two_names(judges),
-            tolerance=tolerance,
-            together=not separately,
-            dependence=dependence,
-            **_coefficients(coefficient),
-            **given.bootstrap,
-            **given.keywords,
-        )
-    ]
+        return [self_consistency(given.runs, level=level, **given.keywords)]
+    data = given.data()
+    gold = data if given.keywords["judgment_set"] in data.judgment_sets else None
+    of: dict[str, Any] = {"judges": two_names(judges), "coefficients": coefficient or USUAL_COEFFICIENTS}
+    how: dict[str, Any] = {"tolerance": tolerance, "together": not separately, "dependence": dependence}
+    return [study(given.runs, gold, **of, **how, **given.keywords)]
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
@@ -262,11 +211,7 @@ def agree(
     ] = None,
     coefficient: Annotated[
         list[str] | None,
-        typer.Option(
-            help="alpha_nominal, alpha_ordinal, alpha_interval, alpha_ratio, kappa_cohen, "
-            "kappa_fleiss, ac1, ac2, icc, mean_pairwise_pearson, rater_deviation, "
-            "identical, span_f1... Default: those that suit the votes. Repeatable.",
-        ),
+        typer.Option(help=f"{', '.join(AgreementCoefficient)}. Default: those that suit the votes. Repeatable."),
     ] = None,
     level: Annotated[
         str | None, typer.Option(help="sentence, key_fact or summary (each one's score); default: what was voted on.")
@@ -293,34 +238,21 @@ def agree(
     """Measure how far annotators agree, and how far judges agree with them in the same coefficients."""
     from summeter.meta import agree as study
     from summeter.meta import override_rate
-    from summeter.meta._agree import export as votes
+    from summeter.meta._agree import export as export_votes
     from summeter.runs.run import RunFolder
 
     judges = [*given.runs, *map(RunFolder, with_judge or ())]
     data = given.data(judges[0] if judges else None)
-    names = tuple(coefficient or ())
-    studies = [
-        study(
-            data,
-            coefficients=names,
-            level=level,
-            scale=numbers(scale, "--scale"),
-            weights=weights,
-            icc_model=icc_model,
-            error_types=error_types,
-            each=each,
-            judges=judges,
-            **given.bootstrap,
-            **given.keywords,
-        )
-    ]
+    votes: dict[str, Any] = {"coefficients": coefficient or (), "level": level, "error_types": error_types}
+    how: dict[str, Any] = {"scale": numbers(scale, "--scale"), "weights": weights, "icc_model": icc_model}
+    studies = [study(data, **votes, **how, each=each, judges=judges, **given.keywords)]
     if shown is not None:
         labels = data.judgments(shown) if shown in data.judgment_sets else RunFolder(shown)
-        studies.append(override_rate(labels, data, level=level or "sentence", **given.bootstrap, **given.keywords))
+        studies.append(override_rate(labels, data, level=level or "sentence", **given.keywords))
     if export is not None:
         from summeter.data.atomic import write_text
 
-        table = votes(data, coefficients=names, level=level, error_types=error_types, **given.keywords)
+        table = export_votes(data, **votes, **given.selection)
         write_text(export, table.csv())
         typer.echo(f"{len(table.rows)} units: {export}", err=True)
     return studies
@@ -345,19 +277,11 @@ def bias(
     """Audit judges for what should not move them: place in the prompt, length, their own family."""
     from summeter.meta import bias as study
 
-    families = assignments(family, "--family", last=True)
-    judge_families = assignments(judge_family, "--judge-family", last=True)
-    return given.each(
-        lambda run, gold: study(
-            run,
-            gold,
-            families=families,
-            judge_families=judge_families,
-            length=length,
-            **given.bootstrap,
-            **given.keywords,
-        )
-    )
+    makers: dict[str, Any] = {
+        "families": assignments(family, "--family", last=True),
+        "judge_families": assignments(judge_family, "--judge-family", last=True),
+    }
+    return given.each(partial(study, length=length, **makers, **given.keywords))
 
 
 @study_command(app, f"runs judge {BOOTSTRAP}")
@@ -378,9 +302,8 @@ def reasons(
     from summeter.meta import reasons as study
     from summeter.meta._reasons import read_words
 
-    keywords: dict[str, Any] = {"aspect": aspect, "judge": given.options["judge"], **given.bootstrap}
     lists = None if words is None else read_words(words)
-    return given.each_run(lambda run: study(run, words=lists, **keywords))
+    return given.each_run(partial(study, words=lists, aspect=aspect, **given.keywords))
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} gold_at_least seed")
@@ -411,11 +334,10 @@ def compare(
 
     testing = {
         "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha, "rule": rule,
-        "seed": given.options["seed"],
     }  # fmt: skip
     keywords: dict[str, Any] = {**given.keywords, **testing}
     by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
-    of_systems: dict[str, Any] = {name: keywords[name] for name in ("aspect", "judge", "by", *testing)}
+    of_systems: dict[str, Any] = {name: keywords[name] for name in ("aspect", "judge", "by", "seed", *testing)}
     of_systems["documents"] = documents
     match of or (Of.SYSTEMS if given.gold is None else Of.JUDGES if given.runs else Of.PEOPLE):
         case Of.JUDGES:
@@ -425,7 +347,7 @@ def compare(
         case Of.PEOPLE:
             studies = given.each(lambda _, gold: compare_by_people(gold, documents=documents, **keywords))
         case Of.SYSTEMS:
-            studies = given.each_run(lambda run: compare_systems(run, **of_systems))
+            studies = given.each_run(partial(compare_systems, **of_systems))
     if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
         given.tables = False
         given.lines += _matrices(studies)
@@ -492,8 +414,7 @@ def calibrate(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The calibration file, for `summeter gate`.")
     ] = None,
     dev: Annotated[
-        str | None,
-        typer.Option(metavar="[COLUMN=]VALUE", help="Tune a threshold on this split; measure on the rest."),
+        str | None, typer.Option(metavar="[COLUMN=]VALUE", help="Tune a threshold on this split; measure on the rest.")
     ] = None,
     level: Annotated[
         Level | None, typer.Option(help="Default: sentences, else key facts, else summaries, as people labelled.")
@@ -505,10 +426,10 @@ def calibrate(
     from summeter.meta import calibrate as study
     from summeter.meta import calibration_study, save_calibration
 
-    keywords: dict[str, Any] = {**given.keywords, **given.bootstrap, "aspect": aspect}
     calibration = study(
-        given.runs[0], given.data(), level=level, dev=dev, allow_few=allow_few, listed=listed, **keywords
-    )
+        given.runs[0], given.data(), aspect=aspect, level=level, dev=dev, allow_few=allow_few, listed=listed,
+        **given.keywords,
+    )  # fmt: skip
     if out is not None:
         save_calibration(calibration, out)
         given.lines.append(f"calibration: {out}")
@@ -580,16 +501,8 @@ def card(
 
     run = given.runs[0] if given.runs else None
     gold = given.data(run) if people or given.gold is not None or run is None else None
-    result = study(
-        run,
-        gold,
-        group_by=by or (),
-        edges=numbers(edges, "--edges", int),
-        redacted=redacted,
-        resamples=resamples,
-        seed=given.options["seed"],
-        **given.keywords,
-    )
+    lengths, columns = numbers(edges, "--edges", int), by or ()
+    result = study(run, gold, group_by=columns, edges=lengths, redacted=redacted, resamples=resamples, **given.keywords)
     text = markdown(result, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
     given.tables = False
     if out is not None:

@@ -128,14 +128,14 @@ class Given:
     lines: list[str] = field(default_factory=list)
 
     @property
-    def keywords(self) -> SelectionArgs:
-        """The options that studies take as keywords."""
-        return {name: self.options[name] for name in SELECTION if name in self.options}  # type: ignore[return-value]  # names of a TypedDict
+    def keywords(self) -> dict[str, Any]:
+        """The options that studies take as keywords: those of the selection, resamples and seed."""
+        return {name: self.options[name] for name in (*SELECTION, *BOOTSTRAP.split()) if name in self.options}
 
     @property
-    def bootstrap(self) -> dict[str, Any]:
-        """Resamples and seed."""
-        return {name: self.options[name] for name in ("resamples", "seed")}
+    def selection(self) -> SelectionArgs:
+        """The keywords that choose what is studied."""
+        return {name: self.options[name] for name in SELECTION if name in self.options}  # type: ignore[return-value]  # names of a TypedDict
 
     @cached_property
     def runs(self) -> list[RunFolder]:
@@ -208,11 +208,7 @@ def study_command(app: typer.Typer, shared: str, *, name: str | None = None) -> 
             )
             for key, shared in common.items()
         }
-        parameters = {
-            **{key: parameters.pop(key) for key in _FIRST if key in parameters},
-            **own,
-            **parameters,
-        }
+        parameters = {**{key: parameters.pop(key) for key in _FIRST if key in parameters}, **own, **parameters}
 
         def command(**values: Any) -> None:
             given = Given({key: values[key] for key in values if key in common})

@@ -13,14 +13,15 @@ Rows, all with the units that entered (`n`) and those with too few votes (`missi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, compress
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
-from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Level, Use
+from summeter.choices import AggregationRule, Level, Use
+from summeter.choices import AgreementCoefficient as Agreement
 from summeter.data.dataset import Dataset
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, Aggregation, Votes, aspects, blocks, chosen, gold_scores, votes, votes_of
@@ -33,14 +34,15 @@ from summeter.meta.selection import (
     SelectionArgs,
     check_known,
     checks_keywords,
+    choose,
     group_fields,
     groups,
 )
 from summeter.records import Judgment, UsageError
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
+from summeter.stats import Agreement as ChanceCorrected
 from summeter.stats import (
-    Agreement,
     Bootstrap,
     Interval,
     Model,
@@ -56,13 +58,14 @@ from summeter.stats import (
     mean_span_f1,
     overlap,
 )
-from summeter.stats import Level as Measurement
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.stats.resample import Resampling, Weighted, of_rows
 from summeter.stats.spans import Spans
 from summeter.tables import Table
 
-SPAN_F1 = "span_f1"
+COEFFICIENTS = tuple(name.value for name in Agreement if name is not Agreement.SPAN_F1)
+"""Every coefficient of votes; `span_f1` is of spans."""
+SPAN_F1 = Agreement.SPAN_F1.value
 LEVELS = ("sentence", "key_fact", "summary", "pair")
 FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
 FOR_RATINGS = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "ac2", "icc", "mean_pairwise_pearson",
@@ -103,7 +106,7 @@ class _Request:
 
     def __post_init__(self) -> None:
         if self.coefficients:
-            check_known(self.coefficients, (*COEFFICIENTS, SPAN_F1), "coefficient")
+            check_known(self.coefficients, list(Agreement), "coefficient")
         if self.level is not None and self.level not in LEVELS:
             raise UsageError(
                 f"there are votes on sentences, key facts, summaries and pairs, not at the level {self.level!r}"
@@ -149,9 +152,9 @@ class RatingMatrix(NamedTuple):
             about: dict[str, Any] = {
                 "aspect": self.aspect, "gold_aspect": self.aspect, "level": self.votes.unit, "p": got.p,
                 "gold_signature": f"human.{self.votes.source}|merge:none|v:1",
-                **fields, "details": {**got.details, **fields.get("details", {})},
+                "details": got.details,
             }  # fmt: skip
-            yield interval_row(got.estimate, study=study, statistic=name, **about)
+            yield interval_row(got.estimate, about, fields, study=study, statistic=name)
 
 
 @checks_keywords
@@ -370,15 +373,26 @@ def measure(name: str, values: Floats, documents: Ints, how: Measure, resample: 
     >>> round(measure("alpha_nominal", votes, np.arange(4), Measure()).estimate.value, 4)
     0.5333
     """
-    check_known([name], COEFFICIENTS, "coefficient")
-    if name.startswith(_PAIRWISE):
-        got = _pairwise(name.removeprefix(_PAIRWISE), values, documents, resample)
-    else:
-        got = _MEASURES[name](name, values, how, resample(documents))
+    bootstrap = resample(documents)
+    match kind := choose(Agreement, name, "coefficient"):
+        case Agreement.ALPHA_NOMINAL | Agreement.ALPHA_ORDINAL | Agreement.ALPHA_INTERVAL | Agreement.ALPHA_RATIO:
+            got = _alpha(kind, values, bootstrap)
+        case Agreement.KAPPA_COHEN | Agreement.KAPPA_FLEISS | Agreement.AC1 | Agreement.AC2:
+            got = _on_scale(kind, values, how, bootstrap)
+        case Agreement.ICC:
+            got = _icc(values, how, bootstrap)
+        case Agreement.RATER_DEVIATION | Agreement.IDENTICAL:
+            got = _mean(kind, values, bootstrap)
+        case Agreement.MEAN_PAIRWISE_PEARSON | Agreement.MEAN_PAIRWISE_SPEARMAN | Agreement.MEAN_PAIRWISE_KENDALL_B:
+            got = _pairwise(kind.removeprefix("mean_pairwise_"), values, documents, resample)
+        case Agreement.SPAN_F1:
+            raise UsageError("span_f1 is of spans, not of votes")
+        case _:
+            assert_never(kind)
     return got._replace(details={"raters": int((~np.isnan(values)).any(axis=1).sum()), **got.details})
 
 
-def _agreed(whole: Agreement, bootstrap: Bootstrap, **details: Any) -> Measured:
+def _agreed(whole: ChanceCorrected, bootstrap: Bootstrap, **details: Any) -> Measured:
     """A coefficient corrected for chance, with what it rests on."""
     rests_on = {"votes": whole.votes, "observed": whole.observed, "expected": whole.expected}
     return Measured(whole.interval(bootstrap), None, {**details, **rests_on})
@@ -389,8 +403,7 @@ def _unfit(bootstrap: Bootstrap, values: Floats, reason: str) -> Measured:
     return Measured(bootstrap.alone(None, reason, n=0, missing=values.shape[1]), None, {})
 
 
-def _alpha(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
-    del how
+def _alpha(name: str, values: Floats, bootstrap: Bootstrap) -> Measured:
     compact = slots(values)
     if name == "alpha_ratio" and (compact < 0).any():
         return _unfit(bootstrap, values, "ratio votes must not be negative")
@@ -420,8 +433,7 @@ def _on_scale(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> 
     return _agreed(whole, bootstrap, scale=list(how.scale), **details)
 
 
-def _icc(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
-    del name
+def _icc(values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
     raters, details = _who_voted(values), {"model": how.model}
     whole = icc(raters, how.model)
     if whole.value is None:
@@ -434,9 +446,8 @@ def _icc(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measu
     return Measured(bootstrap.interval(statistic, n=whole.n, missing=whole.missing), whole.p, details)
 
 
-def _mean(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
+def _mean(name: str, values: Floats, bootstrap: Bootstrap) -> Measured:
     """What is a mean over units with two votes or more: their standard deviation, or whether all are the same."""
-    del how
     paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST
     inside = slots(values)[:, paired]
     each = np.full(values.shape[1], np.nan)
@@ -451,9 +462,6 @@ def _mean(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Meas
     return Measured(estimate if paired.any() else estimate._replace(reason="no item has 2 votes"), None, {})
 
 
-_PAIRWISE = "mean_pairwise_"
-
-
 def _pairwise(kind: str, values: Floats, documents: Ints, resample: Resampling) -> Measured:
     """The mean correlation of two raters within a document, averaged over documents (SummQual's agreement)."""
     codes = dict.fromkeys(documents.tolist())
@@ -466,16 +474,6 @@ def _pairwise(kind: str, values: Floats, documents: Ints, resample: Resampling) 
         reason = "no document has two raters whose votes vary" if n else "no item has 2 votes"
         return Measured(resample(documents).alone(None, reason, n=n, missing=missing), None, details)
     return Measured(resample(len(means)).mean(means)._replace(n=n, missing=missing), None, details)
-
-
-_MEASURES: dict[str, Callable[[str, Floats, Measure, Bootstrap], Measured]] = {
-    **dict.fromkeys((f"alpha_{level.value}" for level in Measurement), _alpha),
-    **dict.fromkeys(("kappa_cohen", "kappa_fleiss", "ac1", "ac2"), _on_scale),
-    "icc": _icc,
-    **dict.fromkeys(("rater_deviation", "identical"), _mean),
-}
-COEFFICIENTS = (*_MEASURES, *(f"{_PAIRWISE}{name}" for name in USUAL_COEFFICIENTS))
-"""Every coefficient there is, besides `span_f1`."""
 
 
 def _who_voted(values: Floats) -> Floats:

@@ -34,14 +34,7 @@ from summeter.meta.selection import (
     row,
 )
 from summeter.records import UsageError
-from summeter.stats import (
-    Interval,
-    PairAccuracy,
-    Statistic,
-    calibrate_ties,
-    correlation_by_group,
-    pairwise_accuracy,
-)
+from summeter.stats import Interval, PairAccuracy, Statistic, calibrate_ties, correlation_by_group, pairwise_accuracy
 from summeter.stats import correlate as correlate_values
 from summeter.stats.base import CONSTANT, Floats
 from summeter.stats.correlation import correlation_of, weighted_correlations
@@ -119,7 +112,7 @@ def correlate(
     for part in (part for pairs in studied for part in groups(pairs, chosen.by)):
         at = part.pairs
         if where is not where.base:
-            at = at.at(where, items=Items(chosen.items), min_items=chosen.min_items)
+            at = at.at(where, items=chosen.items, min_items=chosen.min_items)
         for name in coefficients:
             rows += _rows(part._replace(pairs=at), name, how, options)
     return Study(STUDY, rows, notes(read, chosen, where, studied))

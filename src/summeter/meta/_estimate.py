@@ -17,16 +17,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
 from summeter.choices import Level, Population
+from summeter.meta.grids import PairedMatrix, paired_matrices
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import PairedScores
-from summeter.meta.results import Row, Study, pair_name, status_of
-from summeter.meta.selection import Group, Selection, SelectionArgs, all_pairs, checks_keywords, groups, meta_input, row
+from summeter.meta.results import Row, Study, merged, named, pair_name, status_of
+from summeter.meta.selection import (
+    Group,
+    Selection,
+    SelectionArgs,
+    all_pairs,
+    checks_keywords,
+    choose,
+    meta_input,
+    row,
+)
 from summeter.records import UsageError
 from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
@@ -95,18 +105,13 @@ def estimate(
         read = read._replace(context=read.judge.context)
     rows: list[Row] = []
     notes: list[str] = []
-    for whole in all_pairs(read, Level.SUMMARY, chosen):
-        for group in groups(whole, chosen.by):
-            systems = _systems(group.pairs)
-            rows.extend(row for one in systems for row in _system_rows(group, one, how))
-            rows.extend(_pair_rows(group, systems, how))
-            notes.extend(_warnings(group, systems))
-    told = [_told(row) for row in rows if row.statistic == "ppi_difference"]
-    return Study(STUDY, rows, [*notes, *told])
-
-
-def _systems(pairs: PairedScores) -> list[str]:
-    return [str(name) for name in pairs.system.used()]
+    for matrix in paired_matrices(read, chosen):
+        for system in matrix.systems:
+            rows += _system_rows(matrix.group, system, how)
+        rows += _pair_rows(matrix, how)
+        notes += _warnings(matrix.group, matrix.systems)
+    verdicts = [_verdict(row) for row in rows if row.statistic == "ppi_difference"]
+    return Study(STUDY, rows, [*notes, *verdicts])
 
 
 def _of(group: Group, system: str) -> PairedScores:
@@ -115,45 +120,38 @@ def _of(group: Group, system: str) -> PairedScores:
 
 def _row(group: Group, statistic: str, value: float | None, **more: Any) -> Row:
     """A row about these summaries; people's missing labels are the design, so `missing` is the machine's alone."""
-    pairs, fields = group.pairs, group.fields()
-    details = {**fields.pop("details", {}), **more.pop("details", {})}
-    return Row(
-        **{
-            "study": STUDY, "judge": pairs.judge.judge, "signature": pairs.judge.signature, "model": pairs.judge.model,
-            "aspect": pairs.judge.aspect, "gold_aspect": pairs.gold.aspect, "gold_signature": pairs.gold.signature,
-            "level": Level.SYSTEM.value, "statistic": statistic, "value": value, "details": details, **fields, **more,
-        }
-    )  # fmt: skip
+    about = {"study": STUDY, "statistic": statistic, "value": value, "level": Level.SYSTEM.value}
+    return Row(**merged(named(group.pairs.judge, group.pairs.gold), about, group.fields(), more))
 
 
 def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
     part = _of(group, system)
     got = ppi_mean(part.y, part.x, part.document.codes, rules.confidence, rules.tuned)
-    about: dict[str, Any] = {"system": system}
     yield _row(
-        group, "ppi_mean", got.value, **about, **_ends(got.low, got.high, rules.interval()), n=got.n,
+        group, "ppi_mean", got.value, system=system, **_ends(got.low, got.high, rules.interval()), n=got.n,
         missing=got.missing, status=status_of(got.value, got.status), reason=got.reason,
         details={"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.clusters,
                  "narrower": _narrower(got)},
     )  # fmt: skip
     # Labels where the machine has no score count for people alone, so this is not always the sample above.
-    alone = ppi_mean(part.y, np.zeros(len(part)), part.document.codes, rules.confidence)
-    yield _row(
-        group, "human_mean", alone.human, **about, **_ends(alone.human_low, alone.human_high, rules.interval("mean")),
-        n=alone.n, missing=len(part) - alone.n, status=status_of(alone.human, alone.status),
-        reason=None if alone.human is not None and alone.human_low is not None else alone.reason,
-    )  # fmt: skip
+    yield _labelled_mean(group, "human_mean", system, part.y, part.document.codes, rules)
     machine = Bootstrap(part.document.codes, RESAMPLES, rules.confidence).mean(part.x)
     yield _row(
-        group, "machine_mean", machine.value, **about, low=machine.low, high=machine.high, n=machine.n,
+        group, "machine_mean", machine.value, system=system, low=machine.low, high=machine.high, n=machine.n,
         missing=machine.missing, status=status_of(machine.value, machine.status), reason=machine.reason,
         interval=machine.text,
     )  # fmt: skip
-    bias = ppi_mean(part.x - part.y, np.zeros(len(part)), part.document.codes, rules.confidence)
-    yield _row(
-        group, "machine_bias", bias.human, **about, **_ends(bias.human_low, bias.human_high, rules.interval("mean")),
-        n=bias.n, missing=got.missing, status=status_of(bias.human, bias.status),
-        reason=None if bias.human is not None and bias.human_low is not None else bias.reason,
+    bias = _labelled_mean(group, "machine_bias", system, part.x - part.y, part.document.codes, rules)
+    yield bias.model_copy(update={"missing": got.missing})
+
+
+def _labelled_mean(group: Group, name: str, system: str, values: Floats, documents: Ints, rules: Rules) -> Row:
+    """The mean of the labelled rows alone."""
+    alone = ppi_mean(values, np.zeros(len(values)), documents, rules.confidence)
+    return _row(
+        group, name, alone.human, system=system, **_ends(alone.human_low, alone.human_high, rules.interval("mean")),
+        n=alone.n, missing=len(values) - alone.n, status=status_of(alone.human, alone.status),
+        reason=alone.reason if alone.human_low is None else None,
     )  # fmt: skip
 
 
@@ -169,71 +167,54 @@ def _narrower(got: PpiMean) -> float | None:
     return (got.high - got.low) / alone if alone > 0 else None
 
 
-def _pair_rows(group: Group, systems: Sequence[str], rules: Rules) -> Iterator[Row]:
-    wanted = list(combinations(systems, 2)) if rules.pairs is None else list(rules.pairs)
-    for system in (one for pair in wanted for one in pair):
-        if system not in systems:
-            raise UsageError(f"no system {system!r}; there are: {', '.join(systems)}")
-    human, machine = _grids(group.pairs, systems)
-    place = {name: number for number, name in enumerate(systems)}
-    for first, second in wanted:
-        a, b = place[first], place[second]
-        gap, said = human[a] - human[b], machine[a] - machine[b]
-        yield from _difference(group, pair_name(first, second), (gap, said), len(wanted), rules)
+def _pair_rows(matrix: PairedMatrix, rules: Rules) -> Iterator[Row]:
+    wanted = list(combinations(matrix.systems, 2)) if rules.pairs is None else list(rules.pairs)
+    for system in chain.from_iterable(wanted):
+        if system not in matrix.systems:
+            raise UsageError(f"no system {system!r}; there are: {', '.join(matrix.systems)}")
+    for pair in wanted:
+        first, second = map(matrix.systems.index, pair)
+        human, machine = (side[first] - side[second] for side in (matrix.gold, matrix.judge))
+        yield from _difference(matrix.group, pair_name(*pair), human, machine, len(wanted), rules)
 
 
-def _grids(pairs: PairedScores, systems: Sequence[str]) -> tuple[Floats, Floats]:
-    """People's and the machine's scores, systems x documents."""
-    documents = pairs.document.used()
-    rows = np.array([systems.index(str(name)) for name in pairs.system.labels()], np.int64)
-    columns = np.array([documents.index(name) for name in pairs.document.labels()], np.int64)
-    human, machine = (np.full((len(systems), len(documents)), np.nan) for _ in range(2))
-    human[rows, columns], machine[rows, columns] = pairs.y, pairs.x
-    return human, machine
-
-
-def _difference(group: Group, name: str, gaps: tuple[Floats, Floats], family: int, rules: Rules) -> Iterator[Row]:
-    gap, said = gaps
-    got = ppi_mean(gap, said, None, rules.confidence, rules.tuned)
-    wide = ppi_mean(gap, said, None, 1 - (1 - rules.confidence) / family, rules.tuned)
+def _difference(group: Group, name: str, human: Floats, machine: Floats, family: int, rules: Rules) -> Iterator[Row]:
+    """Rows about the differences of two systems, a document each."""
+    got = ppi_mean(human, machine, None, rules.confidence, rules.tuned)
+    wide = ppi_mean(human, machine, None, 1 - (1 - rules.confidence) / family, rules.tuned)
     settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
+    about: dict[str, Any] = {"pair": name, "n": got.n, "missing": got.missing}
     yield _row(
-        group, "ppi_difference", got.value, pair=name, **_ends(got.low, got.high, rules.interval()), n=got.n,
-        missing=got.missing, status=status_of(got.value, got.status),
+        group, "ppi_difference", got.value, **about, **_ends(got.low, got.high, rules.interval()),
+        status=status_of(got.value, got.status),
         reason=got.reason if got.value is not None else "no document has people's labels for both systems",
         details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human, "machine_bias": got.bias,
                  "narrower": _narrower(got), "low_adjusted": wide.low, "high_adjusted": wide.high,
                  "comparisons": family, "settled": settled},
     )  # fmt: skip
-    yield _needed(group, name, gaps, got, rules)
-
-
-def _needed(group: Group, name: str, gaps: tuple[Floats, Floats], got: PpiMean, rules: Rules) -> Row:
     find = rules.difference if rules.difference is not None else abs(got.value or 0.0)
-    about: dict[str, Any] = {"pair": name, "n": got.n, "missing": got.missing}
     if got.n < 2 or not find:
         reason = "fewer than 2 documents with labels for both systems" if got.n < 2 else "the difference is 0"
-        return _row(
-            group, "labels_needed", None, **about, status="undefined", reason=f"{reason}: nothing to rules from"
-        )
-    plans = labels_needed(gaps[0], gaps[1], find, rules.confidence, rules.power)
+        about |= {"status": "undefined", "reason": f"{reason}: nothing to plan from"}
+        yield _row(group, "labels_needed", None, **about)
+        return
+    plans = labels_needed(human, machine, find, rules.confidence, rules.power)
     labels = None if plans.labels is None else float(plans.labels)
-    return _row(
+    yield _row(
         group, "labels_needed", labels, **about, status=status_of(labels), reason=plans.reason,
         details={"difference": find, "power": rules.power, "human_only": plans.human_only, "pool": plans.pool},
     )  # fmt: skip
 
 
-def _told(row: Row) -> str:
-    first_second, aspect = row.pair, row.gold_aspect
+def _verdict(row: Row) -> str:
     if row.value is None or row.low is None or row.high is None:
-        return f"{first_second} on {aspect}: {row.reason}"
+        return f"{row.pair} on {row.gold_aspect}: {row.reason}"
     settled = "is settled" if row.details["settled"] else "is not settled"
     many = row.details["comparisons"]
     after = "" if many == 1 else f", interval widened for {many} pairs"
     return (
-        f"{first_second} on {aspect}: {row.value:+.2f} [{row.low:.2f}, {row.high:.2f}] from {row.n} labelled documents "
-        f"and {row.details['unlabelled']} more by {row.judge}; the difference {settled}{after}"
+        f"{row.pair} on {row.gold_aspect}: {row.value:+.2f} [{row.low:.2f}, {row.high:.2f}] from {row.n} labelled "
+        f"documents and {row.details['unlabelled']} more by {row.judge}; the difference {settled}{after}"
     )
 
 
@@ -262,40 +243,25 @@ def sample_warnings(human: Floats, machine: Floats) -> list[str]:
     """
     labelled = ~np.isnan(human)
     n, rest = int(labelled.sum()), int((~labelled).sum())
-    found = []
+    warnings = []
     if n < SMALL:
         few = "no interval" if n < 2 else f"fewer than {SMALL}, so the interval leans on Student's t"
-        found.append(f"only {n} label{'' if n == 1 else 's'}: {few}")
+        warnings.append(f"only {n} label{'' if n == 1 else 's'}: {few}")
     if n < 5 or rest < 5:
-        return found
+        return warnings
     if bool(labelled[:n].all()):
-        found.append(f"the labels are those of the first {n} documents: draw a random sample instead")
+        warnings.append(f"the labels are those of the first {n} documents: draw a random sample instead")
     gap = correlate(labelled.astype(np.float64), machine, "spearman")
     if gap.p is not None and gap.value is not None and gap.p < SURE:
         side = "higher" if gap.value > 0 else "lower"
-        found.append(
+        warnings.append(
             f"the machine scores the labelled summaries {side} than the others (Spearman {gap.value:+.2f}): the sample "
             "does not look random, and the estimate then speaks for its kind of summary only"
         )
-    return found
+    return warnings
 
 
 # ---- how often do the intervals hold the truth? ----
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """How a simulation draws: how many times, from which seed, and about what."""
-
-    draws: int = 500
-    seed: int = 0
-    about: str = Population.POPULATION
-
-    def __post_init__(self) -> None:
-        if self.draws < 1:
-            raise UsageError(f"a simulation needs at least 1 draw, got {self.draws}")
-        if self.about not in set(Population):
-            raise UsageError(f"a simulation is about one of {', '.join(Population)}, not {self.about!r}")
 
 
 class Coverage(NamedTuple):
@@ -342,8 +308,8 @@ def coverage(
     Rows with NaN on either side are left out first. Keywords are those of `simulate`. Raises UsageError where there
     are no more clusters than `labels`, or fewer than 2 labels.
     """
-    how, drawn = Rules(confidence, tuned), Drawing(draws, seed, about)
-    rng = generator(drawn.seed)
+    how, population = Rules(confidence, tuned), _population(draws, about)
+    rng = generator(seed)
     kept = ~(np.isnan(human) | np.isnan(machine))
     human, machine = human[kept], machine[kept]
     of = np.arange(len(kept))[kept] if clusters is None else codes(clusters)[kept]
@@ -351,19 +317,22 @@ def coverage(
     if not 2 <= labels < len(units):
         raise UsageError(f"labels must be at least 2 and fewer than the {len(units)} documents, got {labels}")
     truth = float(human.mean())
-    found = [
-        _draw(human, machine, _picked(units, rng, Population(drawn.about)), labels, how) for _ in range(drawn.draws)
-    ]  # fmt: skip
-    table = np.array(found)
-    inside = ((table[:, 0] <= truth) & (truth <= table[:, 1])).astype(np.float64)
-    alone = (table[:, 2] <= truth) & (truth <= table[:, 3])
-    rate = Bootstrap(len(inside), RESAMPLES, seed=drawn.seed, by="draw").mean(inside)
+    simulated = [_draw(human, machine, _picked(units, rng, population), labels, how) for _ in range(draws)]
+    low, high, human_low, human_high, value = np.array(simulated).T
+    inside = ((low <= truth) & (truth <= high)).astype(np.float64)
+    alone = (human_low <= truth) & (truth <= human_high)
+    rate = Bootstrap(len(inside), RESAMPLES, seed=seed, by="draw").mean(inside)
     return Coverage(
-        float(inside.mean()), rate.low, rate.high, float(alone.mean()),
-        float((table[:, 1] - table[:, 0]).mean()), float((table[:, 3] - table[:, 2]).mean()),
-        float((table[:, 4] - truth).mean()), float(machine.mean() - truth), drawn.draws, labels, truth,
-        rate.text,
+        float(inside.mean()), rate.low, rate.high, float(alone.mean()), float((high - low).mean()),
+        float((human_high - human_low).mean()), float((value - truth).mean()), float(machine.mean() - truth), draws,
+        labels, truth, rate.text,
     )  # fmt: skip
+
+
+def _population(draws: int, about: str) -> Population:
+    if draws < 1:
+        raise UsageError(f"a simulation needs at least 1 draw, got {draws}")
+    return choose(Population, about, "about")
 
 
 def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) -> list[Ints]:
@@ -378,16 +347,14 @@ def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) 
     return [units[pick] for pick in picks]
 
 
-def _draw(
-    human: Floats, machine: Floats, units: Sequence[Ints], labels: int, rules: Rules
-) -> tuple[float, float, float, float, float]:
-    """The ends of the estimate and of the labels alone, and the estimate."""
+def _draw(human: Floats, machine: Floats, units: Sequence[Ints], labels: int, rules: Rules) -> list[float]:
+    """The ends of the estimate and of the labels alone, and the estimate; NaN for none."""
     rows = np.concatenate(units)
-    of = np.repeat(np.arange(len(units)), [len(one) for one in units])
+    of = np.repeat(np.arange(len(units)), [len(unit) for unit in units])
     people = np.where(of < labels, human[rows], np.nan)
     got = ppi_mean(people, machine[rows], of, rules.confidence, rules.tuned)
     ends = (got.low, got.high, got.human_low, got.human_high, got.value)
-    return tuple(np.nan if end is None else float(end) for end in ends)  # type: ignore[return-value]
+    return [np.nan if end is None else end for end in ends]
 
 
 @checks_keywords
@@ -409,43 +376,34 @@ def simulate(
     them people label (`"data"`). Rows of the study "estimate": `coverage` (the share of intervals that held people's
     mean; `n` draws) and `width_ratio` (the estimate's mean width as a share of that from labels alone).
     """
-    chosen, drawn = Selection(**select), Drawing(draws, seed, about)
+    chosen, population = Selection(**select), _population(draws, about)
     read = meta_input(run, gold, chosen)
     rows: list[Row] = []
     for pairs in all_pairs(read, Level.SUMMARY, chosen):
-        parts: list[tuple[str | None, PairedScores]] = [(None, pairs)]
-        names = [str(name) for name in pairs.system.used()]
-        parts += [(name, pairs.take(pairs.system.equal(name))) for name in names] if len(names) > 1 else []
-        for system, part in parts:
-            group = Group(None if system is None else "system", system, part)
+        whole = Group(None, None, pairs)
+        systems = [str(name) for name in pairs.system.used()]
+        parts = [Group("system", system, _of(whole, system)) for system in systems] if len(systems) > 1 else []
+        for group in (whole, *parts):
+            part = group.pairs
             try:
                 got = coverage(
                     part.y, part.x, labels, clusters=part.document.codes, draws=draws, seed=seed, about=about,
                     confidence=confidence, tuned=tuned,
                 )  # fmt: skip
             except UsageError as error:
-                rows.append(_undefined(group, str(error)))
+                rows.append(row(STUDY, group, "coverage", None, n=0, missing=part.missing, reason=str(error)))
                 continue
-            rows.extend(_coverage_rows(group, got, drawn))
-    return Study(
-        STUDY, rows, [f"coverage: {drawn.draws} draws of {labels} labelled documents each, about the {drawn.about}"]
-    )
-
-
-def _undefined(group: Group, reason: str) -> Row:
-    return row(STUDY, group, "coverage", None, n=0, missing=group.pairs.missing, reason=reason)
-
-
-def _coverage_rows(group: Group, got: Coverage, drawn: Drawing) -> Iterator[Row]:
-    details: dict[str, Any] = {
-        "labels": got.labels, "draws": got.draws, "about": str(drawn.about), "seed": drawn.seed,
-        "human_coverage": got.human_rate, "bias": got.bias, "machine_bias": got.machine_bias, "truth": got.truth,
-    }  # fmt: skip
-    common: dict[str, Any] = {"n": got.draws, "missing": group.pairs.missing, "details": details}
-    yield row(
-        STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high,
-        status=status_of(got.rate, None if got.low is not None else "no_interval"),
-        reason=None if got.low is not None else "fewer than 2 draws: no interval",
-        interval=got.interval,
-    )  # fmt: skip
-    yield row(STUDY, group, "width_ratio", got.narrower, **common)
+            details: dict[str, Any] = {
+                "labels": labels, "draws": draws, "about": str(population), "seed": seed,
+                "human_coverage": got.human_rate, "bias": got.bias, "machine_bias": got.machine_bias,
+                "truth": got.truth,
+            }  # fmt: skip
+            common: dict[str, Any] = {"n": draws, "missing": part.missing, "details": details}
+            bounded = got.low is not None
+            rows.append(row(
+                STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high, interval=got.interval,
+                status=status_of(got.rate, None if bounded else "no_interval"),
+                reason=None if bounded else "fewer than 2 draws: no interval",
+            ))  # fmt: skip
+            rows.append(row(STUDY, group, "width_ratio", got.narrower, **common))
+    return Study(STUDY, rows, [f"coverage: {draws} draws of {labels} labelled documents each, about the {population}"])

@@ -9,7 +9,8 @@ released reasons: docs/meta-people.md, "reasons".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,11 +22,7 @@ from summeter.records import InputError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats.resample import Resampling
 
-KIN = {
-    "faithfulness": "consistency",
-    "completeness": "relevance",
-    "coverage": "relevance",
-}
+KIN = {"faithfulness": "consistency", "completeness": "relevance", "coverage": "relevance"}
 """Aspect -> the aspect whose words it shares."""
 
 LEXICON: dict[str, tuple[str, ...]] = {
@@ -73,9 +70,14 @@ _COMPUTED = re.compile(r"\|variant:(?:logprob|sample)\b|^(?:finesure\.align|ense
 _OVERALL = "overall"
 
 
+_Judge = tuple[str, str, str | None, str]
+"""Name, signature, model and aspect."""
+
+
 class _Reason(NamedTuple):
     document: str
-    spoken: frozenset[str] | None  # None where the judgment has no reason
+    aspects: frozenset[str] | None
+    """Those it speaks of; None where the judgment has no reason."""
 
 
 def speaks_of(reason: str, words: Mapping[str, Iterable[str]] | None = None) -> frozenset[str]:
@@ -84,7 +86,8 @@ def speaks_of(reason: str, words: Mapping[str, Iterable[str]] | None = None) -> 
     >>> sorted(speaks_of("It reads well, but leaves out the main point."))
     ['relevance']
     """
-    return frozenset(aspect for aspect, pattern in _patterns(words or LEXICON).items() if pattern.search(reason))
+    lists = (words or LEXICON).items()
+    return frozenset(aspect for aspect, phrases in lists if _pattern(tuple(phrases)).search(reason))
 
 
 def read_words(file: Path) -> dict[str, tuple[str, ...]]:
@@ -97,14 +100,14 @@ def read_words(file: Path) -> dict[str, tuple[str, ...]]:
     import yaml
 
     try:
-        found = yaml.safe_load(file.read_text("utf-8"))
+        lists = yaml.safe_load(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError.at(file, None, None, f"cannot be read as YAML: {error}") from error
-    if not isinstance(found, dict) or not found:
+    if not isinstance(lists, dict) or not lists:
         raise InputError.at(file, None, None, "must be a mapping of aspects to lists of words")
     words = dict(LEXICON)
-    for aspect, more in found.items():
-        if not (isinstance(more, list) and more and all(isinstance(one, str) and one.strip(" *") for one in more)):
+    for aspect, more in lists.items():
+        if not (isinstance(more, list) and more and all(isinstance(text, str) and text.strip(" *") for text in more)):
             raise InputError.at(file, None, str(aspect), "must be a list of words or phrases")
         kin = KIN.get(str(aspect), str(aspect))
         words[kin] = (*words.get(kin, ()), *more)
@@ -133,72 +136,61 @@ def reasons(
     """
     chosen, resample = Selection(aspect=aspect, judge=judge), resampling(resamples, confidence, seed)
     lists = dict(words or LEXICON)
-    patterns = _patterns(lists)
-    groups: dict[tuple[str, str, str | None, str], list[_Reason]] = {}
-    judgments = run.judgments() if isinstance(run, RunFolder) else run
-    for one in judgments:
-        if not _is_meant(one, chosen):
-            continue
-        said = one.reason if one.status == "ok" else None
-        spoken = None if not said else frozenset(name for name, known in patterns.items() if known.search(said))
-        key = (one.judge, one.signature, one.model, one.aspect)
-        groups.setdefault(key, []).append(_Reason(one.target.document_id, spoken))
-    found = {key: heard for key, heard in groups.items() if any(one.spoken is not None for one in heard)}
-    if not found:
+    judges: dict[_Judge, list[_Reason]] = {}
+    for judgment in run.judgments() if isinstance(run, RunFolder) else run:
+        if _is_meant(judgment, chosen):
+            given = judgment.reason if judgment.status == "ok" else None
+            reason = _Reason(judgment.target.document_id, speaks_of(given, lists) if given else None)
+            key = (judgment.judge, judgment.signature, judgment.model, judgment.aspect)
+            judges.setdefault(key, []).append(reason)
+    rows = [
+        row
+        for key, given_reasons in judges.items()
+        if any(reason.aspects is not None for reason in given_reasons)
+        for row in _rows(key, given_reasons, lists, resample)
+    ]
+    if not rows:
         raise UsageError("no judgment has a reason; judges that give one are rts, rts.together, finesure.fact_check...")
-    rows = [row for key, heard in found.items() for row in _rows(key, heard, lists, resample)]
     return Study("reasons", rows)
 
 
-def _is_meant(one: Judgment, chosen: Selection) -> bool:
-    if one.aspect == _OVERALL or one.status == "skipped" or _COMPUTED.search(one.signature):
+def _is_meant(judgment: Judgment, chosen: Selection) -> bool:
+    if judgment.aspect == _OVERALL or judgment.status == "skipped" or _COMPUTED.search(judgment.signature):
         return False
-    return (not chosen.aspects or one.aspect in chosen.aspects) and chosen.judge in {None, one.judge, one.signature}
+    wanted = not chosen.aspects or judgment.aspect in chosen.aspects
+    return wanted and chosen.judge in {None, judgment.judge, judgment.signature}
 
 
-def _patterns(words: Mapping[str, Iterable[str]]) -> dict[str, re.Pattern[str]]:
-    made = {}
-    for aspect, phrases in words.items():
-        parts = [r"\s+".join(re.escape(word) for word in phrase.split()).replace(r"\*", r"\w*") for phrase in phrases]
-        made[aspect] = re.compile(rf"\b(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)
-    return made
+@cache
+def _pattern(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    parts = [r"\s+".join(re.escape(word) for word in phrase.split()).replace(r"\*", r"\w*") for phrase in phrases]
+    return re.compile(rf"\b(?:{'|'.join(parts)})(?!\w)", re.IGNORECASE)
 
 
 def _rows(
-    key: tuple[str, str, str | None, str],
-    heard: Sequence[_Reason],
-    words: Mapping[str, Sequence[str]],
-    resample: Resampling,
-) -> list[Row]:
-    judge, signature, model, aspect = key
-    about = {"study": "reasons", "judge": judge, "signature": signature, "model": model, "aspect": aspect}
+    judge: _Judge, given: Sequence[_Reason], words: Mapping[str, Sequence[str]], resample: Resampling
+) -> Iterator[Row]:
+    aspect = judge[-1]
+    about: dict[str, Any] = dict(zip(("judge", "signature", "model", "aspect"), judge, strict=True))
     own = KIN.get(aspect, aspect)
+    documents = [reason.document for reason in given]
+
+    def rate(name: str, holds: Callable[[frozenset[str]], bool], **more: Any) -> Row:
+        """The share of reasons of which something holds."""
+        values = np.array([np.nan if reason.aspects is None else holds(reason.aspects) for reason in given])
+        estimate = resample(documents).mean(values)
+        return interval_row(
+            estimate, study="reasons", statistic=name, **about, reason="no judgment has a reason", **more
+        )
+
     if own not in words:
-        n = sum(one.spoken is not None for one in heard)
-        reason = f"no words are known for {aspect}; give a list of them"
-        fields = {**about, "status": "undefined", "reason": reason, "n": n, "missing": len(heard) - n}
-        return [Row(statistic="off_aspect_rate", value=None, **fields)]
-    rows = [
-        _share(about | {"statistic": "off_aspect_rate"}, heard, [_other(one, own) for one in heard], resample),
-        _share(about | {"statistic": "off_aspect_only_rate"}, heard, [_only(one, own) for one in heard], resample),
-    ]
+        n = sum(reason.aspects is not None for reason in given)
+        yield Row(
+            study="reasons", statistic="off_aspect_rate", value=None, **about, status="undefined", n=n,
+            missing=len(given) - n, reason=f"no words are known for {aspect}; give a list of them",
+        )  # fmt: skip
+        return
+    yield rate("off_aspect_rate", lambda aspects: bool(aspects - {own}))
+    yield rate("off_aspect_only_rate", lambda aspects: bool(aspects) and own not in aspects)
     for name in words:
-        said = [None if one.spoken is None else name in one.spoken for one in heard]
-        rows.append(_share(about | {"statistic": "speaks_of", "details": {"group": name}}, heard, said, resample))
-    return rows
-
-
-def _other(one: _Reason, own: str) -> bool | None:
-    return None if one.spoken is None else bool(one.spoken - {own})
-
-
-def _only(one: _Reason, own: str) -> bool | None:
-    return None if one.spoken is None else bool(one.spoken) and own not in one.spoken
-
-
-def _share(
-    about: Mapping[str, Any], heard: Sequence[_Reason], said: Sequence[bool | None], resample: Resampling
-) -> Row:
-    values = np.array([np.nan if one is None else float(one) for one in said])
-    estimate = resample([one.document for one in heard]).mean(values)
-    return interval_row(estimate, **about, reason="no judgment has a reason")
+        yield rate("speaks_of", frozenset([name]).issubset, details={"group": name})

@@ -236,7 +236,7 @@ class PairedScores:
         for value, rows in parts(self.column(name)):
             yield value, self.take(rows)
 
-    def at(self, level: Level, *, items: Items = Items.COMMON, min_items: int = 1) -> PairedScores:
+    def at(self, level: Level, *, items: str = Items.COMMON, min_items: int = 1) -> PairedScores:
         """Means over documents or systems (or the pairs themselves, if they are at that level already).
 
         Means equal in exact arithmetic must tie, so they are rounded to twelve significant digits. A system with
@@ -251,7 +251,8 @@ class PairedScores:
         group = over.dense().codes
         common = self.kept
         own = [~np.isnan(side) for side in (self.x, self.y)]
-        sides = {Items.COMMON: [common, common], Items.OWN: own}[items]
+        both: dict[str, list[Bools]] = {Items.COMMON: [common, common], Items.OWN: own}
+        sides = both[items]
         x, y = (
             group_means(side[used], group[used], len(names), min_items)
             for side, used in zip((self.x, self.y), sides, strict=True)
@@ -262,7 +263,7 @@ class PairedScores:
         return replace(
             self, level=level, x=x, y=y, index=np.full(len(names), -1, np.int64), source=self,
             document=rows if level is Level.DOCUMENT else nobody, system=nobody if level is Level.DOCUMENT else rows,
-            why=Names(lacking, (None, f"fewer than {min_items} items")), items=items,
+            why=Names(lacking, (None, f"fewer than {min_items} items")), items=Items(items),
         )  # fmt: skip
 
 
