@@ -68,7 +68,7 @@ class RunTotals:
         counts = np.bincount(table.status.codes, minlength=len(table.status.names)).tolist()
         return cls(
             scores=scores,
-            systems=SystemTable(system_scores(scores, domains, seed=seed)),
+            systems=SystemTable(system_scores(scores, domains, seed=seed), scores, seed=seed),
             preferences=pairs,
             pairs=pair_scores(pairs, seed=seed),
             replies=reply_counts(table),

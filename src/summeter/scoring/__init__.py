@@ -13,11 +13,11 @@ from summeter.scoring.scores import (
     is_rating,
     summary_scores,
 )
-from summeter.scoring.systems import SystemScore, SystemTable, show, system_scores, to_frame
+from summeter.scoring.systems import Shared, SystemScore, SystemTable, show, system_scores, to_frame
 from summeter.scoring.table import JudgmentTable
 
 __all__ = [
-    "COMPOSED", "COMPOSITE", "JudgmentTable", "PairScore", "Preference", "ReplyCount", "Score", "ScoreTable",
+    "COMPOSED", "COMPOSITE", "JudgmentTable", "PairScore", "Preference", "ReplyCount", "Score", "ScoreTable", "Shared",
     "SystemScore", "SystemTable", "composites", "coverage", "dedupe", "is_rating", "pair_scores", "preferences",
     "reply_counts", "show", "summary_scores", "system_scores", "to_frame",
 ]  # fmt: skip

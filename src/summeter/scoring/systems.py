@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
 from summeter.stats import Bootstrap
-from summeter.stats.base import Ints
+from summeter.stats.base import Floats, Ints
 from summeter.tables import Table
 
 RESAMPLES = 2000
@@ -76,13 +78,37 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
     )  # fmt: skip
 
 
+class Shared(NamedTuple):
+    """The means of a column over the documents for which all ranked systems have a score: these can be compared.
+
+    `cells` are the means by ranked system, `own` is how many documents each system has a score for. A system with fewer
+    than half as many as the one with most is not ranked. `values` are the scores (ranked systems x shared documents).
+    """
+
+    cells: Mapping[str, SystemScore]
+    own: Mapping[str, int]
+    values: Floats
+
+    @property
+    def documents(self) -> int:
+        """How many documents are shared."""
+        return int(self.values.shape[1])
+
+    @property
+    def same(self) -> bool:
+        """Whether all systems have scores for the same documents."""
+        return all(own == self.documents for own in self.own.values())
+
+
 class SystemTable:
     """System means, ranked; prints as plain text, turns into rows or a data frame.
 
-    Iterating gives the SystemScore rows over all documents; `by_domain` the others.
+    Iterating gives the SystemScore rows over all documents; `by_domain` the others. `shared` needs the `scores` too.
     """
 
-    def __init__(self, rows: Sequence[SystemScore]) -> None:
+    def __init__(self, rows: Sequence[SystemScore], scores: ScoreTable | None = None, *, seed: int = 0) -> None:
+        self._scores, self._seed = scores, seed
+        self._shared: dict[tuple[str, str, str], Shared | None] = {}
         self.rows = tuple(row for row in rows if row.domain is None)
         self.by_domain = tuple(row for row in rows if row.domain is not None)
         self._cells = {(row.system, row.judge, row.signature, row.aspect): row for row in self.rows}
@@ -103,16 +129,52 @@ class SystemTable:
         """The mean of a system in a column, or None when there is none."""
         return self._cells.get((system, *column))
 
-    def ranking(self) -> list[str]:
-        """Systems, best first: by the first composite column, else by the first column. No value comes last."""
-        systems = list(dict.fromkeys(row.system for row in self.rows))
+    def shared(self, column: tuple[str, str, str]) -> Shared | None:
+        """The means of a column over the documents that its systems share; None where the scores are not known."""
+        if self._scores is not None and column not in self._shared:
+            self._shared[column] = self._on_shared_documents(self._scores, column)
+        return self._shared.get(column)
+
+    def _on_shared_documents(self, scores: ScoreTable, column: tuple[str, str, str]) -> Shared:
+        judge, signature, aspect = column
+        asked = scores.judge.equal(judge) & scores.signature.equal(signature) & scores.aspect.equal(aspect)
+        known = scores.take(asked & ~np.isnan(scores.value))
+        system, document = known.system.dense(), known.document.dense()
+        values = np.full((len(system.names), len(document.names)), np.nan)
+        values[system.codes, document.codes] = known.value
+        there = ~np.isnan(values)
+        counts = there.sum(axis=1)
+        names = [name or "" for name in system.names]
+        ranked = np.flatnonzero(2 * counts >= counts.max(initial=0))
+        common = there[ranked].all(axis=0)
+        own = {row.system: 0 for row in self.rows if (row.judge, row.signature, row.aspect) == column}
+        own |= dict(zip(names, counts.tolist(), strict=True))
+        if not common.any():
+            return Shared({}, own, np.empty((0, 0)))
+        if common.all():
+            cells = {names[place]: self._cells[names[place], *column] for place in ranked.tolist()}
+        else:
+            rows = system_scores(known.take(np.isin(system.codes, ranked) & common[document.codes]), seed=self._seed)
+            means = {row.system: row for row in rows}
+            cells = {names[place]: means[names[place]] for place in ranked.tolist()}
+        return Shared(cells, own, values[np.ix_(ranked, common)])
+
+    def lead(self) -> tuple[str, str, str] | None:
+        """The column that systems are ranked by: the first composite, else the first."""
         columns = self.columns()
-        if not columns:
+        return next((column for column in columns if column[2] == COMPOSITE), columns[0] if columns else None)
+
+    def ranking(self) -> list[str]:
+        """Systems, best first in the leading column, on the documents they share. What is not ranked comes last."""
+        systems = list(dict.fromkeys(row.system for row in self.rows))
+        lead = self.lead()
+        if lead is None:
             return systems
-        lead = next((column for column in columns if column[2] == COMPOSITE), columns[0])
+        shared = self.shared(lead)
+        cells = self._cells if shared is None else {(name, *lead): cell for name, cell in shared.cells.items()}
 
         def standing(system: str) -> tuple[float, str]:
-            cell = self.cell(system, lead)
+            cell = cells.get((system, *lead))
             return (math.inf if cell is None or cell.value is None else -cell.value, system)
 
         return sorted(systems, key=standing)
