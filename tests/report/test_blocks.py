@@ -57,8 +57,12 @@ def test_ranking_by_composite(one: Page) -> None:
     aster, cedar = (row.cells for row in table.rows)
     assert aster[0] is not None
     assert cedar[0] is not None
-    # cedar: bridge 0 of 1 judged sentence, talk 1 of 1 -> 0.5 over two summaries; aster: one summary, one skipped.
-    assert (cedar[0].value, cedar[0].n, cedar[0].missing, cedar[0].marked) == (0.5, 2, 0, False)
+    # cedar: bridge 0 of 1 judged sentence, talk 1 of 1; aster: bridge 1, talk skipped. They share the bridge.
+    assert (cedar[0].value, cedar[0].n, cedar[0].missing, cedar[0].marked) == (0.0, 1, 0, False)
+    own = table.own[1].cells[0]
+    assert own is not None
+    assert (own.value, own.n, own.missing, own.marked) == (0.5, 2, 0, False)
+    assert table.note == "Ranked on the 1 document for which every system has a score (each has: aster 1, cedar 2)."
     assert (aster[0].value, aster[0].n, aster[0].missing, aster[0].marked) == (1.0, 1, 1, True)
     assert not any(row.cells[4].marked for row in table.rows if row.cells[4])  # more abstractive is not better
 
@@ -66,7 +70,9 @@ def test_ranking_by_composite(one: Page) -> None:
 def test_verdict_does_not_settle_what_one_document_cannot(one: Page) -> None:
     said = one.runs[0].verdict
     assert said == (
-        "aster leads on composite with 1.00; cedar follows with 0.67. They share 1 document: too little to settle it."
+        "By mock, aster has the highest composite, 1.00, but 1 shared document is too few to tell it from the others "
+        "(at least 6 are needed). Ranked on the 1 document for which every system has a score "
+        "(each has: aster 1, cedar 2)."
     )
 
 
@@ -157,7 +163,7 @@ def test_changes(two: Page) -> None:
     rows = {row.system: row for row in faithfulness}
     # cedar: talk failed in B, so the bridge alone is common: 0 -> 1 (41 passes in the second run).
     assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].n) == (0.0, 1.0, 1)
-    assert rows["cedar"].outcome == "too few documents for an interval"
+    assert rows["cedar"].outcome == "too few documents"
     (changed,) = change.changed
     assert (changed.flips, changed.link.doc_id, changed.link.system) == (1, "bridge", "cedar")
     assert two.items.views[changed.link.item].changed == 1

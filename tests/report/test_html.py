@@ -192,7 +192,7 @@ def test_equal_runs_give_equal_bytes(tmp_path: Path) -> None:
 def test_the_essentials_are_there_without_a_script(plain: str) -> None:
     text = re.sub(r"<script.*?</script>", "", plain, flags=re.DOTALL)
     for words in (
-        "aster leads on composite", "95.8 %", "cedar", "entity error", "no verdict for this sentence",
+        "aster has the highest composite", "95.8 %", "cedar", "entity error", "no verdict for this sentence",
         "mock.align|judge:scripted/one|v:1", "--replay run", "sha256:", "<noscript>", "95% percentile bootstrap",
     ):  # fmt: skip
         assert words in text

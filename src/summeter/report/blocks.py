@@ -99,12 +99,17 @@ class RankRow(NamedTuple):
 
 
 class RankTable(NamedTuple):
-    """Systems, best first by the column `lead`."""
+    """Systems, best first by the column `lead`, on the documents that all of them have.
+
+    Where they have different ones, `own` has the means over each system's own documents, and `note` says which count.
+    """
 
     title: str
     columns: tuple[Column, ...]
     rows: tuple[RankRow, ...]
     lead: int
+    own: tuple[RankRow, ...] = ()
+    note: str | None = None
 
 
 class AspectRank(NamedTuple):
@@ -229,7 +234,10 @@ class FailureGroup(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Second run minus first on one aspect, by one source of each, for a system, over the items both judged."""
+    """Second run minus first on one aspect, by one source of each, for a system, over the items both judged.
+
+    `low`-`high` and `p` are corrected for the number of comparisons between the two runs.
+    """
 
     title: str
     sources: tuple[str, str]
@@ -241,6 +249,7 @@ class Difference(NamedTuple):
     high: float | None
     n: int
     outcome: str
+    p: float | None = None
 
 
 class Changed(NamedTuple):

@@ -10,13 +10,13 @@ from pathlib import PurePath
 from summeter._version import __version__
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.report.blocks import ItemList, Page, RunBlock
+from summeter.report.blocks import ItemList, Page, RunBlock, Source
 from summeter.report.compare import comparisons
 from summeter.report.failures import Failing
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
 from summeter.report.items import ItemListBuilder, JudgeFilters
-from summeter.report.ranks import rank_tables, verdict
+from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.strengths import Errors, by_domain, panels
 from summeter.report.studies import about, studies
@@ -58,7 +58,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     return Page(
         title=title or _title(run_views, given),
         summeter=__version__,
-        runs=tuple(_run(view) for view in run_views),
+        runs=tuple(_run(view, judges) for view in run_views),
         tables=tables,
         panels=panels(run_views[0], judges, tables[0], errors) if tables else (),
         by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
@@ -99,7 +99,7 @@ def data_name(view: RunView) -> str:
     return next((name for name in names if name and name not in _GENERIC), names[0])
 
 
-def _run(view: RunView) -> RunBlock:
+def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
     manifest, totals = view.manifest, view.folder.totals
     statuses = totals.statuses
     return RunBlock(
@@ -118,7 +118,7 @@ def _run(view: RunView) -> RunBlock:
         counts={status: statuses[status] for status in _STATUSES if status in statuses},
         wanted=sum(statuses.values()) - statuses.get("skipped", 0),
         coverage=view.coverage,
-        verdict=pair_verdict(view) if view.pairs and not len(view.table) else verdict(view),
+        verdict=pair_verdict(view) if view.pairs and not len(view.table) else headline(view, judges),
         truncated=str(totals.truncated) if totals.truncated.judgments else None,
         intervals=_intervals(view),
         options=tuple(

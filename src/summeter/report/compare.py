@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from summeter.report.blocks import Changed, Difference, ItemLink, RunComparison, Source
@@ -10,8 +10,9 @@ from summeter.report.items import UnitKey, Where, unit_key
 from summeter.report.ranks import ColumnKey, Key, label_of
 from summeter.report.views import RunView
 from summeter.report.words import gloss
-from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
-from summeter.stats import Bootstrap
+from summeter.scoring.systems import FIRST
+from summeter.stats import PairDifference, paired_differences
+from summeter.stats.simultaneous import FEWEST
 
 LISTED = 25
 Pair = tuple[Key, Key]
@@ -26,14 +27,13 @@ def _compare(first: RunView, second: RunView, sources: Sequence[Source], where: 
     items, others = ({item for key, item in where.items() if key[0] == view.place} for view in (first, second))
     common = items & others
     pairs = _pairs(first, second)
-    differences = tuple(_differences(pair, first, second, sources, where) for pair in pairs)
     changed = _changed(pairs, first, second, where)
     return RunComparison(
         first=first.letter,
         second=second.letter,
         common=len(common),
         alone=(len(items - common), len(others - common)),
-        differences=differences,
+        differences=_differences(pairs, first, second, sources, where),
         changed=tuple(changed[:LISTED]),
         changed_items=len(changed),
         note=_note(first, second, pairs),
@@ -87,50 +87,63 @@ def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, 
 
 
 def _differences(
-    pair: Pair, first: RunView, second: RunView, sources: Sequence[Source], where: Where
-) -> tuple[Difference, ...]:
-    """Of two columns that answer each other, system by system."""
-    before, after = _values(first, pair[0], where), _values(second, pair[1], where)
-    common = [item for item in before if item in after]
-    labels = (
-        label_of(ColumnKey(first.place, *pair[0]), first, sources),
-        label_of(ColumnKey(second.place, *pair[1]), second, sources),
-    )
-    title = gloss(pair[0][2]).title
+    pairs: Sequence[Pair], first: RunView, second: RunView, sources: Sequence[Source], where: Where
+) -> tuple[tuple[Difference, ...], ...]:
+    """Of columns that answer each other, system by system; all of them are one family of tests."""
+    columns = []
+    for pair in pairs:
+        before, after = _values(first, pair[0], where), _values(second, pair[1], where)
+        systems: dict[str, list[int]] = {}
+        for item, (_, system, _) in before.items():
+            systems.setdefault(system, []).extend([item] if item in after else [])
+        scores = {
+            system: {"second": [after[item][2] for item in items], "first": [before[item][2] for item in items]}
+            for system, items in systems.items()
+        }
+        columns.append((pair, scores))
+    families = [sides for _, scores in columns for sides in scores.values()]
+    tested = iter(paired_differences(families, seed=first.seed))
     differences = []
-    for system in dict.fromkeys(system for _, system, _ in before.values()):
-        items = [item for item in common if before[item][1] == system]
-        if not items:
-            differences.append(Difference(title, labels, system, None, None, None, None, None, 0, "no item in common"))
-            continue
-        firsts, seconds = [before[item][2] for item in items], [after[item][2] for item in items]
-        bootstrap = Bootstrap([before[item][0] for item in items], RESAMPLES, LEVEL, first.seed)
-        result = bootstrap.difference(seconds, firsts)
+    for (key, other), scores in columns:
+        labels = (
+            label_of(ColumnKey(first.place, *key), first, sources),
+            label_of(ColumnKey(second.place, *other), second, sources),
+        )
+        title = gloss(key[2]).title
         differences.append(
-            Difference(
-                title=title,
-                sources=labels,
-                system=system,
-                first=fmean(firsts),
-                second=fmean(seconds),
-                difference=result.value,
-                low=result.low,
-                high=result.high,
-                n=result.n,
-                outcome=_outcome(result.value, result.low, result.high),
-            )
+            tuple(_difference(title, labels, system, scores[system], *next(tested)) for system in scores)
         )
     return tuple(differences)
 
 
-def _outcome(difference: float | None, low: float | None, high: float | None) -> str:
-    if difference is None or low is None or high is None:
-        return "too few documents for an interval"
-    if low == high == 0:
+def _difference(
+    title: str, labels: tuple[str, str], system: str, scores: Mapping[str, Sequence[float]], pair: PairDifference
+) -> Difference:
+    if pair.difference is None:
+        return Difference(title, labels, system, None, None, None, None, None, 0, "no item in common")
+    return Difference(
+        title=title,
+        sources=labels,
+        system=system,
+        first=fmean(scores["first"]),
+        second=fmean(scores["second"]),
+        difference=pair.difference,
+        low=pair.low,
+        high=pair.high,
+        n=pair.n,
+        outcome=_outcome(pair, unchanged=scores["first"] == scores["second"]),
+        p=pair.p_holm,
+    )
+
+
+def _outcome(pair: PairDifference, *, unchanged: bool) -> str:
+    if unchanged:
         return "unchanged"
-    if low > 0 or high < 0:
-        return "higher" if difference > 0 else "lower"
-    return "not settled"
+    if pair.n < FEWEST:
+        return "too few documents"
+    if pair.better is None:
+        return "not settled"
+    return "higher" if pair.better == "second" else "lower"
 
 
 def _changed(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) -> list[Changed]:

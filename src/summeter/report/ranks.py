@@ -1,20 +1,27 @@
-"""Ranks of systems: the ranking tables, and the verdict in one sentence."""
+"""Ranks of systems: the ranking tables, and the headline."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, overload
 
+from summeter.meta import compare_scores
+from summeter.meta._compare import show_p
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Cell, Column, RankRow, RankTable, Source
 from summeter.report.views import RunView
-from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, with_interval
-from summeter.scoring import COMPOSED, COMPOSITE, Score, SystemScore
-from summeter.scoring.systems import FIRST, LEVEL, RESAMPLES
-from summeter.stats import Bootstrap, Interval
+from summeter.report.words import NEUTRAL, SAME, count, gloss, same, scale_of, with_interval
+from summeter.scoring import COMPOSED, COMPOSITE, Shared, SystemScore
+from summeter.scoring.systems import FIRST
+from summeter.stats import PairDifference
+from summeter.stats.simultaneous import FEWEST
 
 Key = tuple[str, str, str]
+NAMED = 6
+"""So many systems are named in a sentence."""
+MOST_ASPECTS = 3
+"""So many aspects are told on which judges may disagree."""
 
 
 class ColumnKey(NamedTuple):
@@ -75,32 +82,28 @@ def _ordered(columns: Sequence[ColumnKey]) -> list[ColumnKey]:
 
 
 def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
-    means = {key: _means(views[key.run], key) for key in keys}
+    tables = {key: views[key.run].table for key in keys}
     lead = next((key for key in keys if key.aspect == COMPOSITE), keys[0])
-    systems = list(dict.fromkeys(system for column in means.values() for system in column))
-    ranked = ranks([mean.value if (mean := means[lead].get(system)) else None for system in systems])
+    systems = list(dict.fromkeys(row.system for key in keys for row in _means(views[key.run], key)))
+    means = {key: {name: tables[key].compared(name, key.key) for name in systems} for key in keys}
+    ranked = ranks([mean.value if (mean := means[lead][name]) else None for name in systems])
     order = sorted(range(len(systems)), key=lambda index: (ranked[index] is None, ranked[index] or 0, systems[index]))
-    best = {key: None if key.aspect in NEUTRAL else _best(column) for key, column in means.items()}
-
-    def cell(system: str, key: ColumnKey) -> Cell | None:
-        mean = means[key].get(system)
-        return None if mean is None else as_cell(mean, best[key])
-
-    rows = tuple(
-        RankRow(systems[index], ranked[index], tuple(cell(systems[index], key) for key in keys)) for index in order
-    )
-    columns = tuple(_column(key, means[key], label_of(key, views[key.run], sources)) for key in keys)
-    return RankTable(title, columns, rows, keys.index(lead))
-
-
-def _means(view: RunView, column: ColumnKey) -> dict[str, SystemScore]:
-    return {row.system: row for row in view.table.rows if (row.judge, row.signature, row.aspect) == column.key}
+    best = {key: None if key.aspect in NEUTRAL else tables[key].best(key.key) for key in keys}
+    columns = tuple(_column(key, _means(views[key.run], key), label_of(key, views[key.run], sources)) for key in keys)
+    rows = [
+        RankRow(name, rank, tuple(as_cell(means[key][name], best=best[key] == name) for key in keys))
+        for name, rank in ((systems[index], ranked[index]) for index in order)
+    ]
+    unlike = any(tables[key].unlike(key.key) for key in keys)
+    own = [
+        RankRow(row.system, None, tuple(as_cell(tables[key].cell(row.system, key.key)) for key in keys)) for row in rows
+    ]
+    note = tables[lead].unlike(lead.key)
+    return RankTable(title, columns, tuple(rows), keys.index(lead), tuple(own) if unlike else (), note)
 
 
-def _best(means: Mapping[str, SystemScore]) -> float | None:
-    """The highest value, where there is something to be higher than."""
-    values = [mean.value for mean in means.values() if mean.value is not None]
-    return max(values) if len(values) > 1 else None
+def _means(view: RunView, column: ColumnKey) -> list[SystemScore]:
+    return [row for row in view.table.rows if (row.judge, row.signature, row.aspect) == column.key]
 
 
 def ranks(values: Sequence[float | None]) -> list[int | None]:
@@ -113,76 +116,157 @@ def ranks(values: Sequence[float | None]) -> list[int | None]:
     return [None if value is None else 1 + len(known) - bisect_right(known, value + SAME) for value in values]
 
 
-def as_cell(mean: SystemScore, best: float | None = None) -> Cell:
-    """A mean as a cell, marked where it is as high as `best`."""
-    marked = same(mean.value, best)
-    return Cell(mean.value, mean.low, mean.high, mean.n, mean.missing, marked, mean.reason)
+@overload
+def as_cell(mean: SystemScore, *, best: bool = False) -> Cell: ...
 
 
-def axis(means: Mapping[str, SystemScore]) -> tuple[float, float]:
-    """Ends of the axis: 0 to 1 where everything lies there, else what the values span."""
-    ends = [end for mean in means.values() for end in (mean.value, mean.low, mean.high) if end is not None]
-    if all(0 <= end <= 1 for end in ends):
-        return 0.0, 1.0
+@overload
+def as_cell(mean: SystemScore | None, *, best: bool = False) -> Cell | None: ...
+
+
+def as_cell(mean: SystemScore | None, *, best: bool = False) -> Cell | None:
+    """A mean as a cell."""
+    return None if mean is None else Cell(mean.value, mean.low, mean.high, mean.n, mean.missing, best, mean.reason)
+
+
+def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
+    """Ends of the axis: the judge's scale, or 0 to 1 where everything lies there; else what the values span."""
+    ends = [end for mean in means for end in (mean.value, mean.low, mean.high) if end is not None]
+    low, high = scale_of(signature) or (0.0, 1.0)
+    if all(low <= end <= high for end in ends):
+        return low, high
     low, high = min(ends), max(ends)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def _column(key: ColumnKey, means: Mapping[str, SystemScore], source: str) -> Column:
+def _column(key: ColumnKey, means: Sequence[SystemScore], source: str) -> Column:
     about = gloss(key.aspect)
-    low, high = axis(means)
-    return Column(about.title, source, key.signature, about.meaning, about.formula, low, high)
+    return Column(about.title, source, key.signature, about.meaning, about.formula, *axis(means, key.signature))
 
 
-def verdict(view: RunView) -> str:
-    """Who leads and whether that is settled, in plain words.
+# ---- the headline
 
-    The two best are compared on the documents both have, pair by pair: intervals of their own that overlap
-    say little where both rise and fall with the document.
-    """
-    columns = view.table.columns()
-    lead = next((column for column in columns if column[2] == COMPOSITE), columns[0] if columns else None)
+
+def headline(view: RunView, sources: Sequence[Source]) -> str:
+    """Who leads and what of that is more than chance, by the test of `meta compare`; and where judges disagree."""
+    lead = view.table.lead()
     if lead is None:
         return "Nothing has been judged yet."
-    cells = [view.table.cell(system, lead) for system in view.table.ranking()]
-    ranked = [cell for cell in cells if cell is not None and cell.value is not None]
-    title = gloss(lead[2]).title
-    if not ranked:
-        return f"No summary has a score for {title} yet: see what could not be judged."
-    top = ranked[0]
-    value = with_interval(top.value, top.low, top.high)
-    if len(ranked) == 1:
-        return f"{top.system} has {title} {value} over {count(top.n, 'summary', 'summaries')}."
-    second = ranked[1]
-    gap = _gap(view, lead, top.system, second.system)
-    return f"{top.system} leads on {title} with {value}; {_gap_words(gap, second)}"
+    sentences = [leading(view, lead, _said_by(view, lead, sources))]
+    if unlike := view.table.unlike(lead):
+        sentences.append(unlike)
+    return " ".join([*sentences, *_disagreements(view, lead, sources)])
 
 
-def _gap_words(gap: Interval, second: SystemScore) -> str:
-    name, on = second.system, f"on the {count(gap.n, 'document')} both have"
-    if gap.value is None:
-        return f"next is {name} with {number(second.value)}, but they share no document, so the order is not settled."
-    if gap.low is None or gap.high is None:
-        follows = f"{name} follows with {number(second.value)}"
-        return f"{follows}. They share {count(gap.n, 'document')}: too little to settle it."
-    if same(gap.low, 0.0) and same(gap.high, 0.0):
-        return f"{name} is level with it {on}."
-    distance = with_interval(gap.value, gap.low, gap.high)
-    if gap.value > 0 and gap.low > 0:
-        return f"{on}, it is ahead of {name} by {distance}, more than chance explains."
-    return f"its distance to {name}, {distance} {on}, may be chance: the order of the two is not settled."
+def _said_by(view: RunView, column: Key, sources: Sequence[Source]) -> str:
+    label = label_of(ColumnKey(view.place, *column), view, sources)
+    return label.removeprefix(f"{view.letter} · ")
 
 
-def _gap(view: RunView, column: Key, first: str, second: str) -> Interval:
-    a, b = (_by_document(view.scores, column, system) for system in (first, second))
-    common = [doc_id for doc_id in a if doc_id in b]
-    bootstrap = Bootstrap(common, RESAMPLES, LEVEL, view.seed)
-    return bootstrap.difference([a[doc_id] for doc_id in common], [b[doc_id] for doc_id in common])
+def leading(view: RunView, column: Key, judge: str) -> str:
+    """Who is highest in a column, and from whom that tells it apart."""
+    title, shared = gloss(column[2]).title, view.table.shared(column)
+    if shared is None or not shared.values:
+        return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
+    if not shared.cells:
+        return f"By {judge}, no document has a score for {title} for every system: there is no ranking."
+    leaders = _highest(shared)
+    value = shared.cells[leaders[0]]
+    shown = with_interval(value.value, value.low, value.high)
+    if len(shared.cells) == 1:
+        return f"By {judge}, {leaders[0]} has {title} {shown} over {count(value.n, 'summary', 'summaries')}."
+    pairs = claims(shared, view.seed)
+    if len(leaders) > 1:
+        who = f"By {judge}, {listed(leaders)} share the highest {title}, {shown}"
+        return f"{who}: no difference between them is claimed."
+    if column[2] in NEUTRAL:
+        return f"By {judge}, {leaders[0]} has the highest {title}, {shown}; neither high nor low is good in itself."
+    return f"By {judge}, {_apart(leaders[0], title, shown, pairs)}."
 
 
-def _by_document(scores: Sequence[Score], column: Key, system: str) -> dict[str, float]:
-    return {
-        score.doc_id: score.value
-        for score in scores
-        if (score.judge, score.signature, score.aspect) == column and score.system == system and score.value is not None
-    }
+def claims(shared: Shared, seed: int) -> list[PairDifference]:
+    """Every pair of systems by the test of `meta compare`: permutations by document, corrected over all pairs."""
+    return compare_scores(shared.values, seed=seed)
+
+
+def _highest(shared: Shared) -> list[str]:
+    top = max(mean.value for mean in shared.cells.values() if mean.value is not None)
+    return [system for system, mean in shared.cells.items() if same(mean.value, top)]
+
+
+def _apart(leader: str, title: str, shown: str, pairs: Sequence[PairDifference]) -> str:
+    """From which others the leader differs by more than chance."""
+    own = [pair for pair in pairs if leader in (pair.first, pair.second)]
+    highest = f"{leader} has the highest {title}, {shown}"
+    most = max(pair.n for pair in own)
+    if most < FEWEST:
+        few = f"{count(most, 'shared document')} {'is' if most == 1 else 'are'} too few to tell it from the others"
+        return f"{highest}, but {few} (at least {FEWEST} are needed)"
+    after = "" if len(pairs) == 1 else f" after Holm's correction over {len(pairs)} pairs"
+    if len(pairs) == 1:
+        (pair,) = pairs
+        other = pair.second if pair.first == leader else pair.first
+        gap = _gap(pair, leader)
+        if pair.better == leader:
+            return f"{leader} is better than {other} on {title}: {shown}, ahead by {gap} on {_on(pair)}, {_p(pair)}"
+        return f"{highest}, but it cannot be told from {other}: {gap} on {_on(pair)}, {_p(pair)}"
+    others = [pair.second if pair.first == leader else pair.first for pair in own]
+    beaten = [other for other, pair in zip(others, own, strict=True) if pair.better == leader]
+    level = [other for other in others if other not in beaten]
+    if not level:
+        return f"{leader} is best on {title}: {shown}, better than each of the other {len(beaten)} (p ≤ .05{after})"
+    if not beaten:
+        return f"{highest}, but it cannot be told from any of the other {len(level)} (p > .05{after})"
+    return f"{highest}; it is better than {listed(beaten)}, but cannot be told from {listed(level)} (p ≤ .05{after})"
+
+
+def _on(pair: PairDifference) -> str:
+    return f"the {count(pair.n, 'document')} both have"
+
+
+def _gap(pair: PairDifference, leader: str) -> str:
+    if pair.first == leader:
+        return with_interval(pair.difference, pair.low, pair.high)
+    difference, low, high = (None if end is None else -end for end in (pair.difference, pair.high, pair.low))
+    return with_interval(difference, low, high)
+
+
+def _p(pair: PairDifference) -> str:
+    return show_p(1.0 if pair.p_holm is None else pair.p_holm)
+
+
+def listed(names: Sequence[str]) -> str:
+    """`aster, birch and cedar`; of many the first ones.
+
+    >>> listed(["a", "b"]), listed([str(number) for number in range(9)])
+    ('a and b', '0, 1, 2, 3, 4, 5 and 3 more')
+    """
+    shown = [*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def _disagreements(view: RunView, lead: Key, sources: Sequence[Source]) -> list[str]:
+    """For each aspect of several judges, whether they put the same systems first; the leading aspect goes first."""
+    columns: dict[str, list[Key]] = {}
+    for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
+        shared = view.table.shared(column)
+        if column[2] not in NEUTRAL and shared is not None and len(shared.cells) > 1:
+            columns.setdefault(column[2], []).append(column)
+    sentences = []
+    for aspect, judged in columns.items():
+        if len(judged) < 2:
+            continue
+        highest = {_said_by(view, column, sources): _leaders_of(view, column) for column in judged}
+        title = gloss(aspect).title
+        if len(set(map(frozenset, highest.values()))) == 1:
+            leaders = listed(next(iter(highest.values())))
+            sentences.append(f"On {title}, all {len(judged)} judges put {leaders} highest.")
+            continue
+        told = "; ".join(f"{judge} puts {listed(systems)} highest" for judge, systems in highest.items())
+        sentences.append(f"On {title}, the judges disagree: {told}.")
+    return sentences[:MOST_ASPECTS]
+
+
+def _leaders_of(view: RunView, column: Key) -> list[str]:
+    shared = view.table.shared(column)
+    return _highest(shared) if shared is not None else []

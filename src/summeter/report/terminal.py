@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
-from summeter.report.words import NEUTRAL, count, gloss, number, same, with_interval
-from summeter.scoring import COMPOSITE, PairScore, SystemScore, SystemTable
+from summeter.report.words import NEUTRAL, count, gloss, number, with_interval
+from summeter.scoring import COMPOSITE, PairScore, SystemTable
 from summeter.tables import Best, Table, clean, escape_markdown
 from summeter.tables import interval as plain_interval
 from summeter.tables import number as plain_number
@@ -149,9 +149,8 @@ def _markdown_pairs(scores: Sequence[PairScore]) -> str:
 def _markdown_ranking(table: SystemTable) -> str:
     columns = table.columns()
     titles = _titles(table)
-    best = {column: _best(table, column) for column in columns}
     rows = [
-        [rank, system, *(_lines(table.cell(system, column), best[column]) for column in columns)]
+        [rank, system, *(_cell(table, system, column) for column in columns)]
         for rank, system in enumerate(table.ranking(), 1)
     ]
     heads = ["#", "system", *(titles[column] for column in columns)]
@@ -239,8 +238,9 @@ def _titles(table: SystemTable) -> dict[Key, str]:
     }
 
 
-def _lines(cell: SystemScore | None, best: float | None = None) -> tuple[str, ...]:
+def _cell(table: SystemTable, system: str, column: Key) -> tuple[str, ...]:
     """A cell from top to bottom: value, interval, counts."""
+    cell = table.compared(system, column)
     if cell is None:
         return ("-",)
     counts = f"n={cell.n}, {cell.missing} missing"
@@ -248,20 +248,13 @@ def _lines(cell: SystemScore | None, best: float | None = None) -> tuple[str, ..
         return ("-", counts)
     lines = (plain_number(cell.value, 2), plain_interval(cell.low, cell.high, 2), counts)
     shown = tuple(line for line in lines if line)
-    return Best(shown) if same(cell.value, best) else shown
-
-
-def _best(table: SystemTable, column: Key) -> float | None:
-    values = [
-        row.value for row in table.rows if (row.judge, row.signature, row.aspect) == column and row.value is not None
-    ]
-    return max(values) if len(values) > 1 and column[2] not in NEUTRAL else None
+    return Best(shown) if column[2] not in NEUTRAL and table.best(column) == system else shown
 
 
 def _plain(table: SystemTable, heads: _Heads, columns: Sequence[Key]) -> list[str]:
     """Fixed columns of text; a cell may be three lines high."""
     rows = [
-        [heads.systems[clean(system)], *(_lines(table.cell(system, column)) for column in columns)]
+        [heads.systems[clean(system)], *(_cell(table, system, column) for column in columns)]
         for system in table.ranking()
     ]
     return Table.of(["system", *(tuple(heads.column(column)) for column in columns)], rows).text(rule=True).splitlines()
@@ -276,11 +269,10 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
     table_view.add_column("system", overflow="fold")
     for column in columns:
         table_view.add_column(_rich_head(heads.column(column)), overflow="fold")
-    best = {column: _best(table, column) for column in columns}
     for system in table.ranking():
         cells = [Text(heads.systems[clean(system)], style="bold")]
         for column in columns:
-            lines = _lines(table.cell(system, column), best[column])
+            lines = _cell(table, system, column)
             text = Text(lines[0], style="bold underline" if isinstance(lines, Best) else "")
             text.append("".join(f"\n{line}" for line in lines[1:]), style="not bold not underline dim")
             cells.append(text)
@@ -300,7 +292,7 @@ def _notes(table: SystemTable) -> list[str]:
     """What stands beneath: how many scores are missing, the interval, the signatures."""
     missing = sum(row.missing for row in table.rows)
     total = missing + sum(row.n for row in table.rows)
-    notes = []
+    notes = list(dict.fromkeys(note for column in table.columns() if (note := table.unlike(column))))
     if missing:
         notes.append(f"{missing} of {count(total, 'score')} could not be had: left out of the means, never zero.")
     notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]

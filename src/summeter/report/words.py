@@ -11,6 +11,7 @@ Kind = Literal["good", "bad", "pad", "none", "plain"]
 
 _ROUGE = re.compile(r"rouge[-_ ]?(?P<kind>\d+|lsum|l)(?:[-_. ](?P<side>precision|recall|f1|f|p|r))?", re.IGNORECASE)
 # Not before the nearest thing of the reason itself, and not in a text quoted in brackets.
+_SCALE = re.compile(r"\bscale:(\d+)-(\d+)(?:\||$)")
 _JOINED = re.compile(r"; (?!nearest: )(?![^()]*\))")
 
 
@@ -101,6 +102,16 @@ def same(value: float | None, other: float | None) -> bool:
     (True, False, False)
     """
     return value is not None and other is not None and abs(value - other) <= SAME
+
+
+def scale_of(signature: str) -> tuple[float, float] | None:
+    """The ends of the scale that a rating's signature names.
+
+    >>> scale_of("rts|aspect:fluency|scale:1-5|v:2"), scale_of("support|v:1")
+    ((1.0, 5.0), None)
+    """
+    match = _SCALE.search(signature)
+    return (float(match[1]), float(match[2])) if match else None
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -16,6 +16,7 @@ from summeter.stats.base import Floats, Ints
 from summeter.tables import Table
 
 RESAMPLES = 2000
+_NAMED = 6
 LEVEL = 0.95
 # The columns people look for first, in the order they read them.
 FIRST = (*COMPOSED, COMPOSITE, "abstractiveness")
@@ -79,20 +80,20 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
 
 
 class Shared(NamedTuple):
-    """The means of a column over the documents for which all ranked systems have a score: these can be compared.
+    """The means of a column over the documents for which all its systems have a score: these can be compared.
 
-    `cells` are the means by ranked system, `own` is how many documents each system has a score for. A system with fewer
-    than half as many as the one with most is not ranked. `values` are the scores (ranked systems x shared documents).
+    `cells` are the means by system (none where no document is shared). `values` are all scores by system, NaN where a
+    document (a column, the same for all) has none.
     """
 
     cells: Mapping[str, SystemScore]
-    own: Mapping[str, int]
-    values: Floats
+    values: Mapping[str, Floats]
+    documents: int
 
     @property
-    def documents(self) -> int:
-        """How many documents are shared."""
-        return int(self.values.shape[1])
+    def own(self) -> dict[str, int]:
+        """For how many documents each system has a score."""
+        return {system: int((~np.isnan(scores)).sum()) for system, scores in self.values.items()}
 
     @property
     def same(self) -> bool:
@@ -109,6 +110,7 @@ class SystemTable:
     def __init__(self, rows: Sequence[SystemScore], scores: ScoreTable | None = None, *, seed: int = 0) -> None:
         self._scores, self._seed = scores, seed
         self._shared: dict[tuple[str, str, str], Shared | None] = {}
+        self._best: dict[tuple[str, str, str], str | None] = {}
         self.rows = tuple(row for row in rows if row.domain is None)
         self.by_domain = tuple(row for row in rows if row.domain is not None)
         self._cells = {(row.system, row.judge, row.signature, row.aspect): row for row in self.rows}
@@ -142,22 +144,47 @@ class SystemTable:
         system, document = known.system.dense(), known.document.dense()
         values = np.full((len(system.names), len(document.names)), np.nan)
         values[system.codes, document.codes] = known.value
-        there = ~np.isnan(values)
-        counts = there.sum(axis=1)
-        names = [name or "" for name in system.names]
-        ranked = np.flatnonzero(2 * counts >= counts.max(initial=0))
-        common = there[ranked].all(axis=0)
-        own = {row.system: 0 for row in self.rows if (row.judge, row.signature, row.aspect) == column}
-        own |= dict(zip(names, counts.tolist(), strict=True))
-        if not common.any():
-            return Shared({}, own, np.empty((0, 0)))
+        common = ~np.isnan(values).any(axis=0)
+        names = [name or "" for name in system.names[: len(known)]]
         if common.all():
-            cells = {names[place]: self._cells[names[place], *column] for place in ranked.tolist()}
+            cells = {name: self._cells[name, *column] for name in names}
         else:
-            rows = system_scores(known.take(np.isin(system.codes, ranked) & common[document.codes]), seed=self._seed)
-            means = {row.system: row for row in rows}
-            cells = {names[place]: means[names[place]] for place in ranked.tolist()}
-        return Shared(cells, own, values[np.ix_(ranked, common)])
+            rows = system_scores(known.take(common[document.codes]), seed=self._seed)
+            cells = {row.system: row for row in rows}
+        return Shared(cells, dict(zip(names, values, strict=False)), int(common.sum()))
+
+    def compared(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
+        """The mean of a system over the documents that all systems of a column share; `value` is None where it has
+        none of them. Where scores are not known it is the system's own mean."""
+        own, shared = self.cell(system, column), self.shared(column)
+        if own is None or shared is None:
+            return own
+        if (mean := shared.cells.get(system)) is None:
+            return own.model_copy(update={"value": None, "low": None, "high": None})
+        return mean.model_copy(update={"missing": own.missing})
+
+    def best(self, column: tuple[str, str, str]) -> str | None:
+        """The system whose mean is the highest to two decimals; None where several share that, or one is alone."""
+        if column not in self._best:
+            means = {row.system: self.compared(row.system, column) for row in self.rows}
+            shown = {name: f"{mean.value:.2f}" for name, mean in means.items() if mean and mean.value is not None}
+            top = max(shown.values(), key=float, default=None)
+            highest = [name for name, text in shown.items() if text == top]
+            self._best[column] = highest[0] if len(highest) == 1 and len(shown) > 1 else None
+        return self._best[column]
+
+    def unlike(self, column: tuple[str, str, str]) -> str | None:
+        """What is compared where the systems of a column have scores for different documents; else None."""
+        shared = self.shared(column)
+        if shared is None or shared.same:
+            return None
+        own = shared.own
+        named = sorted(own) if len(own) <= _NAMED else sorted(own, key=own.__getitem__)[:: len(own) - 1]
+        counts = ", ".join(f"{name} {own[name]}" for name in named)
+        if not shared.documents:
+            return f"No document has a score for every system ({counts}): their means cannot be compared."
+        size = f"{shared.documents} document{'s' * (shared.documents > 1)}"
+        return f"Ranked on the {size} for which every system has a score (each has: {counts})."
 
     def lead(self) -> tuple[str, str, str] | None:
         """The column that systems are ranked by: the first composite, else the first."""
@@ -170,11 +197,9 @@ class SystemTable:
         lead = self.lead()
         if lead is None:
             return systems
-        shared = self.shared(lead)
-        cells = self._cells if shared is None else {(name, *lead): cell for name, cell in shared.cells.items()}
 
         def standing(system: str) -> tuple[float, str]:
-            cell = cells.get((system, *lead))
+            cell = self.compared(system, lead)
             return (math.inf if cell is None or cell.value is None else -cell.value, system)
 
         return sorted(systems, key=standing)
@@ -190,10 +215,11 @@ class SystemTable:
     def __str__(self) -> str:
         columns = self.columns()
         heads = ["system", *(f"{judge}:{aspect}" for judge, _, aspect in columns)]
-        rows = [[system, *(show(self.cell(system, column)) for column in columns)] for system in self.ranking()]
+        rows = [[system, *(show(self.compared(system, column)) for column in columns)] for system in self.ranking()]
         signatures = dict.fromkeys(signature for _, signature, _ in columns)
         intervals = dict.fromkeys(row.interval for row in self.rows)
-        return "\n".join([Table.of(heads, rows).text(), "", *intervals, *signatures])
+        notes = dict.fromkeys(note for column in columns if (note := self.unlike(column)))
+        return "\n".join([Table.of(heads, rows).text(), "", *notes, *intervals, *signatures])
 
     __repr__ = __str__
 
