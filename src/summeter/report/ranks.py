@@ -12,7 +12,7 @@ from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Cell, Column, RankRow, RankTable, Source
 from summeter.report.views import RunView
 from summeter.report.words import NEUTRAL, SAME, count, gloss, same, scale_of, with_interval
-from summeter.scoring import COMPOSED, COMPOSITE, Shared, SystemScore
+from summeter.scoring import COMPOSED, COMPOSITE, Shared, SystemScore, SystemTable
 from summeter.scoring.systems import FIRST
 from summeter.stats import PairDifference
 from summeter.stats.simultaneous import FEWEST
@@ -152,7 +152,7 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     lead = view.table.lead()
     if lead is None:
         return "Nothing has been judged yet."
-    sentences = [leading(view, lead, _said_by(view, lead, sources))]
+    sentences = [leading(view.table, lead, _said_by(view, lead, sources), view.seed)]
     if unlike := view.table.unlike(lead):
         sentences.append(unlike)
     return " ".join([*sentences, *_disagreements(view, lead, sources)])
@@ -163,9 +163,12 @@ def _said_by(view: RunView, column: Key, sources: Sequence[Source]) -> str:
     return label.removeprefix(f"{view.letter} · ")
 
 
-def leading(view: RunView, column: Key, judge: str) -> str:
-    """Who is highest in a column, and from whom that tells it apart."""
-    title, shared = gloss(column[2]).title, view.table.shared(column)
+def leading(table: SystemTable, column: Key, judge: str, seed: int = 0) -> str:
+    """Who is highest in a column of scores, and from which others it differs by more than chance.
+
+    That is the test of `meta compare`: permutations by document, corrected over all pairs of systems.
+    """
+    title, shared = gloss(column[2]).title, table.shared(column)
     if shared is None or not shared.values:
         return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
     if not shared.cells:
@@ -175,18 +178,13 @@ def leading(view: RunView, column: Key, judge: str) -> str:
     shown = with_interval(value.value, value.low, value.high)
     if len(shared.cells) == 1:
         return f"By {judge}, {leaders[0]} has {title} {shown} over {count(value.n, 'summary', 'summaries')}."
-    pairs = claims(shared, view.seed)
+    pairs = compare_scores(shared.values, seed=seed)
     if len(leaders) > 1:
         who = f"By {judge}, {listed(leaders)} share the highest {title}, {shown}"
         return f"{who}: no difference between them is claimed."
     if column[2] in NEUTRAL:
         return f"By {judge}, {leaders[0]} has the highest {title}, {shown}; neither high nor low is good in itself."
     return f"By {judge}, {_apart(leaders[0], title, shown, pairs)}."
-
-
-def claims(shared: Shared, seed: int) -> list[PairDifference]:
-    """Every pair of systems by the test of `meta compare`: permutations by document, corrected over all pairs."""
-    return compare_scores(shared.values, seed=seed)
 
 
 def _highest(shared: Shared) -> list[str]:

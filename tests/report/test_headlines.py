@@ -1,0 +1,162 @@
+"""What a headline claims, and what it leaves open: few documents, equal systems, unlike documents, several judges."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib import util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from report import fake_runs as fake
+
+from summeter.records import Document, Judgment, Summary
+from summeter.report.build import page
+from summeter.report.ranks import leading
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
+from summeter.scoring import Score, ScoreTable, SystemTable, system_scores
+
+COLUMN = ("j", "j|v:1", "faithfulness")
+SEEDED = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def benchmark() -> Iterator[ModuleType]:
+    file = Path(__file__).resolve().parents[2] / "benchmarks" / "headlines.py"
+    spec = util.spec_from_file_location("headlines_benchmark", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def table(values: Mapping[str, Mapping[str, float]]) -> SystemTable:
+    """A table of scores by system and document."""
+    scores = ScoreTable.of(
+        Score(doc_id=document, system=system, judge="j", signature="j|v:1", model=None, aspect="faithfulness",
+              value=value, n=1, missing=0, status="ok")
+        for system, row in values.items() for document, value in row.items()
+    )  # fmt: skip
+    return SystemTable(system_scores(scores), scores)
+
+
+def line(mean: float, documents: int, first: int = 0) -> dict[str, float]:
+    noise = np.random.default_rng(7).normal(0, 0.01, first + documents)
+    return {f"d{number}": mean + float(noise[number]) for number in range(first, first + documents)}
+
+
+def said(values: Mapping[str, Mapping[str, float]]) -> str:
+    return leading(table(values), COLUMN, "j")
+
+
+def test_equal_systems_are_hardly_ever_told_apart(benchmark: ModuleType) -> None:
+    assert benchmark.claims(300, 2) <= 0.06 * 300 + 8  # 5 % and two standard deviations
+    assert benchmark.claims(4, 25) <= 1
+
+
+def test_two_documents_settle_nothing() -> None:
+    told = said({"aster": line(0.9, 2), "birch": line(0.5, 2)})
+    assert "aster has the highest faithfulness, 0.9" in told
+    assert "2 shared documents are too few to tell it from the others" in told
+    assert "better" not in told
+
+
+def test_a_clear_difference_is_claimed_with_its_interval_and_p() -> None:
+    told = said({"aster": line(0.9, 12), "birch": line(0.5, 12)})
+    assert told.startswith("By j, aster is better than birch on faithfulness: 0.9")
+    assert "ahead by 0.40 [0.40, 0.40] on the 12 documents both have, p < .001" in told
+
+
+def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:
+    apart = {"aster": line(0.9, 12), "birch": line(0.5, 12), "cedar": line(0.4, 12)}
+    assert "aster is best on faithfulness" in said(apart)
+    assert "better than each of the other 2 (p ≤ .05 after Holm's correction over 3 pairs)" in said(apart)
+    close = apart | {"birch": {name: value + (0.1 if place % 2 else -0.101)
+                               for place, (name, value) in enumerate(apart["aster"].items())}}  # fmt: skip
+    assert "aster has the highest faithfulness" in said(close)
+    assert "it is better than cedar, but cannot be told from birch" in said(close)
+
+
+def test_of_three_equal_ones_none_is_best() -> None:
+    same = table(dict.fromkeys(("aster", "birch", "cedar"), line(0.9, 12)))
+    assert same.best(COLUMN) is None
+    assert "aster, birch and cedar share the highest" in leading(same, COLUMN, "j")
+
+
+def test_systems_are_ranked_on_the_documents_that_all_have() -> None:
+    # On its own documents birch is ahead, for it was spared the hard ones.
+    hard, easy = line(0.2, 8), line(0.8, 8, 8)
+    unlike = table({"aster": {k: v + 0.1 for k, v in {**hard, **easy}.items()}, "birch": easy})
+    assert unlike.ranking() == ["aster", "birch"]
+    assert unlike.best(COLUMN) == "aster"
+    means = [unlike.cell(name, COLUMN) for name in ("aster", "birch")]
+    assert [mean is not None and round(mean.value or 0, 1) for mean in means] == [0.6, 0.8]
+    assert unlike.unlike(COLUMN) == (
+        "Ranked on the 8 documents for which every system has a score (each has: aster 16, birch 8)."
+    )
+    assert "Ranked on the 8 documents" in str(unlike)
+
+
+def test_without_a_shared_document_there_is_no_ranking() -> None:
+    apart = table({"aster": line(0.9, 8), "birch": line(0.5, 8, 8)})
+    assert apart.best(COLUMN) is None
+    compared = apart.compared("aster", COLUMN)
+    assert compared is not None
+    assert compared.value is None
+    assert "there is no ranking" in leading(apart, COLUMN, "j")
+    assert apart.unlike(COLUMN) == (
+        "No document has a score for every system (aster 8, birch 8): their means cannot be compared."
+    )
+
+
+Judge = Callable[[Document, Summary, JudgeEntry], list[Judgment]]
+
+
+def favouring(system: str) -> Judge:
+    def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+        place = int(document.id.removeprefix("d")) % 3
+        value = (0.9 if summary.system == system else 0.4) + 0.01 * place
+        return [fake.judgment(document, summary, entry, "faithfulness", value=value)]
+
+    return judge
+
+
+def two_judges(folder: Path, first: str, second: str) -> RunFolder:
+    rows = [
+        {"doc_id": f"d{number}", "system": system, "document": f"It rained {number} times.", "summary": "It rained."}
+        for number in range(8)
+        for system in ("aster", "birch", "cedar")
+    ]
+    one, two = (
+        fake.FACT_CHECK.model_copy(update={"name": name, "signature": f"{name}|v:1", "file": name, "reduce": "mean"})
+        for name in ("strict", "kind")
+    )
+    return fake.make(folder, rows, ((one, favouring(first)), (two, favouring(second))))
+
+
+def test_a_headline_says_where_judges_disagree(tmp_path: Path) -> None:
+    (run,) = page([two_judges(tmp_path / "a", "aster", "birch")]).runs
+    assert run.verdict.startswith("By strict, aster is best on faithfulness")
+    assert "On faithfulness, the judges disagree: strict puts aster highest; kind puts birch highest." in run.verdict
+    (run,) = page([two_judges(tmp_path / "b", "cedar", "cedar")]).runs
+    assert run.verdict.endswith("On faithfulness, all 2 judges put cedar highest.")
+
+
+def test_a_change_between_runs_needs_six_documents_and_a_corrected_p(tmp_path: Path) -> None:
+    first, second = two_judges(tmp_path / "a", "aster", "aster"), two_judges(tmp_path / "b", "birch", "birch")
+    (change,) = page([first, second]).comparisons
+    rows = {row.system: row for row in change.differences[0]}
+    assert {system: row.outcome for system, row in rows.items()} == {
+        "aster": "lower", "birch": "higher", "cedar": "unchanged"
+    }  # fmt: skip
+    row = rows["birch"]
+    # Two flips of 2^8 reach it; Holm over the six comparisons that were made.
+    assert row.p == pytest.approx(6 * 2 / 2**8)
+    assert row.low is not None
+    assert row.low > 0
