@@ -13,12 +13,16 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from summeter.data.dataset import load, save
 from summeter.engine.api import evaluate
-from summeter.meta._overlap import Lists, cached, easiness, easiness_of, lists_of, overlap, rouge_1
+from summeter.meta._overlap import Lists, easiness, easiness_of, lists_of, overlap, rouge_1
 from summeter.meta.context import Context
 from summeter.meta.results import CONTRACT
 from summeter.records import InputError, UsageError
 
 TEXTS = st.lists(st.text("abc ", min_size=1, max_size=8), max_size=4)
+
+
+def of_documents(lists: dict[str, list[str]], name: str) -> Lists:
+    return Lists({(document, None): texts for document, texts in lists.items()}, name)
 
 
 class TestEasiness:
@@ -66,16 +70,10 @@ class TestEasiness:
             same = easiness([text for text in one if text.strip()] * 2, one)
             assert same.precision == 1
 
-    def test_remembering(self) -> None:
-        asked = []
-        dear = cached(lambda a, b: asked.append((a, b)) or 1.0)  # type: ignore[func-returns-value]
-        easiness(["a", "a"], ["b"], dear)
-        assert asked == [("a", "b")]
-
 
 class TestStudy:
-    FIRST = Lists({"d1": ["a b"], "d2": ["c"], "d3": [], "d5": ["e"]}, "mine")
-    SECOND = Lists({"d1": ["a b c", "d"], "d2": ["c"], "d3": ["x"], "d4": ["y"]}, "theirs")
+    FIRST = of_documents({"d1": ["a b"], "d2": ["c"], "d3": [], "d5": ["e"]}, "mine")
+    SECOND = of_documents({"d1": ["a b c", "d"], "d2": ["c"], "d3": ["x"], "d4": ["y"]}, "theirs")
 
     def test_means_over_documents(self) -> None:
         study = overlap(self.FIRST, self.SECOND)
@@ -96,7 +94,7 @@ class TestStudy:
 
     def test_nothing_in_common(self) -> None:
         with pytest.raises(UsageError, match="no document in common"):
-            overlap(Lists({"a": ["x"]}, "one"), Lists({"b": ["x"]}, "two"))
+            overlap(of_documents({"a": ["x"]}, "one"), of_documents({"b": ["x"]}, "two"))
 
 
 def rows(*cells: dict[str, Any]) -> str:
@@ -107,7 +105,7 @@ class TestLists:
     def test_a_file(self, tmp_path: Path) -> None:
         file = tmp_path / "claims.jsonl"
         file.write_text(rows({"doc_id": "d", "claims": ["a", {"text": "b"}]}, {"doc_id": "e", "key_facts": []}))
-        assert lists_of(file) == Lists({"d": ["a", "b"], "e": []}, "claims.jsonl")
+        assert lists_of(file) == of_documents({"d": ["a", "b"], "e": []}, "claims.jsonl")
 
     def test_faults_are_named_by_line(self, tmp_path: Path) -> None:
         file = tmp_path / "claims.jsonl"
@@ -121,9 +119,9 @@ class TestLists:
     def test_data_and_a_run_that_prepared(self, tmp_path: Path) -> None:
         data = load([{"doc_id": "d", "document": "It rained.", "summary": "Rain.", "key_facts": ["It rained."]}])
         save(data, tmp_path / "data")
-        assert lists_of(tmp_path / "data").by_document == {"d": ["It rained."]}
+        assert lists_of(tmp_path / "data").lists == {("d", None): ["It rained."]}
         run = evaluate(data, ["support"], out=tmp_path / "run")
-        assert lists_of(tmp_path / "run").by_document == {"d": ["It rained."]}
+        assert lists_of(tmp_path / "run").lists == {("d", None): ["It rained."]}
         assert lists_of(run, "support").name.startswith("support|")
         with pytest.raises(UsageError, match="no prepared"):
             lists_of(run, "finesure")
@@ -136,17 +134,17 @@ class TestLists:
         file.write_text(rows({"doc_id": "d", "system": "a", "claims": ["x y"]},
                              {"doc_id": "d", "system": "b", "claims": ["z"]}))  # fmt: skip
         lists = lists_of(file)
-        assert (lists.by_document, lists.by_summary) == ({}, {("d", "a"): ["x y"], ("d", "b"): ["z"]})
-        study = overlap(lists, Lists({"d": ["x y"]}, "gold"))
+        assert lists.lists == {("d", "a"): ["x y"], ("d", "b"): ["z"]}
+        study = overlap(lists, of_documents({"d": ["x y"]}, "gold"))
         row = study.one(statistic="precision")
         assert (row.value, row.n) == (0.5, 2)
-        by_system = overlap(lists, Lists({"d": ["x y"]}, "gold"), by="system", context=Context())
+        by_system = overlap(lists, of_documents({"d": ["x y"]}, "gold"), by="system", context=Context())
         assert {row.system: row.value for row in by_system.where(statistic="f1")} == {None: 0.5, "a": 1.0, "b": 0.0}
 
     def test_the_same_list_for_every_system_is_the_documents(self, tmp_path: Path) -> None:
         file = tmp_path / "claims.jsonl"
         file.write_text(rows(*({"doc_id": "d", "system": name, "claims": ["x"]} for name in "ab")))
-        assert lists_of(file) == Lists({"d": ["x"]}, "claims.jsonl")
+        assert lists_of(file) == of_documents({"d": ["x"]}, "claims.jsonl")
 
     def test_claims_that_a_judge_judged(self, tmp_path: Path) -> None:
         rules = [
@@ -160,5 +158,5 @@ class TestLists:
                 for name, text in (("a", "Rain fell."), ("b", "It snowed."))]  # fmt: skip
         run = evaluate(data, ["factscore[extractor=judge]"], models=f"scripted/{file}", out=tmp_path / "run")
         lists = lists_of(run)
-        assert lists.by_summary == {("d", "a"): ["It rained.", "Rain fell."], ("d", "b"): ["It snowed."]}
+        assert lists.lists == {("d", "a"): ["It rained.", "Rain fell."], ("d", "b"): ["It snowed."]}
         assert lists.name.startswith("factscore|")

@@ -138,10 +138,9 @@ def _fault(path: Path, inside: str | None, error: Mapping[str, Any]) -> Fault:
         return Fault(str(path), None, str(error["loc"][0]), shape)
     field = ".".join(str(part) for part in place if part is not None) or None
     known = ", ".join(Options.model_fields if inside else Config.model_fields)
-    message = {
-        "missing": "is needed and not there",
-        "extra_forbidden": f"is not known; fields are: {known}",
-    }.get(error["type"], error["msg"].removeprefix("Value error, "))
+    message = {"missing": "is needed and not there", "extra_forbidden": f"is not known; fields are: {known}"}.get(
+        error["type"], error["msg"].removeprefix("Value error, ")
+    )
     return Fault(str(path), None, field, message)
 
 

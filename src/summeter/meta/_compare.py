@@ -20,12 +20,12 @@ from typing import Any, NamedTuple, Unpack, cast
 import numpy as np
 
 from summeter.choices import Average, ClusterRule, Coefficient, Documents, Level
-from summeter.meta._correlate import Options, measure
+from summeter.meta._correlate import Options, measure, of_means
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, Scores, group_means, parts
+from summeter.meta.matrix import PairedScores, Scores, parts
 from summeter.meta.results import (
     Row,
     Study,
@@ -63,16 +63,15 @@ from summeter.stats import (
     clusters_of_equals,
     corrected,
     correlation_by_group,
+    correlation_of,
     enough_permutations,
     least_p,
-    of_rows,
     paired_differences,
     permute_correlations,
     permuted_differences,
     williams,
 )
-from summeter.stats.base import Floats, Ints, Values
-from summeter.stats.correlation import raw
+from summeter.stats.base import Floats, Values
 from summeter.stats.simultaneous import FEWEST
 from summeter.tables import Table, interval, number
 
@@ -687,28 +686,17 @@ def _pooled(
 
 
 def _interval(first: PairedScores, second: PairedScores, task: _Task, family: int) -> Interval:
-    """The difference over drawn documents; for means of systems or documents, the means are formed anew."""
+    """The difference over drawn documents; means of systems are formed anew in each draw."""
     kind, testing = task.coefficient, task.testing
-    if task.level is task.level.base:
-        group = np.arange(len(first), dtype=np.int64)
-    else:
-        group = {Level.DOCUMENT: first.document, Level.SYSTEM: first.system}[task.level].codes
-
-    def value(gold: Floats, a: Floats, b: Floats, of: Floats) -> float | None:
-        if task.level is not task.level.base:
-            gold, a, b = (_means_of(side, of.astype(np.int64)) for side in (gold, a, b))
-        one, two = raw(gold, a, kind), raw(gold, b, kind)
-        return None if one is None or two is None else one - two
-
+    rows = first if task.level is Level.SYSTEM else _at(first, task.level)
     draws = min(testing.resamples, _RESAMPLES)
-    bootstrap = Bootstrap(first.document.codes, draws, 1 - testing.alpha / family, testing.seed)
-    columns = [first.y, first.x, second.x, group.astype(np.float64)]
-    return bootstrap.interval(of_rows(value, columns, bootstrap.codes))
-
-
-def _means_of(values: Floats, group: Ints) -> Floats:
-    means = group_means(values, group, int(group.max(initial=-1)) + 1)
-    return means[~np.isnan(means)]
+    bootstrap = Bootstrap(rows.document.codes, draws, 1 - testing.alpha / family, testing.seed)
+    one, two = (
+        of_means(side, kind, bootstrap) if task.level is Level.SYSTEM
+        else correlation_of((at := _at(side, task.level)).x, at.y, bootstrap.codes, kind)
+        for side in (first, second)
+    )  # fmt: skip
+    return bootstrap.interval(lambda weights: one(weights) - two(weights), width=len(rows))
 
 
 def _averaged(

@@ -38,7 +38,7 @@ from summeter.stats import Interval, PairAccuracy, Statistic, calibrate_ties, co
 from summeter.stats import correlate as correlate_values
 from summeter.stats.base import CONSTANT, Floats
 from summeter.stats.correlation import correlation_of, weighted_correlations
-from summeter.stats.resample import Resampling, of_rows
+from summeter.stats.resample import Bootstrap, Resampling, Weighted, of_rows
 
 STUDY = "correlation"
 COEFFICIENTS = (*(coefficient.value for coefficient in Coefficient), PAIRWISE)
@@ -183,23 +183,34 @@ def average_interval(pairs: PairedScores, name: str, resample: Resampling) -> In
 
 def means_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
     """The interval of a correlation of means of systems (`pairs`); the means are formed anew in each draw."""
-    source = pairs.source or pairs
-    kept = source.take(source.kept)
-    entered = {name: place for place, name in enumerate(pairs.system.take(pairs.kept).used())}
-    group = np.array([entered.get(name, -1) for name in kept.system.names], np.int64)[kept.system.codes]
-    kept, group = kept.take(group >= 0), group[group >= 0]
+    kept = entering(pairs)
     bootstrap = resample(kept.document.codes)
-    member = np.zeros((len(group), len(entered)))
-    member[np.arange(len(group)), group] = 1.0
-    counts, *sums = (bootstrap.sums(member * side[:, None]) for side in (np.ones(len(group)), kept.x, kept.y))
+    missing = (pairs.source or pairs).missing
+    return bootstrap.interval(of_means(kept, name, bootstrap), missing=missing, width=len(kept.system.used()))
 
-    def of_means(weights: Floats) -> Floats:
+
+def entering(pairs: PairedScores) -> PairedScores:
+    """The rows of summaries that the means of systems in `pairs` are made of."""
+    source = pairs.source or pairs
+    names = set(pairs.system.take(pairs.kept).used())
+    entered = np.array([name in names for name in source.system.names], dtype=np.bool_)[source.system.codes]
+    return source.take(source.kept & entered)
+
+
+def of_means(rows: PairedScores, name: str, bootstrap: Bootstrap) -> Weighted:
+    """The correlation of the means of systems as a function of the weights of documents."""
+    group = rows.system.dense().codes
+    member = np.zeros((len(group), int(group.max(initial=-1)) + 1))
+    member[np.arange(len(group)), group] = 1.0
+    counts, *sums = (bootstrap.sums(member * side[:, None]) for side in (np.ones(len(group)), rows.x, rows.y))
+
+    def correlation(weights: Floats) -> Floats:
         times = weights @ counts
         empty = np.full(times.shape, np.nan)
         x, y = (rounded(np.divide(weights @ side, times, out=empty.copy(), where=times > 0)) for side in sums)
         return weighted_correlations(x, y, (times > 0).astype(np.float64), Coefficient(name))
 
-    return bootstrap.interval(of_means, missing=source.missing, width=len(entered))
+    return correlation
 
 
 def _averaged(pairs: PairedScores, name: str, average: Average, options: Options) -> Measured:

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.meta.context import Context
-from summeter.meta.results import Row, Study, interval_row, resampling
-from summeter.meta.selection import checks_keywords
+from summeter.meta.results import Row, Study, interval_row, merged, resampling
+from summeter.meta.selection import checks_keywords, group_fields
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import MANIFEST, RunFolder, prepared_rows
 from summeter.stats.base import Floats, Values, floats
@@ -60,22 +58,14 @@ Item = tuple[str, str | None]
 
 
 class Lists(NamedTuple):
-    """Lists of claims or key facts, by document and by summary (document, system), and what to call their source."""
+    """Lists of claims or key facts of documents and summaries, and what to call their source."""
 
-    by_document: Mapping[str, Sequence[str]]
+    lists: Mapping[Item, Sequence[str]]
     name: str
-    by_summary: Mapping[tuple[str, str], Sequence[str]] = MappingProxyType({})
-
-    def items(self) -> list[Item]:
-        """What there are lists of."""
-        return [*((document, None) for document in self.by_document), *self.by_summary]
 
     def of(self, item: Item) -> Sequence[str] | None:
         """The list of a summary, else that of its document; None where there is neither."""
-        document, system = item
-        if system is not None and (document, system) in self.by_summary:
-            return self.by_summary[document, system]
-        return self.by_document.get(document)
+        return self.lists.get(item, self.lists.get((item[0], None)))
 
 
 def rouge_1(claim: str, reference: str) -> float:
@@ -150,8 +140,7 @@ def overlap(
         look = (context or Context()).lookup(by)
         values = {item: look(item[0], item[1] or "") for item in items}
         groups += [
-            ({by: value} if by in {"system", "domain", "category"} else {"details": {"by": by, "group": value}},
-             [item for item in items if values[item] == value])
+            (group_fields(by, value), [item for item in items if values[item] == value])
             for value in dict.fromkeys(values.values()) if value is not None
         ]  # fmt: skip
     about = {
@@ -160,25 +149,21 @@ def overlap(
     }  # fmt: skip
     resample = resampling(resamples, confidence, seed)
     rows = [
-        row for fields, inside in groups for row in _rows(found, inside, {**about, **fields}, second.name, resample)
+        row for fields, inside in groups for row in _rows(found, inside, merged(about, fields), second.name, resample)
     ]
     return Study(STUDY, rows, [f"{first.name} against {second.name}"])
 
 
 def _items(first: Lists, second: Lists) -> list[Item]:
     """What is compared: summaries where a side has lists of summaries of the document, else the document."""
-    summaries = dict.fromkeys((*first.by_summary, *second.by_summary))
+    items = dict.fromkeys((*first.lists, *second.lists))
+    summaries = [item for item in items if item[1] is not None]
     covered = {document for document, _ in summaries}
-    documents = dict.fromkeys((*first.by_document, *second.by_document))
-    return [*((document, None) for document in documents if document not in covered), *summaries]
+    return [*(item for item in items if item[1] is None and item[0] not in covered), *summaries]
 
 
 def _rows(
-    found: Mapping[Item, Easiness],
-    items: Sequence[Item],
-    about: Mapping[str, Any],
-    against: str,
-    resample: Resampling,
+    found: Mapping[Item, Easiness], items: Sequence[Item], about: Mapping[str, Any], against: str, resample: Resampling
 ) -> Iterator[Row]:
     here = {item: found[item] for item in items if item in found}
     bootstrap = resample([document for document, _ in here])
@@ -188,7 +173,6 @@ def _rows(
     for name, estimate in means.items():
         reasons = Counter(one.reason for one in here.values() if getattr(one, name) is None and one.reason)
         details: dict[str, Any] = {
-            **about.get("details", {}),
             "claims": sum(one.claims for one in here.values()),
             "references": sum(one.references for one in here.values()),
             "against": against,
@@ -196,13 +180,7 @@ def _rows(
         }
         if name == "f1" and precision is not None and recall is not None and precision + recall:
             details["f1_of_means"] = 2 * precision * recall / (precision + recall)
-        fields = {**about, "statistic": name, "missing": estimate.missing + absent, "details": details}
-        yield interval_row(estimate, **fields)
-
-
-def cached(similarity: Similarity, size: int | None = None) -> Similarity:
-    """The same similarity, remembering pairs: for dear ones, where lists repeat."""
-    return lru_cache(maxsize=size)(similarity)
+        yield interval_row(estimate, about, statistic=name, missing=estimate.missing + absent, details=details)
 
 
 def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None) -> Lists:
@@ -227,7 +205,9 @@ def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None)
 
 
 def _given(data: Dataset) -> Lists:
-    found = {name: list(one.key_facts) for name, one in data.documents.items() if one.key_facts}
+    found: dict[Item, list[str]] = {
+        (name, None): list(document.key_facts) for name, document in data.documents.items() if document.key_facts
+    }
     if not found:
         raise UsageError(f"the data set {data.card.name!r} has no key facts")
     return Lists(found, f"{data.card.name}: given key facts")
@@ -238,7 +218,7 @@ def _of_run(run: RunFolder, judge: str | None) -> Lists:
     lists: dict[str, Lists] = {}
     for entry in run.manifest.judges:
         if judge is None or judge in {entry.name, entry.signature}:
-            prepared = dict(_prepared_rows(run.folder / "prepared" / f"{entry.file}.jsonl"))
+            prepared: dict[Item, list[str]] = dict(_prepared_rows(run.folder / "prepared" / f"{entry.file}.jsonl"))
             if prepared:
                 lists[entry.signature] = Lists(prepared, entry.signature)
     if not lists:
@@ -254,23 +234,23 @@ def _of_run(run: RunFolder, judge: str | None) -> Lists:
 
 def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
     """The claims that judgments are about (fenice, factscore), a list a summary, by signature."""
-    claims: dict[str, dict[tuple[str, str], dict[int, str]]] = {}
+    claims: dict[str, dict[Item, dict[int, str]]] = {}
     for judgment in run.iter_judgments():
         if judgment.claim is not None and judge in {None, judgment.judge, judgment.signature}:
             target = judgment.target
             of_summary = claims.setdefault(judgment.signature, {}).setdefault((target.document_id, target.system), {})
             of_summary[target.index or 0] = judgment.claim.text
     return {
-        signature: Lists({}, signature, {item: [texts[at] for at in sorted(texts)] for item, texts in found.items()})
+        signature: Lists({item: [texts[at] for at in sorted(texts)] for item, texts in found.items()}, signature)
         for signature, found in claims.items()
     }
 
 
-def _prepared_rows(file: Path) -> Iterator[tuple[str, list[str]]]:
+def _prepared_rows(file: Path) -> Iterator[tuple[Item, list[str]]]:
     for _, row in prepared_rows(file):
         texts = _texts(row["data"]) if row.get("status", "ok") == "ok" else None
         if texts is not None:
-            yield row["document_id"], texts
+            yield (row["document_id"], None), texts
 
 
 def _texts(cells: Mapping[str, Any]) -> list[str] | None:
@@ -304,12 +284,9 @@ def _file(path: Path) -> Lists:
     faults.stop()
     if not lists:
         raise UsageError(f"{path} holds no lists")
-    by_document: dict[str, list[list[str]]] = {}
+    first: dict[str, list[str]] = {}
     for (document, _), texts in lists.items():
-        by_document.setdefault(document, []).append(texts)
-    if all(texts == of_document[0] for of_document in by_document.values() for texts in of_document):
-        return Lists({document: texts[0] for document, texts in by_document.items()}, path.name)
-    of_summaries = {(document, system): texts for (document, system), texts in lists.items() if system is not None}
-    return Lists(
-        {document: texts for (document, system), texts in lists.items() if system is None}, path.name, of_summaries
-    )
+        first.setdefault(document, texts)
+    if all(first[document] == texts for (document, _), texts in lists.items()):
+        return Lists({(document, None): texts for document, texts in first.items()}, path.name)
+    return Lists(lists, path.name)
