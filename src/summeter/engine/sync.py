@@ -8,13 +8,21 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from summeter.interrupt import STOP
+
 T = TypeVar("T")
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end: in a new loop, or in a thread of its own where a loop runs already."""
     if not _inside_a_loop():
-        return asyncio.run(_interruptible(work) if _hears_interrupts() else work)
+        if not _hears_interrupts():
+            return asyncio.run(work)
+        try:
+            return asyncio.run(_interruptible(work))
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            STOP.clear()
     box: dict[str, Any] = {}
 
     def body() -> None:
@@ -35,22 +43,22 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
     """Do the work; the first Ctrl-C ends it in good order, and later ones have to wait for that.
 
-    Left to asyncio, a second Ctrl-C would break off the winding down wherever it stands.
+    Left to asyncio, a second Ctrl-C would break off the winding down wherever it stands. The handler is Python's own,
+    not the loop's: it is called between two steps of local work, too, while the loop stands still.
     """
-    doing = asyncio.ensure_future(work)
-    interrupts: list[bool] = []
+    doing, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
 
-    def cancel() -> None:
-        if not interrupts:
-            interrupts.append(True)
-            doing.cancel()
+    def stop(*_: object) -> None:
+        if not STOP.is_set():
+            STOP.set()
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(doing.cancel)
 
-    # The loop drops the handler when it is closed, behind all winding down.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, cancel)
+    signal.signal(signal.SIGINT, stop)  # until all winding down is done: `run_sync` takes it back
     try:
         return await doing
     except asyncio.CancelledError:
-        if interrupts:
+        if STOP.is_set():
             raise KeyboardInterrupt from None
         raise
 

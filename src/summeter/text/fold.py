@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from enum import IntEnum
 from itertools import repeat
 from typing import Final, NamedTuple
@@ -35,6 +36,53 @@ _CHUNK: Final = {
     Fold.FORM: re.compile(rf"\s+|[!#-&(-,.-_a-~]+|[{_QUOTES}]+|[{re.escape(_DASHES)}]+|[{_ZERO_WIDTH}]+|."),
 }
 _SPACED_SCRIPTS_END: Final = 0x0E00  # from Thai on, many scripts write no space between words
+
+
+_MARKS: Final = 30  # in a row, at most, in Unicode's stream-safe form
+_TRIES: Final = 8
+
+
+def nfkc(text: str) -> str:
+    """Unicode NFKC; of more than 30 combining marks in a row each 30 by themselves, because putting marks in their
+    order takes a time that grows with the square of their number."""
+    if len(text) <= _MARKS:
+        return unicodedata.normalize("NFKC", text)
+    pieces: list[str] = []
+    start = run = 0
+    for at, char in enumerate(text):
+        run = run + 1 if unicodedata.combining(char) else 0
+        if run > _MARKS:
+            pieces.append(text[start:at])
+            start, run = at, 1
+    return "".join(unicodedata.normalize("NFKC", piece) for piece in (*pieces, text[start:]))
+
+
+def _places(text: str, needle: str, start: int) -> Iterator[int]:
+    """Every place of a needle from `start` on, in a time that grows with the two lengths, not with their product.
+
+    The first few are `str.find`'s; behind them the needle's borders tell how far to go on (Knuth, Morris and Pratt).
+    """
+    at = text.find(needle, start)
+    for _ in range(_TRIES):
+        if at < 0:
+            return
+        yield at
+        at = text.find(needle, at + 1)
+    if at < 0:
+        return
+    borders, length = [0], 0
+    for char in needle[1:]:
+        while length and needle[length] != char:
+            length = borders[length - 1]
+        length += needle[length] == char
+        borders.append(length)
+    length = 0
+    for place in range(at, len(text)):
+        while length and (length == len(needle) or needle[length] != text[place]):
+            length = borders[length - 1]
+        length += needle[length] == text[place]
+        if length == len(needle):
+            yield place - length + 1
 
 
 def _joins(char: str) -> bool:
@@ -80,11 +128,9 @@ class Folded:
 
     def find(self, needle: str, start: int = 0) -> int | None:
         """The first place of `needle` (not empty) from `start` on, standing free in the original, or None."""
-        at = self.text.find(needle, start)
-        while at >= 0:
+        for at in _places(self.text, needle, start):
             if standalone(self.original, *self.span(at, at + len(needle))):
                 return at
-            at = self.text.find(needle, at + 1)
         return None
 
     def _fold(self, level: Fold) -> str:
@@ -107,19 +153,21 @@ class Folded:
     def _clusters(self, level: Fold) -> list[tuple[int, int]]:
         """Chunks that can be folded each by itself: ASCII runs, or one character with its marks."""
         clusters: list[tuple[int, int]] = []
+        plain = False  # whether the last one is a run of ASCII
         pattern = _CHUNK[min(level, Fold.FORM)]
         for match in pattern.finditer(self.original):
             start, end = match.span()
             if not clusters or not _joins(self.original[start]):
                 clusters.append((start, end))
+                plain = match.group().isascii()
                 continue
             before, last = clusters[-1]
-            if last - before > 1 and self.original[before:last].isascii():  # the mark sits on the last letter only
+            if plain and last - before > 1:  # the mark sits on the last letter only
                 clusters[-1] = (before, last - 1)
-                before = last - 1
-                clusters.append((before, end))
+                clusters.append((last - 1, end))
             else:
                 clusters[-1] = (before, end)
+            plain = False
         return clusters
 
 
@@ -132,10 +180,10 @@ def _fold_chunk(chunk: str, level: Fold) -> str:
         return "-"
     if level is not Fold.SPACE and chunk[-1] in _QUOTES:
         return "" if level is Fold.BARE else "'"
-    folded = chunk if chunk.isascii() else unicodedata.normalize("NFKC", chunk)
+    folded = chunk if chunk.isascii() else nfkc(chunk)
     if level is Fold.SPACE:
         return folded
     folded = folded.casefold()
     if not chunk.isascii():
-        folded = unicodedata.normalize("NFKC", folded)
+        folded = nfkc(folded)
     return folded

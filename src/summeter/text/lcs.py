@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
+
+from summeter.interrupt import checkpoint
+
+_STEPS: Final = 64  # words between two looks at whether to go on
 
 
 class LcsSide(NamedTuple):
@@ -29,7 +33,9 @@ def lcs_length(left: Sequence[str], right: Sequence[str]) -> int:
     """
     row = full = (1 << len(right)) - 1
     places = LcsSide.of(right).places
-    for word in left:
+    for at, word in enumerate(left):
+        if not at % _STEPS:
+            checkpoint()
         row = _next_row(row, places.get(word, 0), full)
     return (row ^ full).bit_count()
 
@@ -45,7 +51,9 @@ def lcs_indexes(left: Sequence[str], right: LcsSide) -> list[int]:
     """
     full = (1 << len(right.words)) - 1
     rows = [full]
-    for word in left:
+    for at, word in enumerate(left):
+        if not at % _STEPS:
+            checkpoint()
         rows.append(_next_row(rows[-1], right.places.get(word, 0), full))
     i, j = len(left), len(right.words)
     taken: list[int] = []

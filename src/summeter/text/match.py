@@ -18,9 +18,10 @@ MINIMUM: Final = 0.75
 """Least share of words a near match has in common with the quote."""
 
 _CANDIDATES: Final = 5  # windows compared word by word
+_LONGEST: Final = 10_000  # words of a quote that is looked for word by word
 _TRIM: Final = 8  # stray words tried off each end of a window
 _WRAPPING: Final = " \t\r\n\"'`´‘’‚“”„«»‹›*_[]()…"
-_ELISION: Final = re.compile(r"\s*(?:\[\s*(?:\.\.\.|…)\s*\]|\.{3,}|…)\s*")
+_ELISION: Final = re.compile(r"\[\s*(?:\.\.\.|…)\s*\]|\.{3,}|…")
 
 
 def find_quote(text: str, quote: str, *, minimum: float = MINIMUM) -> Offsets | None:
@@ -29,7 +30,7 @@ def find_quote(text: str, quote: str, *, minimum: float = MINIMUM) -> Offsets | 
     Tried in this order, the first place of each: the quote as it is; with white space and Unicode forms evened
     out; also letter case, quotation marks and dashes; also white space left out; parts around "..." in their
     order; and last the stretch of words that has most in common with it, if 2 LCS / (words of both) reaches
-    `minimum` (0 to 1) and the quote has three words at least. Offsets are code points of the original text.
+    `minimum` (0 to 1) and the quote has 3 to 10,000 words. Offsets are code points of the original text.
 
     For several quotes from one text make a `QuoteFinder`, which prepares the text once.
 
@@ -92,7 +93,7 @@ class QuoteFinder:
 
     def _near(self, quote: str, minimum: float) -> Offsets | None:
         wanted = LcsSide.of([token.text for token in words(quote)])
-        if len(wanted.words) < 3:
+        if not 3 <= len(wanted.words) <= _LONGEST:
             return None
         best, nearest = minimum, None
         for first, last in self._windows(wanted):

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from summeter.text.fold import nfkc
+
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 # Over the string of character classes made by _character_class: a format character (joiner, soft hyphen)
 # counts only between two word characters, a mark only behind one.
@@ -61,7 +63,7 @@ def _character_class(char: str) -> str:
 @lru_cache(maxsize=65536)
 def _normal(word: str) -> str:
     """Lower-cased NFKC form without format characters, variation selectors and enclosing marks."""
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).lower())
+    folded = nfkc(nfkc(word).lower())
     if folded.isascii():
         return folded
     return "".join(

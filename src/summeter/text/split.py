@@ -67,10 +67,10 @@ def split(text: str, language: str = "en") -> tuple[Offsets, ...]:
     ['Dr. No left.', 'Did he?', '(Yes.)']
     """
     spans: list[Offsets] = []
-    start = 0
+    start, worded = 0, False  # whether the last span holds a word
     for end in _ends(text, language.lower().partition("-")[0]):
         if end > start:
-            _append(spans, text, start, end)
+            worded = _append(spans, text, start, end, worded=worded)
             start = end
     return tuple(spans)
 
@@ -108,16 +108,19 @@ def _located(text: str, sentences: Sequence[str], level: Fold | None) -> Iterato
         yield hay.span(at, cursor)
 
 
-def _append(spans: list[Offsets], text: str, start: int, end: int) -> None:
+def _append(spans: list[Offsets], text: str, start: int, end: int, *, worded: bool) -> bool:
+    """Add what stands in start..end; without a word in it, or behind one without, it joins the span before."""
     piece = text[start:end]
     left = start + len(piece) - len(piece.lstrip())
     right = start + len(piece.rstrip())
     if left >= right:
-        return
-    if spans and not (_has_word(text, left, right) and _has_word(text, *spans[-1])):
+        return worded
+    own = _has_word(text, left, right)
+    if spans and not (own and worded):
         spans[-1] = Offsets(spans[-1].start, right)
-    else:
-        spans.append(Offsets(left, right))
+        return own or worded
+    spans.append(Offsets(left, right))
+    return own
 
 
 def _has_word(text: str, start: int, end: int) -> bool:
@@ -149,7 +152,7 @@ class _Stops:
 
     def __init__(self, text: str, language: str) -> None:
         self.text = text
-        self.agreed = None if language == "en" else _sentencex_ends(text, language)
+        self.agreed = None if language == "en" or "." not in text else _sentencex_ends(text, language)
         self._marks: dict[str, list[int]] = {}
 
     def end(self, match: re.Match[str], start: int) -> int | None:

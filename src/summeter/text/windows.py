@@ -94,9 +94,13 @@ def _cut(text: str, stretch: tuple[int, int], limit: int, measure: Callable[[str
     pieces = []
     while measure(text[start:end]) > limit:
         # As many characters as are sure to fit, as many more as do, then back to a blank.
-        reach = start + step
-        while measure(text[start : reach + step]) <= limit:
-            reach += step
+        low, high = 1, 2
+        while measure(text[start : start + high * step]) <= limit:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if measure(text[start : start + middle * step]) <= limit else (low, middle)
+        reach = start + low * step
         blanks = [blank.end() for blank in _BLANKS.finditer(text, start, reach)]
         edge = blanks[-1] if blanks else reach
         pieces.append((start, edge))

@@ -14,7 +14,7 @@ Grain = Literal["sentence", "2sents", "paragraph", "mixed", "document"]
 Place = tuple[int, int]
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_LINE = re.compile(r"\s*\n\s*")
+_LINE = re.compile(r"\n\s*")
 
 
 class Passage(NamedTuple):

@@ -7,10 +7,11 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from summeter.evaluators.support.analysis import Word, analyse
-from summeter.evaluators.support.numbers import Number
+from summeter.evaluators.support.numbers import Number, letters
 
 PREFIX = 5  # words sharing this many first letters may be relatives (nutrition, nutritionist)
 
@@ -32,6 +33,15 @@ class Evidence:
     pairs: dict[tuple[str, str], list[int]]
     relatives: dict[str, tuple[str, ...]]
     numbers: tuple[Number, ...]
+
+    @cached_property
+    def scaled(self) -> dict[float, list[tuple[float, Number]]]:
+        """The numbers by their value times what a letter behind multiplies it by (the m of 340m), which goes first."""
+        scaled: dict[float, list[tuple[float, Number]]] = defaultdict(list)
+        for number in self.numbers:
+            times = letters(self.text, number)
+            scaled[number.value * times].append((times, number))
+        return dict(scaled)
 
     def sentence_of(self, position: int) -> int:
         """Index of the sentence the word at this position stands in."""

@@ -5,6 +5,7 @@ non-negative for shares and non-positive for penalties, so no feature can ever c
 """
 
 import math
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 from summeter.evaluators.support.analysis import Word, opposites
 from summeter.evaluators.support.evidence import PREFIX, Evidence
 from summeter.evaluators.support.numbers import Number
+from summeter.interrupt import checkpoint
 from summeter.text.lcs import lcs_length
 
 SHARES = (
@@ -81,6 +83,7 @@ def _credits(keys: Sequence[str], evidence: Evidence) -> np.ndarray:
     """(keys, sentences) matrix: 1 where the sentence has the word, RELATIVE where only a relative of it."""
     table = np.zeros((len(keys), len(evidence.sentences)))
     for row, key in enumerate(keys):
+        checkpoint()
         for other, credit in [(kin, RELATIVE) for kin in _kin(key, evidence)] + [(key, 1.0)]:
             for position in evidence.places.get(other, ()):
                 at = evidence.sentence_of(position)
@@ -116,16 +119,23 @@ def _windows(table: np.ndarray, weights: np.ndarray) -> tuple[dict[int, float], 
 def _fragment_lengths(keys: Sequence[str], evidence: Evidence) -> list[int]:
     """Greedy longest copied fragments, left to right (Grusky et al. 2018); words found nowhere are left out."""
     lengths = []
-    at = 0
+    at, words = 0, evidence.words
     while at < len(keys):
+        checkpoint()
         longest = 1 if keys[at] in evidence.places else 0
         if at + 1 < len(keys):
             for position in evidence.pairs.get((keys[at], keys[at + 1]), ()):
+                # The word that would make it the longest is looked at first: of a word said over and over, one run is
+                # followed, and not that from every place.
+                if longest > 1 and (
+                    at + longest >= len(keys)
+                    or position + longest >= len(words)
+                    or keys[at + longest] != words[position + longest].key
+                ):
+                    continue
                 run = 2
                 while (
-                    at + run < len(keys)
-                    and position + run < len(evidence.words)
-                    and keys[at + run] == evidence.words[position + run].key
+                    at + run < len(keys) and position + run < len(words) and keys[at + run] == words[position + run].key
                 ):
                     run += 1
                 longest = max(longest, run)
@@ -135,13 +145,24 @@ def _fragment_lengths(keys: Sequence[str], evidence: Evidence) -> list[int]:
     return lengths
 
 
-def _found_near(left: str, right: str, evidence: Evidence) -> bool:
-    after = evidence.places.get(right, ())
-    before = evidence.places.get(left, ())
-    if not after or not before:
-        return False
-    ahead = set(after)
-    return any(position + gap in ahead for position in before for gap in range(1, _NEAR + 1))
+def _near(content: Sequence[Word], evidence: Evidence) -> list[bool]:
+    """For neighbouring words whether they are found near each other, in this order."""
+    near: dict[tuple[str, str], bool] = {}
+    pairs = [(left.key, right.key) for left, right in pairwise(content)]
+    for pair in dict.fromkeys(pairs):
+        checkpoint()
+        before, after = (evidence.places.get(key, []) for key in pair)
+        if len(before) <= len(after):
+            near[pair] = any(_any_within(after, at + 1, at + _NEAR) for at in before)
+        else:
+            near[pair] = any(_any_within(before, at - _NEAR, at - 1) for at in after)
+    return [near[pair] for pair in pairs]
+
+
+def _any_within(positions: Sequence[int], first: int, last: int) -> bool:
+    """Whether any of the rising positions lies in first..last."""
+    at = bisect_left(positions, first)
+    return at < len(positions) and positions[at] <= last
 
 
 def _weakest(values: Sequence[float], size: int = 3) -> float:
@@ -152,13 +173,17 @@ def _weakest(values: Sequence[float], size: int = 3) -> float:
 
 def _ordering(content: Sequence[str], others: Sequence[str]) -> float:
     """Share of pairs of content words that stand the other way round; words that occur twice are left out."""
-    ours, theirs = Counter(content), Counter(others)
-    places = {key: i for i, key in enumerate(others) if theirs[key] == 1}
-    order = [places[key] for key in content if key in places and ours[key] == 1]
+    counts, counts_there = Counter(content), Counter(others)
+    places = {key: i for i, key in enumerate(others) if counts_there[key] == 1}
+    order = [places[key] for key in content if key in places and counts[key] == 1]
     if len(order) < 2:
         return 0.0
-    pairs = [(a, b) for i, a in enumerate(order) for b in order[i + 1 :]]
-    return sum(a > b for a, b in pairs) / len(pairs)
+    inversions, before = 0, list[int]()
+    for place in order:
+        checkpoint()
+        inversions += len(before) - bisect_left(before, place)
+        insort(before, place)
+    return inversions / (len(order) * (len(order) - 1) // 2)
 
 
 def _negations(claim: Sequence[Word], there: Sequence[Word]) -> tuple[bool, bool]:
@@ -214,7 +239,7 @@ def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, floa
         )
         for first, second, third in triples
     )
-    near = [_found_near(a.key, b.key, evidence) for a, b in pairwise(content)]
+    near = _near(content, evidence)
     rows = {key: table[i] > 0 for i, key in enumerate(kinds)}
     apart = sum(
         credit[a.key] > 0 < credit[b.key] and not bool(np.any(rows[a.key] & rows[b.key])) for a, b in pairwise(content)
@@ -223,7 +248,8 @@ def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, floa
     unigrams = sum(key in evidence.places for key in keys) / len(keys)
     gone = [w for w in content if w.number and (w.key not in evidence.places or _conflicts(w.number, evidence))]
     missing = tuple(word for word in content if word.number is None and credit[word.key] == 0)
-    names = [word for i, word in enumerate(claim) if i and word.capital and word in missing]
+    absent = {word.start for word in missing}
+    names = [word for i, word in enumerate(claim) if i and word.capital and word.start in absent]
     negated, unnegated = _negations(claim, there)
     opposite = _opposites(claim, there)
     size = len(keys)

@@ -14,8 +14,9 @@ from typing import Final, Literal
 from summeter.evaluators.support import lexicon
 from summeter.evaluators.support.analysis import Word, analyse, opposites, stem
 from summeter.evaluators.support.evidence import Evidence
-from summeter.evaluators.support.numbers import Number
+from summeter.evaluators.support.numbers import Number, letters
 from summeter.evaluators.support.scene import Finding, Scene, Side, shown
+from summeter.interrupt import checkpoint
 
 _SHOWN: Final = 3  # words named in one finding
 _PERCENT: Final = ("cent", "percent")
@@ -64,8 +65,6 @@ _CURRENCIES: Final = {
     "$": "dollar", "£": "pound", "€": "euro", "usd": "dollar", "eur": "euro", "gbp": "pound", "¥": "yen"
 }  # fmt: skip
 _UNIT: Final = re.compile(r"[\s-]?[^\W\d_]+(?:-[^\W\d_]+)?")
-_ABBREVIATED: Final = re.compile(r"(?:k|m|mn|bn|tn)\b", re.IGNORECASE)
-_SCALES: Final = {"k": 1e3, "m": 1e6, "mn": 1e6, "bn": 1e9, "tn": 1e12}
 
 
 @cache
@@ -78,17 +77,22 @@ def _other_words() -> dict[float, frozenset[str]]:
 
 def numbers(scene: Scene) -> Iterator[Finding]:
     """Numbers that stand nowhere first, then those of another unit or beside another word."""
-    absent = [_absent(scene, number) for number in scene.measured.numbers if _in_other_form(scene, number) is None]
-    yield from absent
-    taken = {word.start for finding in absent for word in finding.words}
+    taken: set[int] = set()
+    for number in scene.measured.numbers:
+        checkpoint()
+        if _in_other_form(scene, number) is None:
+            finding = _absent(scene, number)
+            taken.update(word.start for word in finding.words)
+            yield finding
     claim = scene.claim
     for at, word in enumerate(claim.words):
+        checkpoint()
         ordinal = word.number is not None and claim.text[word.end - 1].isalpha() and claim.text[word.start].isdigit()
         if ordinal or word.number is None or word.start in taken or word.key not in scene.evidence.places:
             continue
-        finding = _other_money(scene, at) or _other_unit(scene, at) or _other_company(scene, at)
-        if finding:
-            yield finding
+        other = _other_money(scene, at) or _other_unit(scene, at) or _other_company(scene, at)
+        if other:
+            yield other
 
 
 def other_forms(scene: Scene) -> Iterator[Finding]:
@@ -112,31 +116,21 @@ def _in_other_form(scene: Scene, number: Number) -> str | None:
         spaced = re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text)
         if spaced:
             return shown(evidence.text, spaced.start(), spaced.end())
-    times = _letters(scene.claim.text, number)
-    for other in evidence.numbers:
-        others = _letters(evidence.text, other)
-        if times != others and other.value * others == number.value * times:
+    times = letters(scene.claim.text, number)
+    for others, other in evidence.scaled.get(number.value * times, ()):
+        if times != others:
             return shown(evidence.text, other.start, other.end)
     return None
 
 
-def _letters(text: str, number: Number) -> float:
-    """What a letter behind the number multiplies it by: the m of 340m euros."""
-    match = _ABBREVIATED.match(text, number.end)
-    return _SCALES[match.group().lower()] if match else 1.0
-
-
 def _of_score(scene: Scene, number: Number) -> bool:
     """3-2: a number that a hyphen joins to another."""
-    return any(
-        other.number and {other.end, other.start} & {number.start - 1, number.end + 1} and other.start != number.start
-        for other in scene.claim.words
-    )
+    return not scene.claim.number_edges.isdisjoint((number.start - 1, number.end + 1))
 
 
 def _absent(scene: Scene, number: Number) -> Finding:
     claim = scene.claim
-    at = next(i for i, word in enumerate(claim.words) if word.start == number.start)
+    at = claim.places[number.start]
     word = claim.words[at]
     after = next(claim.ahead(at, 1), None)
     if after and after.start in scene.missing and number.kind == "plain":
@@ -174,12 +168,11 @@ def _nearest(scene: Scene, at: int) -> Number | None:
     if number is None or not scene.evidence.numbers:
         return None
     beside = _beside(scene.claim, at)
-    held = {word.key for word in scene.claim.words if word.number}
     for side in (scene.line, scene.window, scene.source):
         ranked = [
-            (-len(beside & _beside(side, place)), word.key in held, word.number.kind != number.kind,
-             abs(word.number.value - number.value), word.start, word.number)
-            for place, word in enumerate(side.words) if word.number
+            (-len(beside & _beside(side, place)), word.key in scene.claim.number_keys, other.kind != number.kind,
+             abs(other.value - number.value), word.start, other)
+            for place, word, other in side.numbered
         ]  # fmt: skip
         if ranked:
             return min(ranked)[-1]
@@ -314,6 +307,7 @@ def others_in_place(scene: Scene) -> Iterator[Finding]:
     for at, word in enumerate(scene.claim.words):
         if not word.content or word.capital or word.number:
             continue
+        checkpoint()
         if word.key in scene.line.keys or word.key not in scene.evidence.places:
             continue
         place = _slot(scene, at, at)
@@ -335,7 +329,7 @@ def words_missing(scene: Scene, used: frozenset[int]) -> Iterator[Finding]:
     claim, rest = scene.claim, []
     left = [word for word in scene.measured.missing if word.start not in used and not _is_accounted(scene, word)]
     for phrase in _phrases(scene, left):
-        first, last = claim.words.index(phrase[0]), claim.words.index(phrase[-1])
+        first, last = claim.places[phrase[0].start], claim.places[phrase[-1].start]
         place = None if phrase[0].key in _REPORTING else _slot(scene, first, last)
         if place is not None:
             text = scene.absent(claim.quote(phrase[0], phrase[-1]), scene.line.quote(*place))
@@ -364,7 +358,7 @@ def _is_accounted(scene: Scene, word: Word) -> bool:
     # The source's "14%" has no word for "per cent"; its number was compared with the sign.
     if text in _PERCENT or word.negation:
         return True
-    at = scene.claim.words.index(word)
+    at = scene.claim.places[word.start]
     number = scene.claim.words[at - 1].number if at else None
     if number is not None and number.kind == "currency":
         return True
@@ -375,10 +369,11 @@ def _is_accounted(scene: Scene, word: Word) -> bool:
 
 def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
     """Words of the claim that stand side by side make one phrase; a word that is said twice counts once."""
-    places = {word.start: at for at, word in enumerate(scene.claim.words)}
+    places = scene.claim.places
     phrase: list[Word] = []
     seen: set[str] = set()
     for word in words:
+        checkpoint()
         if word.key in seen:
             continue
         seen.add(word.key)
@@ -418,7 +413,7 @@ def _slot(scene: Scene, first: int, last: int) -> tuple[Word, Word] | None:
 def _in_place(scene: Scene, phrase: Phrase) -> str | None:
     """The name that stands where the claim's does: between the same neighbours, or beside one of them."""
     claim, line = scene.claim, scene.line
-    first, last = claim.words.index(phrase[0]), claim.words.index(phrase[-1])
+    first, last = claim.places[phrase[0].start], claim.places[phrase[-1].start]
     both = _slot(scene, first, last)
     if both is not None and both[-1].capital:
         return line.quote(*both)
@@ -703,6 +698,7 @@ def cause(scene: Scene) -> Iterator[Finding]:
 def _together(evidence: Evidence, before: set[str], behind: set[str]) -> bool:
     """Whether one sentence of the evidence has most of both sides."""
     for i in range(len(evidence.sentences)):
+        checkpoint()
         keys = {word.key for word in evidence.words_of(i, i + 1)}
         if 2 * len(keys & before) >= len(before) and 2 * len(keys & behind) >= len(behind):
             return True

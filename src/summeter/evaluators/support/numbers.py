@@ -5,6 +5,7 @@ verify in a second. Texts that a tokeniser has cut ("15 , 000", "$ 4 m") read as
 """
 
 import re
+from math import isfinite
 from typing import Literal, NamedTuple
 
 Kind = Literal["plain", "percent", "currency", "decade"]
@@ -82,6 +83,7 @@ _PATTERN = re.compile(
 _CURRENCY = re.compile(r"(?:[$£€¥₹]|\b(?:usd|eur|gbp|rs)\.?)\s?$", re.IGNORECASE)
 _AFTER_PERCENT = re.compile(r"[\s-]?(?:%|％|per[\s-]?cent\b|pct?\b)", re.IGNORECASE)
 _AFTER_CURRENCY = re.compile(r"[\s-]?(?:dollars?|euros?|pounds?|yen|usd|eur|gbp|[€£$])(?!\w)", re.IGNORECASE)
+_ABBREVIATED = re.compile(r"(?:k|m|mn|bn|tn)\b", re.IGNORECASE)
 _COUNTED = re.compile(
     r"\s(?:people|users|voters|viewers|residents|customers|patients|jobs|homes|children|workers|copies|followers"
     r"|subscribers|years|barrels|tonnes)\b",
@@ -93,7 +95,7 @@ _MONTH_AFTER = re.compile(rf"\s(?:of\s)?{_MONTH}\b", re.IGNORECASE)
 
 
 def _spoken_value(words: list[str]) -> float | None:
-    """Value of number words in order ("two hundred five"); None if they are a list rather than one number."""
+    """Value of number words in order ("two hundred five"); None if they are a list, or no number that there is."""
     total = current = 0.0
     last = ""
     for word in words:
@@ -104,9 +106,9 @@ def _spoken_value(words: list[str]) -> float | None:
         if word in _SCALES:
             scale = _SCALES[word]
             if scale == 100:
-                current = (current or 1) * 100
+                current = (current or 1.0) * 100
             else:
-                total, current = total + (current or 1) * scale, 0.0
+                total, current = total + (current or 1.0) * scale, 0.0
         elif word in _TENS or _ORDINALS.get(word, 0) >= 20:
             if last in _UNITS or last in _TENS:
                 return None
@@ -117,7 +119,7 @@ def _spoken_value(words: list[str]) -> float | None:
                 return None
             current += value
         last = word
-    return total + current
+    return total + current if isfinite(total + current) else None
 
 
 def _kind(text: str, start: int, end: int) -> Kind:
@@ -233,6 +235,12 @@ def _read(match: re.Match[str], text: str) -> list[Number]:
     return _from_parts(match, text) if match["parts"] is not None else _from_other(match, text)
 
 
+def letters(text: str, number: Number) -> float:
+    """What a letter behind the number multiplies it by: the m of 340m euros."""
+    match = _ABBREVIATED.match(text, number.end)
+    return _SCALES[match.group().lower()] if match else 1.0
+
+
 def numbers(text: str) -> list[Number]:
     """All numbers of a text in order. "one" alone is left out: it is a pronoun as often as a count.
 
@@ -245,4 +253,5 @@ def numbers(text: str) -> list[Number]:
     >>> numbers("up 4 per cent")[0].kind
     'percent'
     """
-    return [number for match in _PATTERN.finditer(text) for number in _read(match, text)]
+    # Digits that no float holds stay words, which are compared as they are written.
+    return [number for match in _PATTERN.finditer(text) for number in _read(match, text) if isfinite(number.value)]

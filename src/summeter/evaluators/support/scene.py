@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from summeter.evaluators.support.analysis import Word, analyse
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.features import Measured
+from summeter.evaluators.support.numbers import Number
 
 _LONGEST: Final = 48  # characters of a quotation
 _CLAUSE_ENDS: Final = frozenset(",;:.!?()—")
@@ -34,6 +35,26 @@ class Side:
     def keys(self) -> frozenset[str]:
         """The keys of all words."""
         return frozenset(word.key for word in self.words)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of each word by where it starts."""
+        return {word.start: at for at, word in enumerate(self.words)}
+
+    @cached_property
+    def numbered(self) -> list[tuple[int, Word, Number]]:
+        """The words that are numbers, each with its place."""
+        return [(at, word, word.number) for at, word in enumerate(self.words) if word.number]
+
+    @cached_property
+    def number_keys(self) -> frozenset[str]:
+        """The keys of the numbers."""
+        return frozenset(word.key for _, word, _ in self.numbered)
+
+    @cached_property
+    def number_edges(self) -> frozenset[int]:
+        """Where numbers start and end."""
+        return frozenset(edge for _, word, _ in self.numbered for edge in (word.start, word.end))
 
     def quote(self, first: Word, last: Word | None = None) -> str:
         """A stretch of the text as written."""
@@ -64,7 +85,7 @@ class Side:
 
     def following(self, word: Word) -> Word | None:
         """The content word that is next, or next but one."""
-        at = self.words.index(word)
+        at = self.places[word.start]
         return next((other for other in self.words[at + 1 : at + 3] if other.content), None)
 
     def key(self, at: int) -> str | None:

@@ -14,6 +14,7 @@ from summeter.evaluators.support.evidence import Evidence, prepare
 from summeter.evaluators.support.features import Measured, measure
 from summeter.evaluators.support.reasons import reasons_for
 from summeter.evaluators.support.weights import Calibration, Use, Weights, shipped
+from summeter.interrupt import checkpoint
 
 
 class Support(NamedTuple):
@@ -129,6 +130,7 @@ class LexicalScorer:
 
     def look(self, claim: str, evidence: Evidence) -> Look | Support:
         """What the words show, not yet decided; a verdict where there is nothing to check."""
+        checkpoint()
         words = _claim_words(claim)
         if not any(word.content for word in words):
             return Support(None, (), ("no content words to check",), None)

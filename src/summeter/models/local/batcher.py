@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from summeter.interrupt import checked, raise_if_stopped
 from summeter.models.per_loop import PerLoop
 from summeter.records import ModelError, ReplayMiss
 from summeter.runs.results import ResultStore, result_key
@@ -107,6 +108,10 @@ class Batcher(Generic[T]):
         return queue.flights[key]
 
     async def _serve(self, queue: _Queue[T]) -> None:
+        with checked(raise_if_stopped):  # it works for all who wait, not for the item that began it
+            await self._serve_all(queue)
+
+    async def _serve_all(self, queue: _Queue[T]) -> None:
         while queue.waiting:
             await _settled(queue.waiting)
             keys = list(queue.waiting)[: self._most]

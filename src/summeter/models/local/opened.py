@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Head, Runtime, choose_runtime, load
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts, halving, out_of_memory, padding, plan
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
@@ -72,6 +73,7 @@ class Opened:
 
         by_place: dict[int, T] = {}
         for batch in batches:
+            checkpoint()
             by_place.update(zip(batch, halving(batch, padded, out_of_memory), strict=True))
         usage.padding += wasted
         usage.tokens += full - wasted
