@@ -14,6 +14,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
+from summeter.interrupt import checkpoint
 from summeter.models.base import NLI
 from summeter.records import Document, Summary
 from summeter.text.ngrams import words
@@ -92,6 +93,7 @@ class Premises:
             done.set_result(None)
 
     def _chosen(self, hypothesis: str) -> Sequence[int]:
+        checkpoint()
         if self._index is None:
             return range(len(self.texts))
         return self._index.nearest(hypothesis, self._nearest)

@@ -16,6 +16,7 @@ import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, sentences_of
 from summeter.evaluators.fenice.coref import Version, legacy_versions, versions
+from summeter.interrupt import checkpoint
 from summeter.models.base import NLI
 from summeter.records import Document
 from summeter.text.english.pronouns import Mention
@@ -159,6 +160,7 @@ class Aligner:
         resolved = []
         for claim, current, candidates in zip(claims, best, by_claim, strict=True):
             for version in candidates:
+                checkpoint()
                 row = self._rows[version.text, claim]
                 score = float(self.rules.score(row))
                 if score > current.score:

@@ -43,6 +43,7 @@ def unmatched(sentence: str, passage: str) -> str:
     >>> unmatched("Ada sold mills.", "Ada sells her mill.")
     'all content words are in it'
     """
+    checkpoint()
     there = {word.key for word in analyse(passage)}
     content = [word for word in analyse(sentence) if word.content]
     if not content:
@@ -559,6 +560,7 @@ def roles(scene: Scene) -> Iterator[Finding]:
     if not any(line.lower(word) in _ENGLISH for word in line.words):
         return
     for at, verb in enumerate(claim.words):
+        checkpoint()
         if not verb.content or verb.capital or verb.number or verb.key in _REPORTING or verb.key == "percent":
             continue
         beside = _neighbours(claim, at)
@@ -632,6 +634,7 @@ def quantifier(scene: Scene) -> Iterator[Finding]:
     """All where the source says some, in front of the same word."""
     claim, window = scene.claim, scene.window
     for at, word in enumerate(claim.words):
+        checkpoint()
         rank = lexicon.QUANTIFIERS.get(claim.lower(word))
         counted = next((following for following in claim.ahead(at, 3) if following.content), None)
         if rank is None or counted is None or counted.number:
@@ -669,6 +672,7 @@ def modality(scene: Scene) -> Iterator[Finding]:
     for at, word in enumerate(claim.words):
         if not word.content or word.capital or word.number or word.key in _REPORTING:
             continue
+        checkpoint()
         mood = _mood(claim, at)
         there = [(_mood(line, place), other) for place, other in enumerate(line.words) if other.key == word.key]
         if mood is None or not there or any(other is None or other[0] == mood[0] for other, _ in there):
