@@ -50,6 +50,8 @@ _MENDABLE = re.compile(
 )
 _ESCAPE = re.compile(r"""\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|" """.strip(), re.DOTALL)
 _FENCE = re.compile(r"```[A-Za-z0-9]*")
+_BOXED = re.compile(r"\\(?:boxed|text(?:bf|rm)?|math(?:bf|rm))\{([^{}]{0,200})\}")
+_FRACTION = re.compile("[\u00bc-\u00be\u2150-\u215f\u2189]")
 _JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _NUMBERED = re.compile(
@@ -230,7 +232,8 @@ def read_answer(
     refusals do.
     """
     body = answer_text(text)
-    if "{" in body:
+    unboxed = _BOXED.sub(r"\1", _BOXED.sub(r"\1", body))
+    if "{" in unboxed:
         return read_reply(
             text,
             lambda value: from_json(_keys(value)),
@@ -242,11 +245,21 @@ def read_answer(
     if not body:
         raise ReplyError("the reply is empty", fault="no_json")
     try:
-        return from_text(unicodedata.normalize("NFKC", body))
+        return from_text(plain(_FENCE.sub("", unboxed)))
     except ReplyError:
         if is_refusal(body):
             raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused") from None
         raise
+
+
+def plain(text: str) -> str:
+    """A text in compatibility form, its digits those of ASCII; a fraction does not fold into the number before it.
+
+    >>> plain("４½ of ٥")
+    '4 1⁄2 of 5'
+    """
+    folded = unicodedata.normalize("NFKC", _FRACTION.sub(r" \g<0>", text)).translate({0xFE0F: None, 0x20E3: None})
+    return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
 
 
 def _keys(value: Any) -> dict[str, Any]:

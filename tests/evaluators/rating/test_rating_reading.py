@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.evaluators.rating.judge import RatingJudge
 from summeter.evaluators.rating.mcq import MultipleChoice
-from summeter.evaluators.rating.reading import letter_in, score_in, stars_in
+from summeter.evaluators.rating.reading import STARS as STAR_SCALE
+from summeter.evaluators.rating.reading import letter_in, number_in
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.rating.stareval import StarEval
 from summeter.records import ReplyError
@@ -63,7 +64,7 @@ NO_SCORE = {
     "Score: 3 to 4": "not one number",
     "a score of 3 or 4": "not one number",
     "Score: 3,5": "not one number",
-    "Score: 3½": "31",  # folded to 31⁄2, which is out of the scale in any case
+    "Score: 3½": "not one number",
     "Score: 3 1/2": "not one number",
     "Score: three and a half": "not one number",
     "Score: 3. On reflection, score: 4.": r"more than one score \(3, 4\)",
@@ -93,7 +94,7 @@ def test_what_names_no_one_score_is_refused(text: str, why: str) -> None:
 
 @given(st.sampled_from([1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]), st.sampled_from(["Score: {}", "a score of {} out of 5."]))
 def test_half_points_are_kept(score: float, form: str) -> None:
-    assert score_in(form.format(f"{score:g}")) == score
+    assert number_in(form.format(f"{score:g}")) == score
 
 
 @given(st.text(max_size=300))
@@ -202,7 +203,7 @@ NO_STARS = {
 @pytest.mark.parametrize(("text", "value"), STARS.items())
 def test_stars_are_read(text: str, value: float) -> None:
     assert StarEval().strict(text).value == value
-    assert stars_in(text) == value
+    assert number_in(text, STAR_SCALE) == value
 
 
 @pytest.mark.parametrize(("text", "why"), NO_STARS.items())

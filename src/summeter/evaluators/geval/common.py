@@ -19,6 +19,7 @@ from summeter.records import CapabilityError, Item, ReplyError
 
 ALTERNATIVES = 20
 SAMPLES = 20
+WHOLE = reading.POINTS._replace(whole=True)
 _RELEASED = re.compile(r" ?([\d.]+)")
 
 
@@ -62,12 +63,11 @@ class ScoreForm(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The score, a whole number."""
-        return _whole(reading.point(reading.field(answer, "score")))
+        return Rating(reading.point(reading.field(answer, "score"), WHOLE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The score that is all of the text."""
-        del material
-        return _whole(reading.alone(text))
+        """The score that the text answers with."""
+        return Rating(reading.number_in(text, WHOLE, material))
 
     def released(self, text: str) -> Rating:
         """The number a reply begins with, as the released script takes it; that reads nothing as 0, which is no
@@ -134,12 +134,6 @@ def _mean(answers: Sequence[Answer[Rating]]) -> Answer[Rating]:
     lost = f"; {len(bad)} unusable, the first: {bad[0].reason}" if bad else ""
     mean = Rating(sum(values) / len(values), f"{len(values)} of {len(answers)} samples, {counts}{lost}")
     return answers[0]._replace(data=mean, status="ok", reason=None, calls=calls)
-
-
-def _whole(value: float) -> Rating:
-    if not value.is_integer():
-        raise ReplyError(f"the score is {value:g}, not a whole number from 1 to 5")
-    return Rating(value)
 
 
 def counted(fields: Any) -> Any:

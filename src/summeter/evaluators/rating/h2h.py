@@ -17,6 +17,8 @@ from summeter.records import Document, Item, ReplyError, Summary, Unit
 
 LETTERS = "ABC"
 VALUES = {"A": 1.0, "B": 0.0, "C": 0.5}
+_PLACES = {"1": "1", "2": "2", "a": "1", "b": "2", "one": "1", "two": "2", "first": "1", "second": "2"}
+_NAMED = re.compile(r"(?:#|\bsummary)\s*#?\s*([12]|a\b|b\b|one\b|two\b)|\b(first|second)\b", re.IGNORECASE)
 _TURNED = re.compile(r"\b(?:not|less|worse|neither|nor)\b|n['’]t\b", re.IGNORECASE)
 
 
@@ -125,10 +127,10 @@ class HeadToHead(RatingJudge):
         return Rating(VALUES[reading.letter(reading.field(answer, "answer"), LETTERS)])
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The value of the letter that the text begins with, where what follows does not gainsay it."""
+        """The value of the letter that the text answers with, where what it says beside it does not gainsay it."""
         del material
         answer = reading.letter_in(text, LETTERS)
-        named = re.findall(r"#\s*([12])", answer.rest)
+        named = [_PLACES[(match[1] or match[2]).lower()] for match in _NAMED.finditer(answer.rest)]
         agrees = {"A": named[:1] == ["1"], "B": named[:1] == ["2"], "C": set(named) == {"1", "2"}}[answer.letter]
         if _TURNED.search(answer.rest) or (named and not agrees):
             raise ReplyError(

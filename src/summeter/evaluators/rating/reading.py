@@ -1,47 +1,80 @@
 """Scores, stars and letters in plain text, as the published forms ask for them; and the fields of a JSON answer.
 
-A text counts when it names one score, one letter or one number of stars, and nothing else that could be
-meant. Half points are kept: a judge that answers 3.5 has answered, and rounding would be a guess.
+A text counts when it is an answer of the form asked for, or ends (or begins) with one: "4", "Score: 4/5", "..., earning
+a score of 4 for fluency". A number that is merely spoken of is none ("far from a score of 5"), nor is one end of a
+range, a bound or a fraction; and a text that names two is refused. Half points are kept where the form has them: a
+judge that answers 3.5 has answered, and rounding would be a guess.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from summeter.evaluators.replies import choice, clean, show
 from summeter.records import ReplyError
 
-LOW, HIGH = 1.0, 5.0
-WORDS = {
-    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10,
-}  # fmt: skip
 
-_NUMBER = rf"(?:\d+(?:\.\d+)?|{'|'.join(WORDS)})(?!\w)(?!\.\d)"
+class Scale(NamedTuple):
+    """What is asked for: a number from `low` to `high`, called a `noun` in messages; `whole` refuses half points."""
+
+    low: float
+    high: float
+    noun: str = "score"
+    whole: bool = False
+
+    def checked(self, value: float) -> float:
+        """The value; ReplyError where it is not on the scale."""
+        if not self.low <= value <= self.high or (self.whole and not value.is_integer()):
+            kind = "a whole number " if self.whole else ""
+            raise ReplyError(f"the {self.noun} is {value:.10g}, which is not {kind}from {self.low:g} to {self.high:g}")
+        return value
+
+
+POINTS: Final = Scale(1, 5)
+STARS: Final = Scale(1, 5, "number of stars")
+
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+)
+_WORDS = {
+    **{word: value for value, word in enumerate(f"{_UNITS} eighteen nineteen".split())},
+    **{
+        word: 10 * tens
+        for tens, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
+    },
+    "hundred": 100,
+}
+_WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
+_NUMBER = rf"(?:[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?|(?:{_WORD})(?:[ -](?:{_WORD}))?)(?!(?![分点점で])\w)(?!\.[0-9])"
 _MARKS = r"[\s*_\"'`“”]*"
-_OF = rf"\s*(?:/|\(?out\s+of)\s*(?:a\s+possible\s+)?({_NUMBER})"
+_OUT_OF = r"\s*(?:/|\(?(?:points?\s+)?out\s+of)\s*(?:a\s+(?:possible|maximum\s+of)\s+)?"
+_TEXT_OF = rf"{_OUT_OF}(?P<of>{_NUMBER})"
+
+# --- where a number is spoken of as a score: two that differ are no answer ---
+
 # As in: score: 4; a score of 4 out of 5; scoring a one; Score (1-5): 4; I rate it a 3.
 _SCORE = re.compile(
     rf"""\b(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ings?))\b
-    (?:\s*\(\s*1\s*(?:-|–|to)\s*5\s*\))?
+    (?:\s*\(\s*[01]\s*(?:-|–|to)\s*(?:5|100)\s*\))?
     (?:\s+(?:it|this|the\s+summary|this\s+summary)\b)?
     {_MARKS} (?: (?:is|of|as|at|a|an|be|would\ be|will\ be|was|=|:|[-–—](?=\s)) (?![\w]) {_MARKS} ){{0,4}}
-    ({_NUMBER}) (?:{_OF})?""",
+    (?P<number>{_NUMBER}) (?:{_TEXT_OF})?""",
     re.IGNORECASE | re.VERBOSE,
 )
 # As in: 4 out of 5; (4/5). Alone it must end a phrase, since "2 out of 5 goals" is no score.
 _OUT = re.compile(
-    rf"(?<![\w./,-])({_NUMBER}){_OF}(?=\s*(?:[.,;:!)*\]]|$|\n|for\b|in\b|on\b|points?\b|overall\b|because\b|as\b|with\b))",
+    rf"(?<![\w./,-])(?P<number>{_NUMBER}){_TEXT_OF}"
+    r"(?=\s*(?:[.,;:!)*\]]|$|\n|for\b|in\b|on\b|points?\b|overall\b|because\b|as\b|with\b))",
     re.IGNORECASE,
 )
-_STARS = re.compile(
-    rf"(?<![\w./,-])({_NUMBER})(?:{_OF})?[\s-]*stars?\b|\bstars?\b{_MARKS}[:=]{_MARKS}({_NUMBER})(?:{_OF})?",
+_STARRED = re.compile(
+    rf"(?<![\w./,-])(?P<number>{_NUMBER})(?:{_TEXT_OF}|\s+of\s+(?P<of2>{_NUMBER}))?[\s-]*stars?\b"
+    rf"|\bstars?\b{_MARKS}[:=]{_MARKS}(?P<number2>{_NUMBER})(?:{_OUT_OF}(?P<of3>{_NUMBER}))?",
     re.IGNORECASE,
 )
-_BARE = re.compile(rf"{_MARKS}({_NUMBER})(?:{_OF})?[.!]?{_MARKS}", re.IGNORECASE)
 # What makes a number one end of a range, or less than the whole number.
 _MORE = re.compile(
     rf"(?:\s*[-–—]\s*\d|[-–—]\w|,\d|\s+(?:to|or)\s+{_NUMBER}|[\s-]+and[\s-]+(?:a[\s-]+)?half|\s*\d*⁄\d|\s+\d/\d)", re.I
@@ -52,6 +85,71 @@ _HEDGE = re.compile(
     r"|\bat\s+(?:least|most)|\babove|\bbelow|\bunder|\bover|\bbetween|\bnearly|\balmost)(?:\s+\w+){0,3}\s*$",
     re.IGNORECASE,
 )
+
+# --- what an answer looks like: a line or a sentence that is one, or ends with one ---
+
+_LABEL = (
+    r"(?:score|rating|grade|mark|verdict|answer|assessment|evaluation|stars?|bewertung|punktzahl|note|nota|antwort"
+    r"|puntuación|puntuacion|calificación|respuesta|valutazione|punteggio|voto|оценка|балл)"
+)
+_CJK_LABEL = r"(?:评分|得分|分数|評分|スコア|評価|点数|점수|평가)\s*(?:は|是|为|은|는|:)\s*"
+_SO = r"(?:(?:so|thus|therefore|hence|overall|finally|accordingly|and|in\s+conclusion|as\s+a\s+result)\b,?\s*+)"
+_FIRST = rf"(?:{_SO}|(?:to\s+repeat|my|the|its|final|total|(?P<corrected>corrected|revised|updated))\b\s*+[,:]?\s*+)*+"
+_ASPECT = (
+    r"(?:(?!(?:no|not|without|max|maximum|minimum|lowest|highest|perfect|top|example|possible|previous|first)\b)"
+    r"[^\W\d]+\s+)?"
+)
+_RANGE = r"(?:\s*\(\s*[01]\s*(?:-|–|to)\s*(?:5|100)\s*\))?"
+_A = r"(?:an?\s+|the\s+)?(?:(?:final|overall|total)\s+)?"
+_END = (
+    rf"(?P<number>{_NUMBER})(?:{_TEXT_OF}|\s*(?:of|de|von|sur|su|из)\s+(?P<of2>{_NUMBER}))?"
+    rf"(?:[\s-]*(?:points?|stars?|Punkte|puntos|分|点|점)(?:{_OUT_OF}(?P<of3>{_NUMBER}))?)?"
+    r"(?:\s+for\s+(?!(?:if|not)\b)[^\d,;:()]{1,60})?(?:\s*\((?P<gloss>[^()]{1,60})\))?"
+)
+_GIVE = (
+    rf"(?:as\s+an\s+ai\s+language\s+model,\s+)?{_FIRST}I(?:\s+(?:would|will)|['’](?:d|ll))?"
+    r"\s+(?:give|rate|score|assign|award|grade)(?:\s+(?:it|this|that|the\s+summary|this\s+summary))?(?:\s+(?:as|at))?"
+    rf"\s+{_A}(?:(?:score|rating|grade|mark)\s+of\s+)?{_END}"
+)
+_GEBE = rf"(?:(?:daher|deshalb|somit|insgesamt)\s+)?(?:ver)?gebe\s+ich\s+(?:die\s+note|eine?)\s+{_END}"
+_FORMS = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"{_FIRST}{_ASPECT}{_LABEL}\b{_RANGE}\s*(?:[:=]|[-–—](?=\s))\s*{_A}{_END}",  # My final score: 4/5
+        rf"{_FIRST}(?:an?\s+)?{_LABEL}(?:\s+(?:is|of|ist|est|es|would\s+be|will\s+be))?\s+{_A}{_END}",  # The score is 4
+        rf"[^\s\d]{{0,12}}?{_CJK_LABEL}{_END}(?:です)?",
+        _GIVE,  # I would give it a 4
+        _GEBE,  # Daher vergebe ich die Note 4
+    )
+)
+_GETS = r"(?:earns|receives|deserves|gets|is\s+given)\s+"
+_UNLESS = "".join(rf"(?<!\b{word})" for word in ("not", "never", "of", "from", "than", "without", "almost"))
+# ", earning a score of 4"; "hence a score of 3"; ", scoring a 2"; ", so it receives a score of 4".
+_LEADS = re.compile(
+    rf"""(?: (?:^|[,;:]\s*|{_UNLESS}(?<!n['’]t)\s)
+         (?:resulting\s+in|leading\s+to|earning(?:\s+it)?|receiving|deserving|giving\s+it|hence|thus|therefore)
+         (?:,?\s+(?:it\s+{_GETS}|I\s+(?:would\s+)?give\s+(?:it\s+)?|given\s+))? ,?\s*
+         {_A}{_LABEL}(?:\s+(?:of|is|at)|\s*:)?\s+
+       | [,;]\s*(?:and\s+)?scoring\s+an?\s+ | [,;]\s*{_SO}it\s+scores\s+(?:an?\s+)? | [,;]\s*and\s+gets\s+
+       | [,;]\s*{_SO}(?:(?:it|the\s+summary)\s+)?{_GETS}{_A}{_LABEL}\s+of\s+ | [,;]\s*{_SO}the\s+{_A}{_LABEL}\s+is\s+
+    ){_A}{_END}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# "It receives a score of 4"; ", the score is 4"; ", with a score of one"; ", score of 3"; "and scores a 2".
+_FOLLOWS = re.compile(
+    rf"""(?: (?:^|[,;]\s*)(?:it|the\s+summary)\s+{_GETS}{_A}{_LABEL}\s+of\s+ | [,;]\s*the\s+{_A}{_LABEL}\s+is\s+
+       | [,;]\s*with\s+{_A}{_LABEL}\s+of\s+ | [,;]\s*{_LABEL}\s+(?:of\s+)? | \band\s+scor(?:es|ing)\s+an?\s+
+    ){_END}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OUT_AT_END = re.compile(rf"(?:^|\()(?P<number>{_NUMBER}){_TEXT_OF}\)?$", re.IGNORECASE)
+_STARRED_SUMMARY = re.compile(rf"(?:an?\s+)?(?P<number>{_NUMBER})-star\s+(?:summary|rating)", re.IGNORECASE)
+_BARE = re.compile(_END, re.IGNORECASE)
+_GLYPHS = re.compile(r"(?P<full>[★⭐🌟]+)[☆✩]*(?:\s*\((?P<gloss>[^()]{1,60})\))?")
+_SENTENCES = re.compile(r"(?<=[.!?。;])\s+|\s[-–—]\s(?=[A-Z])")
+_CONDITION = re.compile(r"^(?:if|unless|were|had|without)\b", re.IGNORECASE)
+_WEAK = re.compile(rf"\b(?:if|unless|could|might|perhaps|maybe)\b|{_HEDGE.pattern}", re.IGNORECASE)
+_MARKUP = re.compile(r"[*_`\"“”„«»$]|\\[\[\]()]|</?[a-z]+>|^[#>|]+|^[-•]\s", re.IGNORECASE | re.MULTILINE)
 # Possessive, since the classes overlap: a long row of asterisks is tried once.
 _LETTER = re.compile(
     r"""[\s*_"'`“(\[#>]*+
@@ -60,12 +158,17 @@ _LETTER = re.compile(
     (?P<mark>[\s*_"'`”]*(?:[)\].:,]|\s[–—-]\s)[\s*_"'`”)\]]*+|[*_"'`”]*+\s*\n|[\s*_"'`”]*$) """,
     re.IGNORECASE | re.VERBOSE,
 )
+_LETTER_LINE = re.compile(
+    r"""^([\s*_"'`“#>]*(?:(?:final|my|the)\s+)*(?:answer|option|choice|antwort|respuesta|réponse|risposta)\b
+    (?:\s+is\b)?[\s:=*_"'`“(\[]*([A-Za-z])[\s*_"'`”)\].]*)$""",
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
 _QUOTATION = re.compile(r"""["][^"]*["]|“[^”]*”|„[^“”]*[“”]|«[^»]*»""")
 _OTHER = re.compile(r"(?<![\w'’#.-])(?:[B-E](?![\w'’.])|[A-E][).:](?!\w))")
 
 
 class Letter(NamedTuple):
-    """The letter chosen, and what the reply says after it."""
+    """The letter chosen, and what the reply says beside it."""
 
     letter: str
     rest: str
@@ -86,56 +189,109 @@ def text(value: Mapping[str, Any], name: str = "reason") -> str:
     return clean(words)
 
 
-def point(value: Any, noun: str = "score") -> float:
-    """A number from 1 to 5, given as a number, in digits or as a word.
+def point(value: Any, scale: Scale = POINTS) -> float:
+    """A number on the scale, given as a number, in digits or as a word.
 
     >>> point("four"), point(3.5)
     (4.0, 3.5)
     """
     if isinstance(value, str) and (number := re.fullmatch(_NUMBER, value.strip(), re.IGNORECASE)):
-        return _on_scale(_number(number.group()), noun)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _on_scale(float(value), noun)
-    raise ReplyError(f"the {noun} is {show(value)}, not a number from 1 to 5")
+        return scale.checked(_number(number.group()))
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**9:
+        return scale.checked(float(value))
+    raise ReplyError(f"the {scale.noun} is {show(value)}, not a number from {scale.low:g} to {scale.high:g}")
 
 
-def score_in(text: str, material: Sequence[str] = ()) -> float:
-    """The one score that a text names, in [1, 5]. Words that stand in `material` as well may be quoted, and
-    name none.
+def number_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> float:
+    """The one number that a text answers with: it is all of the text, or the text ends or begins with it. Words that
+    stand in `material` as well may be quoted, and answer nothing.
 
-    >>> score_in("Well written, but dull. Score: 4/5.")
-    4.0
+    >>> number_in("Well written, but dull. Score: 4/5."), number_in("4"), number_in("4 out of 5 stars", STARS)
+    (4.0, 4.0, 4.0)
     """
-    return _only(text, own([*_SCORE.finditer(text), *_OUT.finditer(text)], material), "score")
+    answers = list(_answers(text, scale, material))
+    if answers and answers[-1].corrected:
+        return answers[-1].value
+    spoken_of = [*_STARRED.finditer(text)] if scale.noun == STARS.noun else []
+    spoken_of += [*_SCORE.finditer(text), *_OUT.finditer(text)]
+    values = {_spoken(match, scale) for match in own(spoken_of, material)} | {answer.value for answer in answers}
+    if len(values) > 1:
+        named = ", ".join(f"{value:g}" for value in sorted(values))
+        raise ReplyError(f"the reply names more than one {scale.noun} ({named})", fault="ambiguous")
+    if not any(answer.outermost for answer in answers):
+        raise ReplyError(f"the reply names no {scale.noun}; it ends {show(text[-50:])}", fault="no_json")
+    return values.pop()
 
 
-def stars_in(text: str, material: Sequence[str] = ()) -> float:
-    """The one number of stars that a text names, in [1, 5]; a number that stands alone will do. `material` is as
-    for `score_in`.
-
-    >>> stars_in("I would give it 3 stars out of five."), stars_in("4")
-    (3.0, 4.0)
-    """
-    if bare := _BARE.fullmatch(text):
-        return _only(text, [bare], "number of stars")
-    return _only(text, own(_STARS.finditer(text), material), "number of stars")
+def is_bare(text: str) -> bool:
+    """Whether a text is a number and nothing else."""
+    return _BARE.fullmatch(_trimmed(_MARKUP.sub("", text))) is not None
 
 
-def alone(text: str, noun: str = "score") -> float:
-    """The number, in [1, 5], that is all of a text.
+class _Answer(NamedTuple):
+    """A line or sentence that is an answer; `outermost` where it is the text's first or last one."""
 
-    >>> alone("**4**")
-    4.0
-    """
-    if bare := _BARE.fullmatch(text):
-        return _value(bare, noun)
-    raise ReplyError(f"the reply is not a {noun} alone; it ends {show(text[-50:])}", fault="no_json")
+    value: float
+    outermost: bool
+    corrected: bool
+
+
+def _answers(text: str, scale: Scale, material: Sequence[str]) -> Iterator[_Answer]:
+    # Blanks are made single, and the forms above repeat possessively: so each is tried in linear time.
+    lines = [line for line in (_trimmed(line) for line in _MARKUP.sub("", text).splitlines()) if line]
+    known = _folded(material)
+    for place, line in enumerate(lines):
+        sentences = [line] if _answer(line, scale, whole=True) else _SENTENCES.split(line)
+        for at, sentence in enumerate(sentences):
+            match = _answer(_trimmed(sentence), scale, whole=len(sentences) == 1)
+            if match is None or (match.re is not _BARE and _stands_in(match.group(), known)):
+                continue
+            last = place == len(lines) - 1 and at == len(sentences) - 1
+            corrected = match.groupdict().get("corrected") is not None
+            yield _Answer(_value(match, scale), (place == at == 0) or last, corrected)
+
+
+def _answer(sentence: str, scale: Scale, *, whole: bool) -> re.Match[str] | None:
+    """The answer that a sentence is, or ends with. A `whole` line may be a bare number."""
+    if _CONDITION.search(sentence):
+        return None
+    forms = list(_FORMS)
+    if whole:
+        forms += [_BARE, _GLYPHS, _STARRED_SUMMARY] if scale.noun == STARS.noun else [_BARE]
+    for form in forms:
+        if match := form.fullmatch(sentence):
+            return match
+    if match := _LEADS.search(sentence) or _OUT_AT_END.search(sentence):
+        return match
+    match = _FOLLOWS.search(sentence)
+    return None if match is None or _WEAK.search(sentence[: match.start()]) else match
+
+
+def _trimmed(text: str) -> str:
+    """A line without what may stand around an answer: blanks, full stops, pictures, brackets around all of it."""
+    text = " ".join(text.split())
+    end = len(text)
+    while end and (text[end - 1] in " .!。" or _is_picture(text[end - 1])):
+        end -= 1
+    text = text[:end]
+    for _ in range(4):
+        if len(text) > 2 and text[0] + text[-1] in {"()", "[]", "''"}:
+            text = text[1:-1].strip()
+    return text
+
+
+def _is_picture(char: str) -> bool:
+    return unicodedata.category(char) in {"So", "Sk", "Mn", "Cf"} and char not in "★☆⭐🌟✩"
 
 
 def own(matches: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
     """The matches whose words do not stand in the material as well."""
     known = _folded(material)
-    return [match for match in matches if not any(" ".join(match.group().casefold().split()) in text for text in known)]
+    return [match for match in matches if not _stands_in(match.group(), known)]
+
+
+def _stands_in(words: str, folded: Sequence[str]) -> bool:
+    return any(" ".join(words.casefold().split()) in text for text in folded)
 
 
 def unquoted(text: str, material: Sequence[str]) -> str:
@@ -157,39 +313,49 @@ def _folded(material: Sequence[str]) -> list[str]:
     return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in material]
 
 
-def _only(text: str, matches: list[re.Match[str]], noun: str) -> float:
-    if not matches:
-        raise ReplyError(f"the reply names no {noun}; it ends {show(text[-50:])}", fault="no_json")
-    values = {_value(match, noun) for match in matches}
-    if len(values) > 1:
-        named = ", ".join(f"{value:g}" for value in sorted(values))
-        raise ReplyError(f"the reply names more than one {noun} ({named})", fault="ambiguous")
-    return values.pop()
-
-
-def _value(match: re.Match[str], noun: str) -> float:
-    groups = [group for group in match.groups() if group]
-    text = match.string
-    if len(groups) > 1 and _number(groups[1]) != HIGH:
-        raise ReplyError(f"the {noun} is out of {groups[1]}, not out of 5")
+def _value(match: re.Match[str], scale: Scale) -> float:
+    groups = {name: group for name, group in match.groupdict().items() if group}
+    noun, text = scale.noun, match.string
+    if "full" in groups:
+        return _glossed(scale.checked(float(len(groups["full"]))), groups.get("gloss"), scale)
+    number = groups.get("number") or groups["number2"]
+    for name in ("of", "of2", "of3"):
+        if name in groups and _number(groups[name]) != scale.high:
+            raise ReplyError(f"the {noun} is out of {groups[name]}, not out of {scale.high:g}")
     if more := _MORE.match(text, match.end()):
         raise ReplyError(f"the {noun} is not one number: {show(match.group() + more.group())}")
+    return _glossed(scale.checked(_number(number)), groups.get("gloss"), scale)
+
+
+def _spoken(match: re.Match[str], scale: Scale) -> float:
+    value = _value(match, scale)
     # The clause the number stands in, as far as it goes before it.
-    before = re.split(r"[.,;:\n]", text[max(0, match.start() - 80) : match.start()])[-1]
+    before = re.split(r"[.,;:\n]", match.string[max(0, match.start() - 80) : match.start()])[-1]
     if _HEDGE.search(before):
-        raise ReplyError(f"the {noun} is only spoken of: {show(before.strip()[-40:] + ' ' + match.group())}")
-    return _on_scale(_number(groups[0]), noun)
+        raise ReplyError(f"the {scale.noun} is only spoken of: {show(before.strip()[-40:] + ' ' + match.group())}")
+    return value
+
+
+def _glossed(value: float, gloss: str | None, scale: Scale) -> float:
+    """The value, where what stands behind it in brackets says no other number."""
+    if gloss is None or not re.search(r"\d", gloss):
+        return value
+    same = re.fullmatch(rf"\s*({_NUMBER})\s*(?:%|{_TEXT_OF})\s*", gloss, re.IGNORECASE)
+    whole = 100.0 if same and same["of"] is None else _number(same["of"]) if same else 1.0
+    if same is None or _number(same[1]) * scale.high != value * whole:
+        raise ReplyError(f"the {scale.noun} is {value:g} and {show(gloss)}", fault="ambiguous")
+    return value
 
 
 def _number(text: str) -> float:
-    word = WORDS.get(text.lower())
-    return float(text) if word is None else float(word)
-
-
-def _on_scale(value: float, noun: str) -> float:
-    if not LOW <= value <= HIGH:
-        raise ReplyError(f"the {noun} is {value:g}, which is not from 1 to 5")
-    return value
+    if text[0].isdigit():
+        return float(text)
+    words = [_WORDS[word] for word in re.split(r"[ -]", text.lower())]
+    if len(words) == 2 and words[1] == 100:
+        return float(words[0] * 100)
+    if len(words) == 2 and not (words[0] >= 20 and words[0] % 10 == 0 and 0 < words[1] < 10):
+        raise ReplyError(f"{show(text)} is not one number")
+    return float(sum(words))
 
 
 def letter(value: Any, letters: str) -> str:
@@ -201,12 +367,19 @@ def letter(value: Any, letters: str) -> str:
 
 
 def letter_in(text: str, letters: str) -> Letter:
-    """The one letter a text answers with, at its beginning.
+    """The one letter a text answers with, at its beginning or (called the answer) in its last line; `rest` is what else
+    it says.
 
     >>> letter_in("Answer: D. Most of it is there.", "ABCDE")
     Letter(letter='D', rest='Most of it is there.')
     """
+    text = text.strip(" \t\r\n$")
     match = _LETTER.match(text)
+    named = [] if match else _LETTER_LINE.findall(text)
+    if named and text.endswith(named[-1][0]) and len({letter.upper() for _, letter in named}) == 1:
+        line, letter = named[-1]
+        if letter.upper() in letters:
+            return Letter(letter.upper(), text.removesuffix(line).strip())
     rest = text[match.end() :].strip() if match else ""
     # In running text a small letter is a word ("a - in short - poor summary"), so it must stand alone.
     if match is None or (rest and match["letter"].islower()):

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating, RatingJudge, ShortForm
-from summeter.evaluators.replies import clean
+from summeter.evaluators.replies import clean, show
+from summeter.records import ReplyError
 
 
 class ReasonThenScore(RatingJudge):
@@ -33,8 +34,10 @@ class ReasonThenScore(RatingJudge):
         return Rating(reading.point(reading.field(answer, "score")), reading.text(answer))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The one score that is named."""
-        return Rating(reading.score_in(text, material))
+        """The one score that is named; a bare number gives no reason."""
+        if reading.is_bare(text):
+            raise ReplyError(f"the reply names no score with a reason; it is {show(text)}", fault="no_json")
+        return Rating(reading.number_in(text, material=material))
 
     def released(self, text: str) -> Rating:
         """The score by the released rules."""

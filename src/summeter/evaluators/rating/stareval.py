@@ -23,11 +23,11 @@ class StarEval(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The number of stars."""
-        return Rating(reading.point(reading.field(answer, "stars"), "number of stars"))
+        return Rating(reading.point(reading.field(answer, "stars"), reading.STARS))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The one number of stars that is named; a number that stands alone will do."""
-        return Rating(reading.stars_in(text, material))
+        return Rating(reading.number_in(text, reading.STARS, material))
 
     def released(self, text: str) -> Rating:
         """The number before the first "star"."""

@@ -19,6 +19,11 @@ from summeter.records import Item, Judgment, ReplyError
 
 FAITHFULNESS = "faithfulness"
 VALUES = {"yes": 1.0, "no": 0.0}
+_ABROAD = {
+    **dict.fromkeys(("ja", "oui", "sí", "si", "sì", "da", "да", "是", "はい", "예", "네"), "yes"),
+    **dict.fromkeys(("nein", "non", "nee", "nie", "нет", "否", "不是", "いいえ", "아니요"), "no"),
+}
+"""Replies in other languages, where they are one word."""
 _END = r"(?=[\s*_\"'`”)\]]*(?:[.,;:!]|\s[–—-]\s|\n|$))"
 _AT_FIRST = re.compile(rf"[\s*_\"'`“(]*(yes|no)\b{_END}", re.IGNORECASE)
 _NAMED = re.compile(rf"\banswer\b(?:\s+is\b)?[\s:=*_\"'`“()]*(yes|no)\b{_END}", re.IGNORECASE)
@@ -91,6 +96,8 @@ class YesNo(LLMJudge[Rating]):
         return Rating(VALUES[word], reading.text(answer, "reasoning") if self.cot else None)
 
     def _from_text(self, body: str, material: Sequence[str] = ()) -> Rating:
+        if word := _ABROAD.get(choice(body) or ""):
+            return Rating(VALUES[word], clean(body) if self.cot else None)
         text = _CHOICE.sub("", reading.unquoted(body, material))
         named = reading.own(_NAMED.finditer(text), material)
         answers = [answer for answer in (_AT_FIRST.match(text), _AT_LAST.search(text), *named) if answer is not None]
