@@ -90,6 +90,7 @@ def show_scores(run: Run) -> None:
     """Print the table of systems, then that of pairs; of a run that only compares, the latter alone."""
     from rich.console import Console
 
+    from summeter.meta import agreement_lines, agreement_with_people
     from summeter.records import shown_signatures
     from summeter.report import pairs, ranking, reliabilities, trust
 
@@ -100,6 +101,8 @@ def show_scores(run: Run) -> None:
         console.print()
     pairs(compared, console)
     trust(reliabilities([run]), console)
+    for line in agreement_lines(agreement_with_people(run)):
+        typer.echo(f"with people: {line}")
     if (cut := run.totals.truncated).judgments:
         typer.echo(f"{cut}.")
     replies = run.totals.replies

@@ -23,6 +23,7 @@ from summeter.meta._errors import errors
 from summeter.meta._estimate import estimate, simulate
 from summeter.meta._gate import gate
 from summeter.meta._overlap import easiness, overlap
+from summeter.meta._people import agreement_lines, agreement_with_people
 from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reasons import reasons
@@ -43,6 +44,8 @@ __all__ = [
     "Tie",
     "Use",
     "agree",
+    "agreement_lines",
+    "agreement_with_people",
     "bias",
     "calibrate",
     "calibration_study",

@@ -1,0 +1,168 @@
+"""How far each judge of a run agrees with the people who judged the very data of the run, and whether that is chance.
+
+A report shows it beside a judge's numbers, unasked, wherever the data hold people's judgments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Unpack
+
+import numpy as np
+
+from summeter.choices import Coefficient, Level, Use
+from summeter.data.dataset import Dataset
+from summeter.meta._correlate import rows_interval
+from summeter.meta.gold import aspects, decisions, gold_scores
+from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
+from summeter.meta.matrix import PairedScores, Scores, align
+from summeter.meta.results import Row, Study, resampling
+from summeter.meta.selection import (
+    Group,
+    MetaInput,
+    Selection,
+    SelectionArgs,
+    check_known,
+    checks_keywords,
+    row,
+)
+from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.runs.run import RunFolder
+from summeter.scoring.table import Question
+from summeter.stats import Interval, classification_interval
+from summeter.stats import correlate as correlate_values
+from summeter.stats.base import Floats
+from summeter.stats.resample import Resampling
+
+STUDY = "agreement_with_people"
+_CHANCE = {"balanced_accuracy": 0.5, Coefficient.SPEARMAN.value: 0.0}
+_UNITS = {Level.SENTENCE: "sentences", Level.KEY_FACT: "key facts", Level.SUMMARY: "summaries"}
+
+
+@checks_keywords
+def agreement_with_people(
+    run: RunLike,
+    gold: Gold | None = None,
+    *,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    **select: Unpack[SelectionArgs],
+) -> Study:
+    """How far do the judges of a run agree with people on this very data?
+
+    `gold` is by default the run's own data. One row a judge and an aspect that people judged too, of the study
+    "agreement_with_people": `balanced_accuracy` of decisions on sentences, else key facts, else summaries, where both
+    sides decide 0 or 1; else `spearman` of scores of summaries. `n` units have both sides. `details.chance` is the
+    value of guessing (0.5 or 0) and `details.verdict` is "above chance", "at chance" (the interval at `confidence`,
+    drawn by document, holds it) or "below chance", None without an interval. No row where people judged nothing.
+
+    >>> agreement_with_people(run).rows  # doctest: +SKIP
+    """
+    chosen, resample = Selection(**select), resampling(resamples, confidence, seed)
+    read = _read(run, gold, chosen)
+    if read is None:
+        return Study(STUDY, [])
+    questions = read.judge.rows
+    if chosen.judge is not None:
+        names = dict.fromkeys(name for question in questions for name in (question.judge, question.signature))
+        check_known([chosen.judge], list(names), "judge")
+    return Study(STUDY, [
+        _row(pairs, decided, resample)
+        for question in questions if chosen.judge in {None, question.judge, question.signature}
+        for own, aspect in chosen.aspect_pairs or [(question.aspect, question.aspect)] if own == question.aspect
+        for pairs, decided in _pairs(read, question, aspect, chosen)
+    ])  # fmt: skip
+
+
+def _read(run: RunLike, gold: Gold | None, chosen: Selection) -> MetaInput | None:
+    """Judges and people; None where people judged nothing that a judge of the run did."""
+    if gold is None:
+        if not isinstance(run, RunFolder):
+            raise UsageError("judgments alone have no data: give people's judgments as gold")
+        gold = run.data
+    if isinstance(gold, Dataset) and chosen.judgment_set not in gold.judgment_sets:
+        return None
+    people, context = gold_input(gold, chosen.judgment_set)
+    if isinstance(run, RunFolder) and not chosen.aspects:
+        # Reading a large run for nothing takes seconds.
+        judged = {aspect for judge in run.manifest.judges for aspect in judge.aspects}
+        if not judged.intersection(aspects(people)):
+            return None
+    machine = judge_input(run)
+    return MetaInput(machine, people, context if context.domains else machine.context)
+
+
+def _golds(read: MetaInput, aspect: str, level: Level, chosen: Selection) -> list[Scores]:
+    golds = gold_scores(read.gold, aspect, level, chosen.rule, chosen.source)
+    return golds if chosen.gold_at_least is None else [decisions(gold, chosen.gold_at_least) for gold in golds]
+
+
+def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) -> Iterator[tuple[PairedScores, bool]]:
+    """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
+    for level in _UNITS:
+        scores, labels = (read.judge.scores(question, level, use) for use in (Use.VALUE, Use.LABEL))
+        if not len(labels) or not _decided(labels.value) or (np.isnan(labels.value) & ~np.isnan(scores.value)).any():
+            continue  # some of its scores are no decisions: a rating of 1 is not one either
+        sides = [align(labels, gold, read.context) for gold in _golds(read, aspect, level, chosen)]
+        if sides and all(pairs.n and _decided(pairs.gold.value) for pairs in sides):
+            yield from ((pairs, True) for pairs in sides)
+            return
+    scores = read.judge.scores(question, Level.SUMMARY)
+    if len(scores):
+        for gold in _golds(read, aspect, Level.SUMMARY, chosen):
+            yield align(scores, gold, read.context), False
+
+
+def _decided(values: Floats) -> bool:
+    return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
+
+
+def _row(pairs: PairedScores, decided: bool, resample: Resampling) -> Row:  # noqa: FBT001 - which of two statistics
+    estimate: Interval | None = None
+    if decided:
+        name, p = "balanced_accuracy", None
+        estimate = classification_interval(pairs.y, pairs.x, name, resample(pairs.document.codes))
+        value, reason = estimate.value, estimate.reason
+    else:
+        name = Coefficient.SPEARMAN.value
+        whole = correlate_values(pairs.x, pairs.y, name)
+        value, p, reason = whole.value, whole.p, whole.reason
+        if value is not None:
+            estimate = rows_interval(pairs, name, resample)
+            reason = estimate.reason
+    details = {"chance": _CHANCE[name], "verdict": _verdict(estimate, _CHANCE[name])}
+    return row(
+        STUDY, Group(None, None, pairs), name, value, estimate, n=pairs.n, missing=pairs.missing, p=p, reason=reason,
+        average="pooled", details=details,
+    )  # fmt: skip
+
+
+def _verdict(estimate: Interval | None, chance: float) -> str | None:
+    if estimate is None or estimate.value is None or estimate.low is None or estimate.high is None:
+        return None
+    if estimate.low <= chance <= estimate.high:
+        return "at chance"
+    return "above chance" if estimate.low > chance else "below chance"
+
+
+def agreement_lines(study: Study) -> list[str]:
+    """One line a row, for a terminal or a page.
+
+    "support on faithfulness: balanced accuracy 0.71 [0.62, 0.80], above chance (120 sentences)"
+    """
+    rows: Sequence[Row] = study.rows
+    keys = [JudgeKey(row.judge or "", row.signature or "", row.model) for row in rows]
+    names = judge_names(keys)
+    return [_line(row, names[key]) for row, key in zip(rows, keys, strict=True)]
+
+
+def _line(row: Row, judge: str) -> str:
+    on = row.aspect if row.gold_aspect in {None, row.aspect} else f"{row.aspect} (people: {row.gold_aspect})"
+    statistic = {"balanced_accuracy": "balanced accuracy", "spearman": "rank correlation"}[row.statistic]
+    units = f"{row.n:,} {_UNITS[Level(row.level or Level.SUMMARY)]}"
+    if row.value is None:
+        return f"{judge} on {on}: {statistic} is not known, {row.reason} ({units})"
+    ends = "" if row.low is None else f" [{row.low:.2f}, {row.high:.2f}]"
+    verdict = row.details["verdict"]
+    return f"{judge} on {on}: {statistic} {row.value:.2f}{ends}{f', {verdict}' if verdict else ''} ({units})"
