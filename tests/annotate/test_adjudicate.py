@@ -119,9 +119,9 @@ def test_from_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert [one["adjudicated"] and one["adjudicated"]["said"] for one in rows] == [None, "supported"]
     assert run("status", folder.folder, "--quick") == 0
     assert run("status", folder.folder, "--quick", "--json") == 0
-    assert "annotators differ on 1 tasks" in capsys.readouterr().out
+    assert "annotators differ on 1 task," in capsys.readouterr().out
     assert run("status", folder.folder) == 0
-    assert "annotators differ on 1 tasks, 1 are adjudicated" in capsys.readouterr().out
+    assert "annotators differ on 1 task, 1 is adjudicated" in capsys.readouterr().out
 
 
 def test_over_http_for_the_researcher_only(tmp_path: Path) -> None:

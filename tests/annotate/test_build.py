@@ -118,8 +118,10 @@ def test_similar_sentences() -> None:
     scores = near.scores("the cat")
     assert scores[0] > scores[1] > scores[2] == 0
     assert near.scores("the cat sat")[0] == pytest.approx(1)
-    assert top(scores, 0.3) == [0]  # .3 * 3 = .9, rounded up
-    assert top(scores, 1.0) == [0, 1]  # the third has nothing in common
+    assert top(scores, 0.3, 10) == [0]  # .3 * 3 = .9, rounded up
+    assert top(scores, 1.0, 10) == [0, 1]  # the third has nothing in common
+    # Of a long document not a third, but the best few, the most similar first.
+    assert top([index / 1500 for index in range(1500)], 0.3, 10) == list(range(1499, 1489, -1))
     assert Similarity([]).scores("x") == []
 
 

@@ -12,6 +12,8 @@ import pytest
 from annotate import campaigns as made
 
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.cli.main import main
 
 
@@ -98,3 +100,17 @@ def test_help_stays_light() -> None:
     code = ("import sys; from summeter.cli.main import app; "
             "sys.exit(bool({'sqlalchemy', 'alembic', 'aiohttp'} & set(sys.modules)))")  # fmt: skip
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_status_fits_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = made.make(tmp_path, platform={"name": "prolific"}, assistance={"hide_for": 0.5, "similar": None})
+    with CampaignService(folder) as service:
+        scripts = crowd(folder, [Profile()] * 6, Truth())
+        simulate(service, scripts)
+        for script in scripts[:2]:
+            service.exclude(script.annotator, "to see it", by="test")
+    capsys.readouterr()
+    assert run("status", folder.folder) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert max(map(len, said)) <= 80
+    assert sum("excluded" in line and "prolific-" in line for line in said) == 2

@@ -31,7 +31,7 @@ def test_adjudication_by_keyboard(site: Any, visit: Any, shot: Any, axe: Any) ->
     shot(page, "queue")
     page.get_by_label("Reason (stands in the log)").first.focus()
     page.keyboard.type("the date is wrong")
-    page.get_by_role("button", name="Take the answer of ben").first.focus()
+    page.get_by_role("button", name="Take this answer, by ben").first.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".dispute")).to_have_count(1)
     until(page, lambda: len(place.events("adjudicated")) == 1)

@@ -82,7 +82,7 @@ def test_an_answer_whose_reply_is_lost_is_stored_once(site: Any, visit: Any) -> 
     until(page, lambda: len(tried) == 3)
     waiting(page, 0)
     assert len(set(tried)) == 1
-    until(other, lambda: len(place.events("answered")) == 1)
+    until(page, lambda: len(place.events("answered")) == 1)
 
 
 def test_a_server_that_is_away_for_a_while(site: Any, visit: Any) -> None:

@@ -103,6 +103,26 @@ def test_who_does_not_consent_is_told_and_thanked(site: Any, visit: Any) -> None
     reach(page, "Thank you for your interest")
     page.reload()
     reach(page, "Thank you for your interest")
+    expect(page.locator(".lead")).to_have_text("You did not consent, so you cannot take part in this campaign.")
+    expect(page.get_by_role("link", name="team@example.org")).to_have_attribute("href", "mailto:team@example.org")
+
+
+def test_failing_the_training_is_said_to_be_that(site: Any, visit: Any) -> None:
+    place = site("fact_verification", training={"made": 1, "pass_share": 1.0}, assistance={})
+    page = visit(place.link())
+    task(page)
+    press(page, "1", "Enter")
+    expect(page.locator(".feedback.ill")).to_be_visible()
+    press(page, "Enter")
+    reach(page, "Thank you for your interest")
+    expect(page.locator(".lead")).to_contain_text("too few of the training examples")
+
+
+def test_pairs_ask_for_one_text_only(site: Any, visit: Any) -> None:
+    page = visit(site("pairwise").link())
+    task(page)
+    expect(page.locator("form.task textarea")).to_have_count(1)
+    expect(page.get_by_text("Add a comment")).to_have_count(0)
 
 
 def test_the_code_is_copied(site: Any, visit: Any) -> None:

@@ -405,3 +405,45 @@ def test_nothing_wrong_is_said_not_left_out(site: Any, visit: Any) -> None:
     send(page, key="Enter")
     answer = sent(place, 1, page)[0]
     assert (answer["spans"], answer["none"]) == ([], True)
+
+
+def long_rows() -> list[dict[str, Any]]:
+    """One document of 300 sentences, with a summary that fills several windows."""
+    animals = ("cat", "dog", "owl", "fox", "hen")
+    document = " ".join(f"The {animals[at % 5]} number {at} sat in room {at % 7}." for at in range(300))
+    summary = " ".join(f"A {animals[at % 5]} sat in room {at % 7}." for at in range(60))
+    return [{"doc_id": "long", "system": "s", "document": document, "summary": summary}]
+
+
+def test_similar_sentences_are_the_best_few_and_the_best_comes_first(site: Any, visit: Any) -> None:
+    place = site("fact_verification", long_rows(), assistance={"similar": {"share": 0.3}})
+    page = begin(place, visit, {})
+    expect(page.locator(".jumps .small")).to_have_text("10 similar sentences")
+    expect(page.locator("mark.similar")).to_have_count(10)
+    best = place.service.tasks.work[0].assistance["similar"][0]
+    press(page, "n")
+    sentence = place.service.folder.sources["long"].document.sentence_texts[best]
+    expect(page.locator("mark.here")).to_have_text(sentence)
+    expect(page.locator("mark.here")).to_be_in_viewport()
+
+
+def test_the_words_to_mark_stay_in_view_and_the_cursor_in_place(site: Any, visit: Any, shot: Any) -> None:
+    place = site("span_highlighting", long_rows(), assistance={})
+    page = begin(place, visit, {})
+    page.locator(".marking").focus()
+    press(page, *["ArrowDown"] * 9)
+    word = page.locator(".cursor").inner_text()
+    top = page.evaluate("document.querySelector('.marking').scrollTop")
+    assert top > 0
+    press(page, "Shift+ArrowRight", "Enter")
+    expect(page.locator(".editor")).to_be_visible()
+    expect(page.locator(".marking")).to_be_in_viewport()
+    expect(page.locator(".marking mark.here")).to_be_in_viewport()
+    shot(page, "marked")
+    press(page, "1", "3")
+    page.get_by_role("button", name="Mark more").click()
+    expect(page.locator(".marking")).to_be_focused()
+    assert abs(page.evaluate("document.querySelector('.marking').scrollTop") - top) < 12  # less than half a line
+    press(page, "ArrowLeft")
+    expect(page.locator(".cursor")).to_have_text(word)
+    expect(page.locator(".cursor")).to_be_in_viewport()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -124,7 +125,8 @@ def status(
         counts["disputes"] = len(disputes(service))
         measured = None if quick else quality(service, brief=not as_json)
     if not as_json:
-        typer.echo("\n".join(_overview(counts)))
+        for line in _overview(counts):
+            _say(line)
         if measured is not None and people:
             _show_quality(measured, people)
     elif measured is None:
@@ -410,7 +412,8 @@ def exclude(
             typer.echo(f"{proposal.annotator}: {proposal.reason}")
         if not dry_run:
             exclude_all(service, proposed, by=by)
-    typer.echo(f"{len(proposed)} {'would be' if dry_run else 'are'} excluded")
+    verb = "would be" if dry_run else "is" if len(proposed) == 1 else "are"
+    typer.echo(f"{len(proposed)} {verb} excluded")
 
 
 @app.command()
@@ -479,17 +482,22 @@ def _addresses(folder: CampaignFolder, address: str) -> list[str]:
 
 
 def _overview(counts: dict[str, Any]) -> list[str]:
-    size = (
-        f"{counts['campaign']} ({counts['kind']}): {counts['counted']} of {counts['needed']} answers, "
-        f"{counts['complete_items']} of {counts['items']} tasks complete, {counts['held']} held now, "
-        f"{counts['surplus']} surplus"
-    )
+    disputes, decided = counts["disputes"], counts["adjudicated"]
+    answers = f"{counts['counted']} of {counts['needed']} answers"
+    tasks = f"{counts['complete_items']} of {counts['items']} tasks complete"
+    differ = f"annotators differ on {disputes} {'task' if disputes == 1 else 'tasks'}"
     return [
-        size,
+        f"{counts['campaign']} ({counts['kind']})",
+        f"{answers}, {tasks}, {counts['held']} held now, {counts['surplus']} surplus",
         f"{counts['people']} people, {counts['excluded']} excluded; outcomes: {_pairs(counts['outcomes'])}",
         f"attention checks: {_pairs(counts['checks'])}; pay: {_pairs(counts['pay'])}",
-        f"annotators differ on {counts['disputes']} tasks, {counts['adjudicated']} are adjudicated",
+        f"{differ}, {decided} {'is' if decided == 1 else 'are'} adjudicated",
     ]
+
+
+def _say(line: str) -> None:
+    """A line, or as many as it takes in 80 columns."""
+    typer.echo("\n".join(wrap(line, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)))
 
 
 def _pairs(values: dict[str, Any] | None) -> str:
@@ -502,27 +510,28 @@ def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
     from summeter.tables import Table, number
 
     for row in measured.headline():
-        typer.echo(f"agreement on {row.aspect}: {row.statistic} {_value(row, 'units')}, {in_words(row)}")
+        _say(f"agreement on {row.aspect}: {row.statistic} {_value(row, 'units')}, {in_words(row)}")
     for note in measured.notes:
-        typer.echo(note)
+        _say(note)
     rows = [
         (
             row["annotator"],
-            row["arm"],
-            (row["outcome"] or row["stage"]).replace("_", " "),
+            "excluded" if row["excluded"] else (row["outcome"] or row["stage"]).replace("_", " "),
             row["answered"],
             f"{row['checks_passed']}/{row['checks_seen']}",
             number(row["seconds_median"], 1),
             number(annotator.agreement, 2),
             f"{round((annotator.endorsement or 0) * annotator.endorsement_n)}/{annotator.endorsement_n}",
-            "excluded" if row["excluded"] else "",
         )
         for annotator, row in zip(measured.annotators, people, strict=True)
     ]
-    heads = ["annotator", "arm", "stage", "answers", "checks", "seconds", "agrees", "follows", ""]
-    typer.echo(Table.of(heads, rows, align="lllrrrrrl").text(rule=True))
+    heads = ["annotator", "stage", "answers", "checks", "seconds", "agrees", "follows"]
+    typer.echo(Table.of(heads, rows, align="llrrrrr").text(rule=True))
+    without = [row["annotator"] for row in people if row["arm"] == "unassisted"]
+    if without:
+        _say(f"without assistance: {', '.join(without)}")
     for row in measured.assistance:
-        typer.echo(_assistance(row))
+        _say(_assistance(row))
 
 
 def _value(row: Row, of: str) -> str:

@@ -52,15 +52,17 @@ def _counts(text: str) -> Counter[str]:
     return Counter(token.text for token in words(text))
 
 
-def top(scores: Sequence[float], share: float) -> list[int]:
-    """The indexes of the `share` of sentences with the highest scores (rounded up), in order; none that scores 0.
+def top(scores: Sequence[float], share: float, most: int) -> list[int]:
+    """The indexes of the `share` of sentences with the highest scores (rounded up), `most` at most, the best first.
 
-    >>> top([0.1, 0.9, 0.0, 0.4], 0.5)
-    [1, 3]
+    None that scores 0.
+
+    >>> top([0.4, 0.1, 0.0, 0.9], 0.5, 10)
+    [3, 0]
     """
-    most = math.ceil(share * len(scores))
-    best = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:most]
-    return sorted(index for index in best if scores[index] > 0)
+    wanted = min(most, math.ceil(share * len(scores)))
+    best = sorted(range(len(scores)), key=lambda index: (-scores[index], index))[:wanted]
+    return [index for index in best if scores[index] > 0]
 
 
 def read_scores(file: Path, sentences: Mapping[str, int]) -> dict[tuple[str, str], list[float]]:

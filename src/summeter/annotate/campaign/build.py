@@ -286,7 +286,8 @@ class _Helper:
         if given is None and self.scores and task.role == "work":
             lacks = f"has no scores for {text!r} of document {task.document_id!r}; give one row a text that is shown"
             raise UsageError(f"{self.similar.scores}: {lacks}")
-        return top(given or self._lexical(task.document_id, text), self.similar.share)
+        scores = given or self._lexical(task.document_id, text)
+        return top(scores, self.similar.share, self.similar.most)
 
     def _lexical(self, document: str, text: str) -> list[float]:
         """Our own scores. Where the work's come from a file, a check is marked as fully as they are."""

@@ -168,9 +168,13 @@ class Attention(Record):
 
 
 class Similar(Record):
-    """Contextual mapping: the `share` of document sentences most similar to what is shown. `scores` is a file."""
+    """Contextual mapping: the `share` of document sentences most similar to what is shown, `most` of them at most.
+
+    `scores` is a file.
+    """
 
     share: float = Field(default=0.3, gt=0, le=1)
+    most: int = Field(default=10, ge=1)
     scores: str | None = None
 
 

@@ -25,7 +25,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Turn
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import Visitor, arm_of
-from summeter.annotate.campaign.stages import finish, give_back, outcome_of, stage_of, stages
+from summeter.annotate.campaign.stages import ended_at, finish, give_back, outcome_of, stage_of, stages
 from summeter.annotate.campaign.state import SLACK, Batch, Person, State, Submission
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.tasks.base import LETTERS, Misfit
@@ -410,7 +410,8 @@ def _done(turn: PersonTurn) -> Json | None:
     outcome = outcome_of(person)
     code = getattr(turn.campaign.codes, outcome)
     url, form = platform_named(turn.campaign.platform.name).completion(turn.visitor, outcome, code)
-    return {"outcome": outcome, "code": code, "url": url, "form": form, "more": _more(turn, person)}
+    more = _more(turn, person)
+    return {"outcome": outcome, "at": ended_at(person), "code": code, "url": url, "form": form, "more": more}
 
 
 def _more(turn: PersonTurn, person: Person) -> bool:

@@ -88,3 +88,12 @@ def stage_of(campaign: Campaign, training: int, person: Person) -> str:
 def outcome_of(person: Person) -> str:
     """How it ended for a person whose stage is done."""
     return person.ended or "screened_out"
+
+
+def ended_at(person: Person) -> str:
+    """The stage at which it ended for a person whose stage is done: one screened out before the work, else `work`."""
+    if person.ended != "screened_out":
+        return "work"
+    if person.agreed is False:
+        return "consent"
+    return "training" if person.trained else "qualification"

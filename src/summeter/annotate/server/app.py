@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -85,7 +86,8 @@ class _Pages:
     def __init__(self, service: CampaignService) -> None:
         self._environment = _environment()
         campaign = service.campaign
-        self._common = {"campaign": about(service.folder), "kind": service.kind.name, "static": "/static"}
+        link = {"contact_link": contact_link(campaign.contact)}
+        self._common = {"campaign": about(service.folder) | link, "kind": service.kind.name, "static": "/static"}
         self.texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
 
     def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
@@ -104,6 +106,17 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def contact_link(contact: str) -> str | None:
+    """Where a contact leads: a mail to an address, a page of the web; None for other words.
+
+    >>> contact_link("team@example.org"), contact_link("https://example.org/help"), contact_link("Ann, room 5")
+    ('mailto:team@example.org', 'https://example.org/help', None)
+    """
+    if re.fullmatch(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", contact, re.ASCII):
+        return f"mailto:{contact}"
+    return contact if re.fullmatch(r"https?://[^\s\"'<>]+", contact, re.ASCII) else None
 
 
 def markdown(text: str) -> Markup:

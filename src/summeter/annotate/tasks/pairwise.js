@@ -1,6 +1,6 @@
 // Which of two summaries is better, aspect by aspect. The server decides which stands first.
 import { el, words } from "./dom.js";
-import { comment, Question, textField } from "./fields.js";
+import { Question, textField } from "./fields.js";
 import { summaryText } from "./pane.js";
 
 export default {
@@ -21,7 +21,7 @@ export default {
       wide: true,
     }));
     const reason = textField({ label: "Why? (may be left empty)", value: state.reason, set: (text) => changed({ reason: text }) });
-    return el("div", null, el("div", { class: "sides" }, ...sides), ...questions.map((question) => question.node), reason, comment(state, changed));
+    return el("div", null, el("div", { class: "sides" }, ...sides), ...questions.map((question) => question.node), reason);
   },
 
   missing(task, state, root) {

@@ -68,7 +68,7 @@ export default {
     function remove(at) {
       changed({ spans: state.spans.filter((_, index) => index !== at), open: null });
       redraw();
-      text.node.focus();
+      text.enter();
     }
 
     const what = (span) => [
@@ -102,7 +102,7 @@ export default {
       return el("div", { class: "editor" }, kind.node, category?.node, reason, button("Mark more", () => {
         changed({ open: null });
         redraw();
-        text.node.focus();
+        text.enter();
       }, { class: "plain" }));
     }
 

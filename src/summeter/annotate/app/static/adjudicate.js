@@ -40,7 +40,7 @@ function card(one) {
     el("th", { scope: "row" }, words(answer.annotator)),
     el("td", { class: "wrap" }, words(answer.said), answer.answer.comment ? el("p", { class: "small" }, words(answer.answer.comment)) : null),
     el("td", { class: "number", text: `${answer.seconds.toFixed(0)} s` }),
-    el("td", null, button("Take this answer", () => decide({ as: answer.annotator }), { class: "plain", "aria-label": `Take the answer of ${answer.annotator}` }))));
+    el("td", null, button("Take this answer", () => decide({ as: answer.annotator }), { class: "plain", "aria-label": `Take this answer, by ${answer.annotator}` }))));
   const settled = one.adjudicated ? el("p", { class: "notice" }, "Decided by ", words(one.adjudicated.by ?? "–"), ": ", words(one.adjudicated.said), one.adjudicated.reason ? el("span", null, " – ", words(one.adjudicated.reason)) : null) : null;
   return el("section", { class: "card dispute", "aria-label": one.task },
     el("h2", null, words(one.why), one.even ? el("span", { class: "small", text: " · no majority" }) : null),

@@ -21,18 +21,21 @@ export function summaryText(summary, current = null) {
 }
 
 export class Source {
-  // `similar`: indexes of sentences of the document, none where there is no assistance.
+  // `similar`: indexes of sentences of the document, the most similar first; none where there is no assistance.
   constructor(source, similar = []) {
     this.at = -1;
     this.marks = [];
-    const ranges = [...similar].sort((a, b) => a - b).map((index) => source.sentences[index]).filter(Boolean);
+    const inOrder = similar.filter((index) => source.sentences[index]).sort((a, b) => a - b);
+    const ranges = inOrder.map((index) => source.sentences[index]);
+    const places = new Map();
     const title = fresh("document");
     const body = el("div", reading({ class: "pane", tabindex: "0", role: "region", "aria-labelledby": title, id: "document" }));
-    const nodes = marked(source.text, ranges, (part) => {
+    const nodes = marked(source.text, ranges, (part, over) => {
       const node = el("mark", { class: "similar", tabindex: "-1", text: part });
-      this.marks.push(node);
+      if (!places.has(inOrder[over[0]])) places.set(inOrder[over[0]], node);
       return node;
     });
+    this.marks = similar.map((index) => places.get(index)).filter(Boolean);
     body.append(...(source.text.trim() === "" ? [el("em", { text: "This document is empty." })] : nodes));
     this.body = body;
     this.place = el("span", { class: "small", role: "status" });
@@ -69,7 +72,7 @@ export class Source {
     const list = [{ keys: ["o"], does: "read the document (arrow keys scroll it)", act: () => this.read() }];
     if (!this.marks.length) return list;
     return [
-      { keys: ["n"], does: "next similar sentence in the document", act: () => this.step(1) },
+      { keys: ["n"], does: "next similar sentence in the document, the most similar first", act: () => this.step(1) },
       { keys: ["p"], does: "previous similar sentence", act: () => this.step(-1) },
       ...list,
     ];

@@ -87,6 +87,9 @@ export class SpanText {
   markRange([start, end]) {
     getSelection()?.removeAllRanges();
     this.picked = null;
+    // The cursor stays where it is; what the mouse has marked takes it along.
+    const touched = this.words.flatMap(([from, to], at) => (from < end && start < to ? [at] : []));
+    if (touched.length && !touched.includes(this.at)) this.at = touched.at(-1);
     this.anchor = this.at;
     this.extendMore(false);
     this.mark(start, end);
@@ -172,6 +175,12 @@ export class SpanText {
       left -= data.length;
     }
     return this.node.getBoundingClientRect();
+  }
+
+  // Back to the words, where the cursor was left.
+  enter() {
+    this.node.focus({ preventScroll: true });
+    (this.node.querySelector(".cursor") ?? this.node).scrollIntoView({ block: "nearest" });
   }
 
   draw(spans, current) {

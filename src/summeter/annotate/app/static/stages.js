@@ -193,13 +193,20 @@ export class Preview {
 const OUTCOMES = {
   completed: ["Thank you: your work is complete", "All your answers are saved. What you judged shows how good these summaries really are."],
   failed_checks: ["Your work ends here", "Some tasks had a known answer, and too many of yours were different. Your answers are kept, and there are no further tasks for you in this campaign."],
-  screened_out: ["Thank you for your interest", "You cannot go on in this campaign, because you did not consent or did not pass its questions."],
+  screened_out: ["Thank you for your interest", "You cannot go on in this campaign."],
   no_more_items: ["There is nothing more to do", "Every task has all the answers it needs, or is being worked on by others. Thank you for coming."],
 };
 
+const SCREENED_OUT = {
+  consent: "You did not consent, so you cannot take part in this campaign.",
+  qualification: "You cannot go on in this campaign, because its questions were not all answered right.",
+  training: "You cannot go on in this campaign, because too few of the training examples were answered as expected.",
+};
+
 export function done(app) {
-  const { outcome, code, url, form, more } = app.session.done;
-  const [title, text] = OUTCOMES[outcome] ?? ["Your work here has ended", `Outcome: ${outcome}.`];
+  const { outcome, at, code, url, form, more } = app.session.done;
+  const [title, usual] = OUTCOMES[outcome] ?? ["Your work here has ended", `Outcome: ${outcome}.`];
+  const text = (outcome === "screened_out" && SCREENED_OUT[at]) || usual;
   const { pay, progress } = app.session;
   app.shell.show(
     title, el("p", { class: "lead", text }),

@@ -144,7 +144,7 @@ export class Work {
       { keys: ["Backspace"], does: "back to the question before", act: () => this.chips.back() },
       ...(this.kind.keys?.() ?? []),
       ...this.source.keys(),
-      { keys: ["c"], does: "write a comment", act: () => this.comment() },
+      ...(this.form.querySelector("details.comment") ? [{ keys: ["c"], does: "write a comment", act: () => this.comment() }] : []),
       { keys: ["Enter", "Ctrl+Enter"], does: `${this.verb.toLowerCase()} (Ctrl+Enter also while you write)`, act: (event) => this.enter(event) },
       ...(this.back ? [
         { keys: ["["], does: "previous task", act: () => go(this.at - 1)() },
@@ -164,7 +164,6 @@ export class Work {
 
   comment() {
     const fold = this.form.querySelector("details.comment");
-    if (!fold) return false;
     fold.open = true;
     fold.querySelector("textarea").focus();
     return true;
