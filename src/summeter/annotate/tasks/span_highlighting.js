@@ -121,7 +121,7 @@ export default {
       el("p", { class: "small" }, "Select words with the mouse or a finger. Or tap the first word, then “Extend”, then the last. With keys: ", key("←"), " ", key("→"),
         " go from word to word, with ", key("Shift"), " they extend, ", key("Enter"), " marks."),
     );
-    return el("div", null, el("section", { class: "summary" }, el("h2", { id: "marking", text: "Summary" }), text.node, text.tools, ways), list, none.node, comment(state, changed));
+    return el("div", null, el("section", { class: "summary" }, el("h2", { id: "marking", text: "Summary" }), text.node, text.tools), ways, list, none.node, comment(state, changed));
   },
 
   keys: () => [{ keys: [], shown: ["←", "→", "Shift", "Enter"], does: "in the summary: go from word to word, extend, mark", act: () => false }],
