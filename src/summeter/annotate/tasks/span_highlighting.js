@@ -62,7 +62,7 @@ export default {
         redraw();
       }
       list.children[at]?.querySelector("input:checked, input")?.focus({ preventScroll: true });
-      list.children[at]?.scrollIntoView({ block: "nearest" });
+      list.children[at]?.scrollIntoView({ block: "start" });
     }
 
     function remove(at) {
