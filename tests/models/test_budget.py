@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.layers.budget import Budget, Spending, Spent
+from summeter.models.layers.budget import Budget, BudgetGuard, Spent
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price
 from summeter.models.providers.scripted import Scripted
@@ -30,7 +30,7 @@ def reply(request: Request) -> Completion:
 
 def spend(budget: Budget, count: int, price: Price | None = None) -> tuple[list[object], Scripted]:
     llm = Scripted(reply, latency=0.0)
-    layer = Spending(llm, budget, price)
+    layer = BudgetGuard(llm, budget, price)
 
     async def main() -> list[object]:
         return await asyncio.gather(*(layer.complete(ask(n)) for n in range(count)), return_exceptions=True)
@@ -77,7 +77,7 @@ def test_what_was_spent_before_counts() -> None:
 def test_a_call_that_fails_gives_its_share_back() -> None:
     async def main() -> Budget:
         budget = Budget(10_000, None)
-        layer = Spending(Scripted({}), budget, None)
+        layer = BudgetGuard(Scripted({}), budget, None)
         for number in range(100):
             with pytest.raises(ModelError):
                 await layer.complete(ask(number))
@@ -89,7 +89,7 @@ def test_a_call_that_fails_gives_its_share_back() -> None:
 
 
 def test_the_meter_calls_it_no_failure() -> None:
-    meter = Meter(Spending(Scripted(reply), Budget(1, None), None))
+    meter = Meter(BudgetGuard(Scripted(reply), Budget(1, None), None))
     with pytest.raises(BudgetError):
         asyncio.run(meter.complete(ask(0)))
     assert meter.usage.failures == 0

@@ -199,21 +199,15 @@ class DryLLM:
     """Answers any request with an example of the schema asked for."""
 
     def __init__(self, model: str, tally: Counter[str], sent: Sent | None = None) -> None:
-        self._id = model
+        self.id = model
         self._tally = tally
         self._sent = sent or Sent(Prices({}))
 
-    @property
-    def id(self) -> str:
-        """The model string of the model it stands for."""
-        return self._id
-
     async def complete(self, request: Request) -> Completion:
-        """Count the request and make up a reply."""
         text = json.dumps(example(request.schema_ or {"type": "object"}))
         # Different questions have different answers, and what is asked next with them in it is another question.
         text = text.replace(_VARIES, f"{request.key[:5]} length")
-        self._sent.call(self._id, request, text, self._tally)
+        self._sent.call(self.id, request, text, self._tally)
         sure = tuple(TokenLogprobs(token=token, logprob=0.0) for token in text) if request.top_logprobs else None
         return Completion(text=text, finish_reason="stop", logprobs=sure)
 

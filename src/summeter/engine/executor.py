@@ -24,7 +24,6 @@ class LocalExecutor:
         self.width = width
 
     async def map(self, work: Callable[[U], Awaitable[R]], units: Iterable[U]) -> AsyncIterator[R]:
-        """Results in order of completion."""
         source = iter(units)
         running: set[asyncio.Task[R]] = set()
         try:

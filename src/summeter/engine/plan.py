@@ -54,7 +54,6 @@ class Unit:
 
     @property
     def size(self) -> int:
-        """How many items are to be judged."""
         return sum(len(items) for items in self.todo.values())
 
 

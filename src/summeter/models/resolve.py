@@ -12,7 +12,7 @@ from typing import NamedTuple
 from summeter.models.base import LLM
 from summeter.models.batch import Batching
 from summeter.models.layers.batches import Batches, PendingBatchGuard
-from summeter.models.layers.budget import Budget, Spending
+from summeter.models.layers.budget import Budget, BudgetGuard
 from summeter.models.layers.cache import Cache, Replay
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter, Usage
@@ -127,7 +127,7 @@ def stack(
     )
     below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
-        below = Spending(below, budget, price)
+        below = BudgetGuard(below, budget, price)
     return Meter(Cache(below, store, usage=usage), usage)
 
 
@@ -163,7 +163,6 @@ class CallSettings:
 
     @property
     def limits(self) -> Limits:
-        """What each endpoint is asked at most."""
         return Limits(self.max_connections, self.requests, self.tokens)
 
 
@@ -198,7 +197,6 @@ class Bound(NamedTuple):
     meters: dict[str, Meter]
 
     async def close(self) -> None:
-        """Let go of every connection."""
         for meter in self.meters.values():
             await meter.close()
 

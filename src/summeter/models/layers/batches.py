@@ -102,11 +102,9 @@ class Batches(Layer):
         self._collectors = PerLoop(lambda: _Collector(self))
 
     async def complete(self, request: Request) -> Completion:
-        """The reply, once the batch with the request is done."""
         return await self._collectors.get().ask(request)
 
     async def close(self) -> None:
-        """Wait for no batch any longer; those that were handed in go on."""
         collector = self._collectors.pop()
         if collector is not None:
             await collector.close()
@@ -124,7 +122,6 @@ class PendingBatchGuard(Layer):
         self._held = log.held(llm.id)
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the layer below."""
         if (submission := self._held.get(request.key)) is not None:
             raise UsageError(
                 f"batch {submission.name} of this run ({len(submission.keys)} calls to {submission.model}, since "
@@ -165,7 +162,6 @@ class _Collector:
         self._earlier = {key: batches[submission.nonce] for key, submission in held.items()}
 
     async def ask(self, request: Request) -> Completion:
-        """The reply to one request."""
         if (lacks := self._refused.get(request.key)) is not None:
             raise CapabilityError(f"{self._model} refused the reply format {lacks} in an earlier batch", lacks=lacks)
         call = self._pending.get(request.key)
@@ -181,7 +177,6 @@ class _Collector:
             call.waiters -= 1
 
     async def close(self) -> None:
-        """Stop waiting."""
         for batch in self._running.values():
             if batch.known and not batch.pending:  # all was given out, and only the end of the results is left to read
                 self._log.ended(batch.submission.nonce, {})

@@ -21,7 +21,6 @@ class Spent(NamedTuple):
     cost: float = 0.0
 
     def plus(self, more: Spent) -> Spent:
-        """Both together."""
         return Spent(self.tokens + more.tokens, self.cost + more.cost)
 
     def minus(self, less: Spent) -> Spent:
@@ -88,7 +87,7 @@ class Budget:
         return f"the next call would pass the budget ({' and '.join(parts)} spent)"
 
 
-class Spending(Layer):
+class BudgetGuard(Layer):
     """Has each call set aside from the budget before it is sent, and settled when it is over."""
 
     def __init__(self, llm: LLM, budget: Budget, price: Price | None) -> None:
@@ -98,7 +97,6 @@ class Spending(Layer):
         self._replies = self._reply_tokens = self._prompt_tokens = self._thought_tokens = 0
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the layer below, if the budget allows."""
         thought = expected(request)
 
         def now() -> Expected:

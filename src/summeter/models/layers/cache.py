@@ -42,7 +42,6 @@ class Cache(Layer):
         self._flights: PerLoop[dict[str, _Flight]] = PerLoop(dict)
 
     async def complete(self, request: Request) -> Completion:
-        """The stored reply, else the one under way, else a fresh one."""
         key = request.key
         if self._store is not None and (stored := self._store.get(key)) is not None:
             self._usage.hits += 1
@@ -73,17 +72,11 @@ class Replay:
     """An LLM that has only a store: no provider, no key, no socket."""
 
     def __init__(self, model: str, store: CallStore, *, usage: Usage | None = None) -> None:
-        self._model = model
+        self.id = model
         self._store = store
         self._usage = usage or Usage()
 
-    @property
-    def id(self) -> str:
-        """The model string the calls were recorded under."""
-        return self._model
-
     async def complete(self, request: Request) -> Completion:
-        """The recorded reply; ReplayMiss where there is none."""
         stored = self._store.get(request.key)
         if stored is None:
             raise ReplayMiss(

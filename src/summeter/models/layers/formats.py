@@ -25,7 +25,6 @@ class FormatFallback(Layer):
         self._worked: set[tuple[str | None, int]] = set()
 
     async def complete(self, request: Request) -> Completion:
-        """The reply in the strictest format the endpoint knows, at most as strict as asked."""
         schema = request.schema_name
         start = max(FORMATS.index(request.format), self._strictest.get(schema, 0))
         for level in range(start, len(FORMATS)):

@@ -44,7 +44,6 @@ class Usage:
         self.tokens_cached += completion.tokens_cached or 0
 
     def as_dict(self) -> dict[str, float]:
-        """Plain numbers, for a manifest or a progress line."""
         return asdict(self)
 
 
@@ -57,7 +56,6 @@ class Meter(Layer):
         self._clock = clock
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the layer below."""
         self.usage.asked += 1
         start = self._clock()
         try:

@@ -92,7 +92,6 @@ class RateLimiter:
         self._queues: PerLoop[Queue] = PerLoop(lambda: Queue(self.limits, clock, sleep))
 
     def queue(self) -> Queue:
-        """The running loop's queue."""
         return self._queues.get()
 
 
@@ -134,7 +133,6 @@ class Queue:
             raise
 
     def leave(self) -> None:
-        """Give the place back."""
         self.inside -= 1
         self._admit()
 
@@ -226,7 +224,6 @@ class RateLimited(Layer):
         self._limiter = limiter
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the layer below, once there is a place."""
         queue = self._limiter.queue()
         tokens = 0 if self._limiter.limits.tokens is None else expected(request).total
         epoch = await queue.enter(tokens)

@@ -29,7 +29,6 @@ class TruncationCheck(Layer):
         self._context = context
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the layer below; ContextError where the prompt was cut."""
         completion = await self.llm.complete(request)
         read = completion.tokens_in
         if read is not None and (sent := was_cut(request.prompt, read, self._context)) is not None:

@@ -45,18 +45,15 @@ class Anthropic(HttpLLM):
     """One Claude model."""
 
     def url(self) -> URL:
-        """The address of Messages."""
         # Anthropic's own clients name the address without the version.
         base = self.endpoint.base_url
         version = () if base.partition("?")[0].endswith("/v1") else ("v1",)
         return self.beside(*version, "messages")
 
     def batches(self) -> BatchAPI | None:
-        """Message Batches."""
         return AnthropicBatches(self)
 
     def headers(self) -> dict[str, str]:
-        """The key, and the version of the API."""
         key = self.endpoint.key
         return {"anthropic-version": VERSION, **({} if key is None else {"x-api-key": key.get_secret_value()})}
 
@@ -79,7 +76,6 @@ class Anthropic(HttpLLM):
         return body
 
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
-        """The message; one that the safety classifiers stopped is a refusal."""
         content, reason = body.get("content"), replies.string(body.get("stop_reason"))
         if not isinstance(content, list):
             raise replies.without(answer, "content")

@@ -38,11 +38,9 @@ class HttpBatches(BatchAPI):
         return self.status_of(await self.post(self.at(batch, "cancel"), b"{}"))
 
     async def get(self, url: URL) -> dict[str, Any]:
-        """The object that is there."""
         return await self.llm.parsed(Exchange("GET", url))
 
     async def post(self, url: URL, body: bytes, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """The object that answers."""
         return await self.llm.parsed(Exchange("POST", url, body, headers))
 
     async def lines(self, url: URL) -> AsyncIterator[tuple[str, dict[str, Any]]]:

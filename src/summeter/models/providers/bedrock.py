@@ -60,7 +60,6 @@ class Bedrock(HttpLLM):
         return cls(provider, name, endpoint, options)
 
     def url(self) -> URL:
-        """The address of Converse."""
         from yarl import URL
 
         # An ARN's colons and slashes are part of one segment of the path.
@@ -74,7 +73,6 @@ class Bedrock(HttpLLM):
         return await asyncio.to_thread(self._signer.headers, self.id, str(self._url), body)
 
     def secrets(self) -> tuple[str, ...]:
-        """The key, or what signs."""
         return (*super().secrets(), *(self._signer.secrets if self._signer else ()))
 
     def payload(self, request: Request) -> dict[str, Any]:
@@ -99,7 +97,6 @@ class Bedrock(HttpLLM):
         return body
 
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
-        """The message; one that was filtered is a refusal."""
         message, reason = replies.mapping(body.get("output")).get("message"), replies.string(body.get("stopReason"))
         if not isinstance(message, dict):
             raise replies.without(answer, "a message")

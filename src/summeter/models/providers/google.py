@@ -23,19 +23,16 @@ class Google(HttpLLM):
     """One model of the Gemini API."""
 
     def url(self) -> URL:
-        """The address of generateContent."""
         base, name = self.endpoint.base_url, self.name
         version = () if re.search(r"/v\d+(alpha|beta)?$", base.partition("?")[0]) else ("v1beta",)
         path = name if "/" in name else f"models/{name}"
         return self.beside(*version, *f"{path}:generateContent".split("/"))
 
     def headers(self) -> dict[str, str]:
-        """The key."""
         key = self.endpoint.key
         return {} if key is None else {"x-goog-api-key": key.get_secret_value()}
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """The body of the call; system turns stand apart."""
         system = [turn for turn in request.messages if turn.role == "system"]
         body: dict[str, Any] = {
             "contents": [
@@ -51,7 +48,6 @@ class Google(HttpLLM):
         return body
 
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
-        """The first candidate without its thoughts; one that was blocked is a refusal."""
         first = next(iter(replies.dicts(body.get("candidates"))), {})
         blocked = replies.string(replies.mapping(body.get("promptFeedback")).get("blockReason"))
         if not first and not blocked:

@@ -54,7 +54,7 @@ class HttpLLM(ABC):
         self.name = model if name is None else name
         self.endpoint = endpoint
         self.options = options
-        self._id = f"{provider.name}/{model}"
+        self.id = f"{provider.name}/{model}"
         self._url = self.url()
         self._proxy = proxy(self._url)
         self._reached = False
@@ -64,11 +64,6 @@ class HttpLLM(ABC):
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
         """The model at the provider's endpoint. UsageError for a missing key or address."""
         return cls(provider, name, provider.endpoint(options), options)
-
-    @property
-    def id(self) -> str:
-        """The model string."""
-        return self._id
 
     @property
     def address(self) -> str:
@@ -90,7 +85,6 @@ class HttpLLM(ABC):
         return completion.model_copy(update={"seconds": answer.seconds, "format": request.format})
 
     async def close(self) -> None:
-        """Close the running loop's connections."""
         session = self._sessions.pop()
         if session is not None:
             await session.close()

@@ -31,20 +31,16 @@ class OpenAICompatible(HttpLLM):
     """One model at one OpenAI-compatible endpoint; `provider.dialect` says what the server calls things."""
 
     def url(self) -> URL:
-        """The address of chat completions."""
         return self.beside("chat", "completions")
 
     def batches(self) -> BatchAPI | None:
-        """OpenAI's own, or one of its form."""
         return OpenAIBatches(self) if self.provider.dialect.batches else None
 
     def headers(self) -> dict[str, str]:
-        """The key, in the dialect's header."""
         header, key = self.provider.dialect.key_header, self.endpoint.key
         return super().headers() if header is None or key is None else {header: key.get_secret_value()}
 
     def payload(self, request: Request) -> dict[str, Any]:
-        """The body of the call."""
         dialect = self.provider.dialect
         marks = dialect.cache_marks is not None and self.name.startswith(dialect.cache_marks)
         body: dict[str, Any] = {"model": self.name, "messages": _messages(request, marks=marks), **dialect.extra}
@@ -70,7 +66,6 @@ class OpenAICompatible(HttpLLM):
         return self.provider.dialect.max_tokens if own else "max_tokens"
 
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
-        """The first choice."""
         choices = body.get("choices")
         first = replies.mapping(choices[0]) if isinstance(choices, list) and choices else {}
         # Gateways pass on a failure of the server behind them under their own 200.
@@ -186,7 +181,6 @@ class Azure(OpenAICompatible):
     """A deployment on Azure: the v1 surface, or the dated one where AZURE_OPENAI_API_VERSION names an API version."""
 
     def url(self) -> URL:
-        """The address of chat completions on the surface of the version."""
         base = self.endpoint.base_url
         if base.partition("?")[0].endswith("/v1"):
             return self.beside("chat", "completions")

@@ -58,7 +58,6 @@ class Rule(Record):
         return self
 
     def fits(self, request: Request, prompt: str) -> bool:
-        """Whether the rule is about this request."""
         wanted = (self.match,) if isinstance(self.match, str) else self.match or ()
         if not all(text in prompt for text in wanted):
             return False
@@ -100,7 +99,7 @@ class Scripted:
         self, rules: Rules, *, id: str = "scripted/rules", latency: float = 0.0,  # noqa: A002 - as in the protocol
         failures: float = 0.0, rng: random.Random | None = None,
     ) -> None:  # fmt: skip
-        self._id = id
+        self.id = id
         self._function = rules if callable(rules) else None
         self._rules = [] if callable(rules) else _rules(rules)
         self._used = [0] * len(self._rules)
@@ -112,7 +111,6 @@ class Scripted:
 
     @classmethod
     def open(cls, provider: Provider, name: str, options: Options) -> Self:
-        """The replies of the file `name`."""
         del options
         return cls(_read(Path(name)), id=f"{provider.name}/{name}")
 
@@ -122,13 +120,7 @@ class Scripted:
         return cls(_read(Path(path)), **{"id": f"scripted/{path}", **settings})
 
     @property
-    def id(self) -> str:
-        """The model string."""
-        return self._id
-
-    @property
     def calls(self) -> int:
-        """How often it was asked."""
         return len(self.requests)
 
     async def complete(self, request: Request) -> Completion:
@@ -149,7 +141,6 @@ class Scripted:
         raise ModelError(f"{self.id}: no rule fits the prompt that begins {prompt[:80]!r} (key {request.key[:12]})")
 
     async def close(self) -> None:
-        """Nothing to let go of."""
         self.closed = True
 
 
