@@ -9,7 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -37,6 +37,7 @@ from summeter.records import (
     InputError,
     Parameter,
     UsageError,
+    WriteError,
     first_error,
     has_short_hash,
     without_hashes,
@@ -47,6 +48,7 @@ from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, MANIFEST, read_manifest
+from summeter.runs.sqlite import connect_readonly
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
@@ -102,7 +104,9 @@ async def evaluate_async(
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
-        await _bind(plan, None, money, replay=False).close()  # a missing key is told of before anything is written
+        await _bind(
+            plan, None, _call_settings(plan, money)
+        ).close()  # a missing key is told of before anything is written
     _check_folder(folder)
     with Journal(folder) as journal:
         before = _before(folder, plan.data)
@@ -131,7 +135,7 @@ async def evaluate_async(
             raise first_error(group) from None
         finally:
             # A disk that is full, say, is told of by the error that ended the run, not by that of its last words.
-            with suppress(OSError) if status == "failed" else nullcontext():
+            with suppress(OSError, WriteError) if status == "failed" else nullcontext():
                 if status != "failed":
                     journal.sort_files(started.judges, ItemOrder(plan.data))
                 used = with_usage(started, session.used)
@@ -230,8 +234,16 @@ def _copy_stores(replay: Path, folder: Path) -> None:
     for name in (CALLS, RESULTS):
         source, copy = replay / name, folder / name
         if source.exists() and not copy.exists():
-            with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(copy)) as new:
-                old.backup(new)
+            _copy_store(source, copy)
+
+
+def _copy_store(source: Path, copy: Path) -> None:
+    try:
+        with closing(connect_readonly(source)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new)
+    except sqlite3.Error as error:
+        copy.unlink(missing_ok=True)
+        raise WriteError.of(copy, f"the copy of {source}", error) from error
 
 
 @dataclass(frozen=True)
@@ -254,7 +266,11 @@ class _Session:
         if budget is not None and store is not None:
             budget.spent = spent_before(store, self.money.prices)
         log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
-        bound = _bind(plan, store, self.money, replay=self.replay, log=log, tell=self.progress.note)
+        calls = replace(
+            _call_settings(plan, self.money), replay=self.replay, batches=log, tell=self.progress.note,
+            broken=lambda: self.journal.broken or (None if results is None else results.broken),
+        )  # fmt: skip
+        bound = _bind(plan, store, calls)
         self.money.meters.update(bound.meters)
         networks = networks_of(plan, results, self.used, replay=self.replay)
         asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
@@ -282,18 +298,17 @@ class _Session:
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal)
 
 
-def _bind(
-    plan: RunPlan, store: CallStore | None, money: Spending, *, replay: bool, log: BatchLog | None = None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Bound:  # fmt: skip
+def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:
     options = plan.options
-    retry = RetryPolicy(max_retries=options.max_retries)
-    calls = CallSettings(
-        base_url=options.base_url, timeout=options.timeout,
-        max_connections=options.concurrency, retry=retry, replay=replay, requests=options.rpm, tokens=options.tpm,
-        budget=money.budget, prices=money.prices, batch=options.batch, batches=log, tell=tell,
+    return CallSettings(
+        base_url=options.base_url, timeout=options.timeout, max_connections=options.concurrency,
+        retry=RetryPolicy(max_retries=options.max_retries), requests=options.rpm, tokens=options.tpm,
+        budget=money.budget, prices=money.prices, batch=options.batch,
         contexts={model: context.tokens for model, context in plan.contexts.items() if context.tokens is not None},
     )  # fmt: skip
+
+
+def _bind(plan: RunPlan, store: CallStore | None, calls: CallSettings) -> Bound:
     bound = bind(plan.models, store, calls)
     return bound._replace(llms={role: BoundLLM(model.llm, plan.asking(role)) for role, model in bound.llms.items()})
 

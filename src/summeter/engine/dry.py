@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 
 from summeter.engine.api import toolbox
 from summeter.engine.executor import LocalExecutor
@@ -43,6 +43,7 @@ _VARIES = "usual length"
 _WORDS = f"a sentence of about the {_VARIES} that gives a reason"
 _LIST = 8  # entries where the schema leaves the number open
 
+S = TypeVar("S", CallStore, ResultStore)
 Count = Callable[[str, Sequence[tuple[str, ...]]], None]
 
 
@@ -90,10 +91,11 @@ def dry_run(
     plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, before, load=False)))
     done = frozenset(() if run is None else (entry.key for entry in run.progress()))
 
-    def stored(name: str) -> Path | None:
-        return run.folder / name if run is not None and (run.folder / name).is_file() else None
+    def stored(kind: type[S], name: str) -> S:
+        file = None if run is None else run.folder / name
+        return kind(file, readonly=True) if file is not None and file.is_file() else kind()
 
-    with CallStore(stored(CALLS)) as calls, ResultStore(stored(RESULTS) if plan.networks else None) as results:
+    with stored(CallStore, CALLS) as calls, stored(ResultStore, RESULTS) as results:
         sent = Sent(table, batched=plan.options.batch, calls=calls, results=results)
         return [run_sync(_estimate(plan, job, done, sent)) for job in plan.jobs]
 

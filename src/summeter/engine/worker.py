@@ -28,6 +28,7 @@ from summeter.records import (
     Status,
     SummeterError,
     UsageError,
+    WriteError,
 )
 from summeter.records import Unit as TargetUnit
 from summeter.runs.journal import ItemKey
@@ -39,7 +40,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 # Every later item would meet these too: the run stops and says why.
-FATAL = (UsageError, AccessError, CapabilityError, ReplayMiss)
+FATAL = (UsageError, AccessError, CapabilityError, ReplayMiss, WriteError)
 
 
 class Sink(Protocol):
@@ -85,6 +86,9 @@ class Worker:
             return
         prepared = await self._attempt(job, fit, self._prepare(job, document, tools))
         if prepared is not None:
+            if (job.signature, document.id) not in self.known and (prepared.data or prepared.status != "ok"):
+                row = {"id": prepared.id, "signature": job.signature, **prepared.model_dump(mode="json")}
+                self.sink.prepared(job.entry, row)
             if job.evaluator.prepares_only and prepared.status != "ok":
                 # No judgment will say so: the failure is noted once, at the document's first summary.
                 self.sink.failed(failure(job.entry, item_key(fit[0]), prepared.status, prepared.reason or "", ()))
@@ -115,11 +119,7 @@ class Worker:
         key = (job.signature, document.id)
         if key in self.known:
             return await asyncio.to_thread(self.known.__getitem__, key)  # it is read from a file
-        prepared = await job.evaluator.prepare(document, tools)
-        if prepared.data or prepared.status != "ok":
-            row = {"id": prepared.id, "signature": job.signature, **prepared.model_dump(mode="json")}
-            self.sink.prepared(job.entry, row)
-        return prepared
+        return await job.evaluator.prepare(document, tools)
 
     async def _judge(self, job: Job, item: Item, prepared: Prepared, tools: Tools) -> None:
         judgments = await self._attempt(job, [item], job.evaluator.judge(item, prepared, tools))

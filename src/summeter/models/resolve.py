@@ -13,7 +13,7 @@ from summeter.models.base import LLM
 from summeter.models.batch import Batching
 from summeter.models.layers.batches import Batches, PendingBatchGuard
 from summeter.models.layers.budget import Budget, BudgetGuard
-from summeter.models.layers.cache import Cache, Replay
+from summeter.models.layers.cache import Cache, Replay, WriteGuard
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
@@ -144,6 +144,7 @@ class CallSettings:
     `requests` and `tokens` are limits a minute for each endpoint; `budget` is what all models may spend together,
     at the prices of `prices`. `contexts` is how much models read, as their servers said. With `batch` everything
     goes through the vendors' batch APIs; `batches` is the run's log of them, and `tell` is told how they stand.
+    `broken` is the failed write of the run's other files, if there is one: nothing is sent after it.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -160,15 +161,17 @@ class CallSettings:
     batch: bool = False
     batches: BatchLog | None = None
     tell: Callable[[str], None] = lambda _: None
+    broken: Callable[[], Exception | None] = lambda: None
 
     @property
     def limits(self) -> Limits:
         return Limits(self.max_connections, self.requests, self.tokens)
 
 
-def _sent(llm: LLM, calls: CallSettings) -> LLM:
+def _sent(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
     """The model as the run reaches it: in batches or one by one. UsageError for a model that has no batches."""
     if not calls.batch:
+        llm = WriteGuard(llm, lambda: (None if store is None else store.broken) or calls.broken())
         provider = find_provider(llm.id.partition("/")[0])
         truncates = provider is not None and provider.truncates
         sent = TruncationCheck(llm, calls.contexts.get(llm.id)) if truncates else llm
@@ -220,6 +223,7 @@ def bind(
         limiter = limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits))
         price = calls.prices.of(model, batched=calls.batch) if calls.prices is not None else None
         meters[model] = stack(
-            _sent(llm, calls), store, retry=_retried(calls), limiter=limiter, rng=rng, budget=calls.budget, price=price
+            _sent(llm, calls, store), store, retry=_retried(calls), limiter=limiter, rng=rng, budget=calls.budget,
+            price=price,
         )  # fmt: skip
     return Bound({role: BoundLLM(meters[model], calls.settings) for role, model in models.items()}, meters)

@@ -169,6 +169,18 @@ class BudgetError(SummeterError):
     exit_code: ClassVar[int] = 130
 
 
+class WriteError(SummeterError):
+    """What a run takes in cannot be kept: it ends before it asks for more, and can be carried on."""
+
+    @classmethod
+    def of(cls, file: object, what: str, error: Exception) -> WriteError:
+        """The failed write of a file, which is `what`."""
+        return cls(
+            f"{file}: {what} cannot be written: {error}; nothing more was asked. What was finished is kept, and the "
+            "same again carries on once it can be written"
+        )
+
+
 class ModelError(SummeterError):
     """A model gave no answer."""
 

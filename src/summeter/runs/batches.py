@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from summeter.records import InputError
+from summeter.records import InputError, WriteError
 
 BATCHES = "batches.jsonl"
 _ANNOUNCED = ("nonce", "model", "address", "at", "keys")
@@ -111,7 +111,10 @@ class BatchLog:
 
     def _add(self, event: dict[str, Any]) -> None:
         if self._path is not None:
-            _append(self._path, json.dumps(event).encode() + b"\n")
+            try:
+                _append(self._path, json.dumps(event).encode() + b"\n")
+            except OSError as error:
+                raise WriteError.of(self._path, "the log of batches", error) from error
         self._apply(event)
 
     def _read(self, path: Path) -> None:

@@ -62,6 +62,11 @@ class Journal:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    @property
+    def broken(self) -> OSError | None:
+        """The write that failed, if one did; nothing is written after it."""
+        return self._broken
+
     def close(self) -> None:
         """Close every file and let the next writer in."""
         self._close_files()

@@ -5,15 +5,17 @@ The first value of a key stays. Safe for several threads, and for several proces
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
-from summeter.records import InputError, SummeterError, UsageError
+from summeter.records import InputError, SummeterError, UsageError, WriteError
 
 T = TypeVar("T")
 
@@ -25,6 +27,32 @@ def connect(target: str) -> sqlite3.Connection:
     return sqlite3.connect(
         target, uri=target != ":memory:", timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
+
+
+def connect_readonly(path: Path) -> sqlite3.Connection:
+    """A connection that writes nothing, also to a file on a medium that nobody can write to."""
+    uri = path.resolve().as_uri()
+    connection = connect(f"{uri}?mode=ro")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+    except sqlite3.OperationalError:
+        # SQLite cannot make its helper files there; nobody else writes either.
+        connection.close()
+        log = Path(f"{path}-wal")
+        return _with_log(path, log) if log.is_file() and log.stat().st_size else connect(f"{uri}?mode=ro&immutable=1")
+    return connection
+
+
+def _with_log(path: Path, log: Path) -> sqlite3.Connection:
+    """In memory, what a file and the log of a killed writer hold together."""
+    memory = connect(":memory:")
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        shutil.copyfile(path, copy)
+        shutil.copyfile(log, f"{copy}-wal")
+        with closing(connect(copy.as_uri())) as recovered:
+            recovered.backup(memory)
+    return memory
 
 
 @contextmanager
@@ -57,6 +85,7 @@ class KeyValueFile:
     def __init__(self, path: str | Path | None = None, *, readonly: bool = False) -> None:
         self.path = None if path is None else Path(path)
         self.readonly = readonly
+        self.broken: WriteError | None = None
         self._lock = threading.Lock()
         if self.path is not None and readonly and not self.path.is_file():
             raise UsageError(f"{self.path}: there are no {self.CONTENT}; a replay needs the {self.path.name} of a run")
@@ -78,7 +107,8 @@ class KeyValueFile:
         return self._locked(lambda connection: connection.execute(sql, values).fetchall())
 
     def write(self, work: Callable[[sqlite3.Connection], T], *, at_once: bool = True) -> T:
-        """What `work` returns; what it writes is committed all `at_once`, or statement by statement."""
+        """What `work` returns; what it writes is committed all `at_once`, or statement by statement. WriteError where
+        it cannot be written, which `broken` then is."""
         if self.readonly:
             raise UsageError(f"{self.path}: the {self.NAME} is open for reading only")
 
@@ -86,7 +116,14 @@ class KeyValueFile:
             with transaction(connection):
                 return work(connection)
 
-        return self._locked(inside if at_once else work)
+        try:
+            with self._lock:
+                return (inside if at_once else work)(self._connection)
+        except sqlite3.ProgrammingError as error:
+            raise self._fault(error) from error
+        except sqlite3.Error as error:
+            self.broken = WriteError.of(self.path or "memory", f"the {self.NAME}", error)
+            raise self.broken from error
 
     def close(self) -> None:
         """Let go of the file. Closing twice is harmless."""
@@ -117,18 +154,10 @@ class KeyValueFile:
     def _connect(self) -> sqlite3.Connection:
         if self.path is None:
             return connect(":memory:")
-        uri = self.path.resolve().as_uri()
-        if not self.readonly:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            return connect(uri)
-        connection = connect(f"{uri}?mode=ro")
-        try:
-            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
-        except sqlite3.OperationalError:
-            # On a medium nobody can write to, SQLite cannot make its helper files; nobody else writes either.
-            connection.close()
-            connection = connect(f"{uri}?mode=ro&immutable=1")
-        return connection
+        if self.readonly:
+            return connect_readonly(self.path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return connect(self.path.resolve().as_uri())
 
     def _prepare(self) -> None:
         version = self.version(self._connection, self.path, new=not self.readonly)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.base import Layer
 from summeter.models.layers.meter import Usage
 from summeter.models.per_loop import PerLoop
-from summeter.records import Parameter, ReplayMiss, SummeterError
+from summeter.records import Parameter, ReplayMiss, SummeterError, WriteError
 from summeter.runs.calls import CallStore
 
 CROWD = 16
@@ -66,6 +67,22 @@ class Cache(Layer):
         kept = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWD)
         # Another process may have been first; then its reply is the one both go on with.
         return completion if kept == stored else Completion.model_validate_json(kept)
+
+
+class WriteGuard(Layer):
+    """Sends nothing once what comes back could not be kept. `broken` gives the write that failed, if one did.
+
+    It stands where calls are sent, so that none leaves that waited for its turn or its next try meanwhile.
+    """
+
+    def __init__(self, llm: LLM, broken: Callable[[], Exception | None]) -> None:
+        super().__init__(llm)
+        self._broken = broken
+
+    async def complete(self, request: Request) -> Completion:
+        if (error := self._broken()) is not None:
+            raise WriteError(str(error)) from error
+        return await self.llm.complete(request)
 
 
 class Replay:

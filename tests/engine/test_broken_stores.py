@@ -1,0 +1,193 @@
+"""A run whose files can no longer be written ends at once, asks nothing more, and is carried on without a loss."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import rows
+from engine.llm import answer
+from engine.test_run import files
+from models.server import Call, Reply, StubServer, ok
+
+from summeter.engine.api import evaluate
+from summeter.engine.dry import dry_run
+from summeter.engine.runs import Run
+from summeter.records import WriteError
+from summeter.runs.calls import CallStore
+from summeter.runs.journal import Journal
+
+MODEL = "openai-api/stub/judge-1"
+AT_A_TIME = 4
+DATA = rows(24)
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
+
+
+def behave(call: Call) -> Reply:
+    return ok(answer(call.prompt))._replace(delay=0.03)
+
+
+def judge(out: Path, server: StubServer, **options: Any) -> Run:
+    return evaluate(DATA, ["finesure"], models=MODEL, out=out, base_url=server.url, concurrency=AT_A_TIME, **options)
+
+
+class Broken:
+    """A write that fails from the nth on; `at` is when it first did."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, where: str, nth: int) -> None:
+        self.at: float | None = None
+        self.writes = 0
+        self.patch = monkeypatch
+        if where == "calls":
+            self._calls(nth)
+        else:
+            self._journal(where, nth)
+
+    def _fails(self, nth: int) -> bool:
+        self.writes += 1
+        if self.writes < nth:
+            return False
+        self.at = self.at or time.monotonic()
+        return True
+
+    def _calls(self, nth: int) -> None:
+        put_many = CallStore.put_many
+
+        def put(store: CallStore, calls: Any) -> list[str]:
+            if self._fails(nth):
+                store.rows("PRAGMA max_page_count = 1")  # it grows no more: SQLite's own way to be on a full disk
+                calls = [(*call[:2], call[2] + " " * 500_000, call[3]) for call in calls]
+            return put_many(store, calls)
+
+        self.patch.setattr(CallStore, "put_many", put)
+
+    def _journal(self, where: str, nth: int) -> None:
+        append = Journal._append
+
+        def failing(journal: Journal, path: Path, lines: Any) -> None:
+            if where in str(path.relative_to(journal.folder)) and self._fails(nth):
+                journal._broken = journal._broken or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+            append(journal, path, lines)
+
+        self.patch.setattr(Journal, "_append", failing)
+
+
+@pytest.mark.parametrize("nth", [1, 7])
+@pytest.mark.parametrize("where", ["calls", "judgments", "prepared", "progress"])
+def test_after_the_first_failed_write_nothing_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, nth: int
+) -> None:
+    with StubServer(behave) as server:
+        whole = judge(tmp_path / "whole", server)
+        questions = len(server.calls)
+        server.calls.clear()
+        broken = Broken(monkeypatch, where, nth)
+        with pytest.raises((WriteError, OSError), match=r"cannot be written|No space left") as caught:
+            judge(tmp_path / "run", server)
+        if where == "calls":
+            assert "calls.sqlite: the call store cannot be written: database or disk is full" in str(caught.value)
+        assert broken.at is not None
+        assert not [call for call in server.calls if call.at > broken.at + 0.02]
+        monkeypatch.undo()
+        monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
+        assert Run(tmp_path / "run").manifest.status == "failed"
+        again = judge(tmp_path / "run", server)
+        # Paid for twice is what was on its way, and the replies that were to be written.
+        assert len(server.calls) <= questions + 2 * AT_A_TIME
+    assert files(again.folder) == files(whole.folder)
+
+
+def _mounted(place: Path, *options: str) -> bool:
+    command = ["mount", "-t", "tmpfs", *options, "tmpfs", str(place)]
+    return bool(shutil.which("mount")) and subprocess.run(command, capture_output=True).returncode == 0  # noqa: PLW1510
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """A disk of its own: first of a size, later remounted as one likes."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    if not _mounted(place, "-o", "size=64m"):
+        pytest.skip("mounting is not allowed here")
+
+    def remount(options: str) -> Path:
+        subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
+        return place
+
+    yield remount
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize("kib", [64, 128, 256, 400])
+def test_a_disk_that_is_full_ends_the_command_with_one_line(
+    tmp_path: Path, disk: Callable[[str], Path], kib: int
+) -> None:
+    flat = tmp_path / "rows.jsonl"
+    flat.write_text("".join(json.dumps(row) + "\n" for row in DATA))
+
+    def score(out: Path, url: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "summeter", "score", flat, "-e", "finesure", "-m", MODEL, "-o", out, "--quiet"]
+        return subprocess.run(
+            [str(part) for part in [*command, "--base-url", url, "--max-connections", AT_A_TIME]],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+
+    with StubServer(behave) as server:
+        assert score(tmp_path / "whole", server.url).returncode == 0
+        whole, questions = files(tmp_path / "whole"), len(server.calls)
+        server.calls.clear()
+        place = disk(f"size={kib}k")
+        ended = score(place / "run", server.url)
+        assert ended.returncode == 1
+        assert ended.stderr.startswith("summeter: ")
+        assert ended.stderr.count("\n") == 1
+        sent = len(server.calls)
+        assert not sent or "carries on" in ended.stderr
+        disk("size=64m")
+        assert score(place / "run", server.url).returncode == 0
+        assert len(server.calls) <= questions + 2 * AT_A_TIME
+        assert sent < questions
+    assert files(place / "run") == whole
+
+
+def test_a_run_on_a_medium_that_is_only_read_answers_a_replay_and_a_dry_run(
+    tmp_path: Path, disk: Callable[[str], Path]
+) -> None:
+    with StubServer(behave) as server:
+        place = disk("size=64m")
+        run = judge(place / "run", server)
+        disk("ro")
+        asked = len(server.calls)
+        again = evaluate(DATA, ["finesure"], replay=place / "run", out=tmp_path / "again")
+        estimates = dry_run(DATA, ["finesure"], models=MODEL, out=place / "run", base_url=server.url)
+        assert len(server.calls) == asked
+    assert [row.line for row in again.judgments()] == [row.line for row in run.judgments()]
+    assert not any(estimate.calls for estimate in estimates)
+
+
+def test_calls_that_only_the_log_of_a_killed_writer_holds_are_replayed(
+    tmp_path: Path, disk: Callable[[str], Path]
+) -> None:
+    place = disk("size=64m")
+    code = (
+        "import os, sys; from summeter.runs.calls import CallStore; store = CallStore(sys.argv[1]);"
+        "store.put('k', '{}', '{\"text\": \"a\"}'); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(place / "calls.sqlite")], check=False)
+    (place / "calls.sqlite-shm").unlink()
+    disk("ro")
+    with CallStore(place / "calls.sqlite", readonly=True) as store:
+        assert store.get("k") == '{"text": "a"}'
