@@ -320,6 +320,50 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.parametrize("body", [
+    {"error": {"type": []}}, {"error": {"code": {}, "type": [], "innererror": {"code": [[]]}}},
+    {"choices": [{"message": {"content": "x"}, "logprobs": {"content": [{"token": "x", "logprob": 10**400}]}}]},
+    {"usage": {"prompt_tokens": 10**400}, "choices": [{"message": {"content": "x"}}]},
+])  # fmt: skip
+def test_what_chance_has_found(body: dict[str, Any]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        llm = resolve("openai/m")
+    assert isinstance(llm, HttpLLM)
+    for status in (200, 400):
+        made = replies.Answer("m", "http://host", status, {}, json.dumps(body).encode(), request=ask(top_logprobs=2))
+        try:
+            read = llm.read(made, made.request)
+        except ModelError:
+            continue
+        assert (read.text, read.tokens_in, read.logprobs) == ("x", None, None)
+
+
+@pytest.mark.parametrize("value", [0.5, 1e308, 10**400, float("inf"), float("nan"), True, "-1"])
+@pytest.mark.parametrize("name", ["openai", "google"])
+def test_a_log_probability_that_is_none_fails_its_call(name: str, value: Any) -> None:
+    openai = {"logprobs": {"content": [{"token": "x", "logprob": value}]}, "message": {"content": "x"}}
+    google = {"logprobsResult": {"chosenCandidates": [{"token": "x", "logProbability": value}]},
+              "content": {"parts": [{"text": "x"}]}}  # fmt: skip
+    body = {"choices": [openai]} if name == "openai" else {"candidates": [google]}
+    caught = error(VENDORS[name], json_reply(body), ask(top_logprobs=2))
+    assert isinstance(caught, CapabilityError)
+    assert caught.lacks == "logprobs"
+
+
+@pytest.mark.parametrize(("value", "wanted"), [(0, 0.0), (1e-7, 0.0), (-0.25, -0.25), (-(10**400), -9999.0)])
+def test_log_probabilities_that_rounding_leaves_above_nothing_are_nothing(value: Any, wanted: float) -> None:
+    assert replies.logprob(value) == wanted
+
+
+@pytest.mark.parametrize("count", [-1, 2**63, 10**400, 1.5, True, "12", None, 10**9 + 1])
+def test_a_count_of_tokens_that_is_none_is_unknown(count: Any) -> None:
+    usage = {"prompt_tokens": count, "completion_tokens": 7}
+    body = {"choices": [{"message": {"content": "x"}}], "usage": usage}
+    reply, _ = answer(VENDORS["openai"], json_reply(body))
+    assert (reply.tokens_in, reply.tokens_out) == (None, 7)
+
+
 @pytest.mark.parametrize("name", ["openai", "anthropic", "google", "bedrock"])
 @given(
     body=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=5), status=st.sampled_from([200, 400, 403, 404, 429])

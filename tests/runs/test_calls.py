@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -208,3 +209,13 @@ def test_no_acknowledged_call_takes_long(path: Path) -> None:
             store.put(f"{number}", text, text)
         # Aim: 0.2 ms; the bound is loose because other things run on the machine.
         assert (time.process_time() - start) / 500 < 0.002
+
+
+def test_counts_of_tokens_that_no_call_can_have_are_unknown() -> None:
+    """Stores written before such counts were refused when they came."""
+    with CallStore() as store:
+        for key, count in {"a": 2**63, "b": -1, "c": 1.5, "d": 10**400, "e": 12}.items():
+            store.put(key, "{}", json.dumps({"text": "", "tokens_in": count, "tokens_out": 3, "batch": "b"}), "m")
+        calls = store.tokens()
+    assert [call.tokens_in for call in calls] == [None, None, None, None, 12]
+    assert {(call.tokens_out, call.batch) for call in calls} == {(3, "b")}

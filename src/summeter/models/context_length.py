@@ -27,8 +27,6 @@ PATIENCE = 5.0
 # The first that is there counts: what the server was started with goes before what the model could do.
 _FIELDS = ("loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 
-_MOST = 10**9  # tokens: whoever tells of more tells nonsense
-
 
 async def context_lengths(
     models: Iterable[str], options: Options | None = None, *, load: bool = True
@@ -186,8 +184,7 @@ def _entry(model: Mapping[str, Any], models: list[dict[str, Any]]) -> int | None
 
 
 def _size(value: Any) -> int | None:
-    number = replies.count(value)
-    return number if number and number <= _MOST else None
+    return replies.count(value) or None
 
 
 LOOKUPS: dict[str, Callable[[_Server], Awaitable[int | None]]] = {

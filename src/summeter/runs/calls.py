@@ -33,6 +33,19 @@ class Call(NamedTuple):
     completion: str
 
 
+MOST_TOKENS = 10**9
+"""The largest number of tokens that is believed of one call: no model reads or writes as many."""
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens as an endpoint told it; None for what cannot be one.
+
+    >>> token_count(12), token_count(-1), token_count(2.5), token_count(2**63)
+    (12, None, None, None)
+    """
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
 class CallTokens(NamedTuple):
     """The tokens of one stored call, None where the endpoint told none; `tokens_cached` and `tokens_written` are parts
     of `tokens_in`. `batch` is the id of the batch it came in, if it did."""
@@ -42,8 +55,8 @@ class CallTokens(NamedTuple):
     tokens_in: int | None
     tokens_out: int | None
     tokens_cached: int | None
-    batch: str | None = None
     tokens_written: int | None = None
+    batch: str | None = None
 
 
 class CallStore(KeyValueFile):
@@ -100,7 +113,8 @@ class CallStore(KeyValueFile):
     def tokens(self) -> list[CallTokens]:
         """The tokens of every call, in the order of storing."""
         read = ", ".join(f"json_extract(completion, '$.{name}')" for name in CallTokens._fields[2:])
-        return [CallTokens(*row) for row in self.rows(f"SELECT key, model, {read} FROM calls ORDER BY rowid")]  # noqa: S608 - names of our own
+        rows = self.rows(f"SELECT key, model, {read} FROM calls ORDER BY rowid")  # noqa: S608 - names of our own
+        return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
 
     def __len__(self) -> int:
         return int(self.rows("SELECT count(*) FROM calls")[0][0])

@@ -97,8 +97,8 @@ class OpenAICompatible(HttpLLM):
         """Raises what the error stands for; a prompt that a filter turned away is a refusal, which is a reply."""
         error = replies.mapping(replies.error_of(answer))
         metadata = replies.mapping(error.get("metadata"))
-        codes = {error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code")}
-        kinds = {str(code) for code in codes} | {str(metadata.get("error_type"))}
+        codes = (error.get("code"), error.get("type"), replies.mapping(error.get("innererror")).get("code"))
+        kinds = {str(code) for code in (*codes, metadata.get("error_type"))}
         if answer.status in {400, 403} and (kinds & _FILTERED or metadata.get("reasons")):
             message = replies.shorten(answer.clean(str(error.get("message") or "the prompt was filtered")))
             return Completion(text="", finish_reason="content_filter", refusal=message)
@@ -140,8 +140,7 @@ def _behind(answer: replies.Answer, error: Any) -> replies.Answer:
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
     """OpenAI's `logprobs.content`; None where it is absent or unreadable."""
-    content = replies.mapping(value).get("content")
-    tokens = [_token(entry) for entry in replies.dicts(content)]
+    tokens = [_token(entry) for entry in replies.dicts(replies.mapping(value).get("content"))]
     return tuple(entry for entry in tokens if entry is not None) if tokens and all(tokens) else None
 
 

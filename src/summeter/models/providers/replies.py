@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, TypedDict, cast
 
 from summeter.models.base import Completion, Request
 from summeter.records import AccessError, CapabilityError, ContextError, Message, ModelError, Parameter, TransientError
+from summeter.runs.calls import token_count
 
 # 424 is Bedrock's for a model that broke while it answered.
 TRANSIENT = frozenset({408, 409, 424, 425, 429})
@@ -41,6 +41,7 @@ _MEND = {
     "max_tokens": "run without a limit on new tokens",
     "logprobs": "choose a model or server that returns log-probabilities, or a variant that draws samples instead",
 }
+ROUNDING = 1e-5  # how far above 0 servers that compute in few bits may round a log-probability
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -268,9 +269,8 @@ def string(value: Any) -> str | None:
     return text(value) if isinstance(value, str) and value else None
 
 
-def count(value: Any) -> int | None:
-    """A number of tokens."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+count = token_count
+"""A number of tokens; None for what cannot be one."""
 
 
 class Tokens(TypedDict, total=False):
@@ -286,14 +286,15 @@ def tokens(usage: Any, **names: Sequence[str]) -> Tokens:
     """The tokens of a reply: of each field of `Tokens`, the sum of the counts of these names; None without any."""
     counts = {name: number for name, value in mapping(usage).items() if (number := count(value)) is not None}
     parts = {field: [counts[name] for name in parts if name in counts] for field, parts in names.items()}
-    return cast("Tokens", {field: sum(numbers) if numbers else None for field, numbers in parts.items()})
+    return cast("Tokens", {field: count(sum(numbers)) if numbers else None for field, numbers in parts.items()})
 
 
 def logprob(value: Any) -> float | None:
-    """A log-probability; minus infinity, which JSON does not know, is -9999 (OpenAI's convention)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    """A log-probability; minus infinity, which JSON does not know, is -9999 (OpenAI's convention). None for what is
+    none: no number, or one above 0 by more than rounding."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value <= ROUNDING:
         return None
-    return max(float(value), -9999.0)
+    return float(max(-9999.0, min(value, 0.0)))
 
 
 def mapping(value: Any) -> dict[str, Any]:
