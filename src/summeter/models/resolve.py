@@ -148,7 +148,7 @@ class CallSettings:
     """
 
     settings: Settings = field(default_factory=Settings)
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     timeout: float = TIMEOUT
     max_connections: int = MAX_CONNECTIONS
     retry: RetryPolicy = field(default_factory=RetryPolicy)

@@ -196,7 +196,9 @@ class TransientError(ModelError):
 
 
 class AccessError(ModelError):
-    """The endpoint turns us away (401, 403, 404): every call would fail alike, so the run stops."""
+    """The endpoint turns us away (401, 403, 404, a redirect): every call would fail alike, so the run stops."""
+
+    exit_code: ClassVar[int] = 2
 
 
 class CapabilityError(ModelError):

@@ -14,7 +14,7 @@ from summeter.models.base import Completion, Request, to_bytes
 from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
-from summeter.models.providers.provider import Endpoint, Options, Provider, join, proxy
+from summeter.models.providers.provider import Endpoint, Options, Provider, bare_url, join, proxy, url_secrets
 from summeter.records import AccessError, ModelError, Parameter, TransientError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class HttpLLM(ABC):
     @property
     def address(self) -> str:
         """The endpoint's base address, without any secret: models that share it share its limits."""
-        return self.endpoint.base_url.partition("?")[0]
+        return bare_url(self.endpoint.base_url)
 
     async def complete(self, request: Request) -> Completion:
         """One POST. TransientError for what may pass; CapabilityError for what the endpoint lacks; else ModelError."""
@@ -115,7 +115,8 @@ class HttpLLM(ABC):
 
     def secrets(self) -> tuple[str, ...]:
         """What no message may show."""
-        return (self.endpoint.key.get_secret_value(),) if self.endpoint.key else ()
+        key = self.endpoint.key
+        return (*(() if key is None else (key.get_secret_value(),)), *url_secrets(self.endpoint.base_url))
 
     def failed(self, answer: replies.Answer) -> Completion:
         """Raises what a status other than 200 stands for; a refused prompt may be a reply."""

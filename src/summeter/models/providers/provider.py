@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote_plus, urlsplit
 
 from pydantic import SecretStr
 
@@ -27,6 +28,7 @@ MAX_CONNECTIONS = 16
 GROUP = "summeter.providers"
 """Entry points of other packages' providers: NAME = "module:attribute", the attribute a `Provider` of that name."""
 
+_NO_SECRET = {"api-version"}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -35,7 +37,7 @@ class Options:
     """What a caller says of all endpoints. `timeout`: seconds a call may take in all. `environ`: where keys and
     addresses are looked up."""
 
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     timeout: float = TIMEOUT
     max_connections: int = MAX_CONNECTIONS
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
@@ -45,7 +47,7 @@ class Options:
 class Endpoint:
     """Where an endpoint is; `key_variable` and `url_variable` are the environment's names, for error messages."""
 
-    base_url: str
+    base_url: str = field(repr=False)
     key: SecretStr | None
     key_variable: str
     url_variable: str
@@ -142,7 +144,7 @@ class Provider:
         key = secret(variable, options)
         if key is None and base_url.startswith("https://"):
             raise UsageError(
-                f"no key for {base_url.partition('?')[0]}: set the environment variable {variable} "
+                f"no key for {bare_url(base_url)}: set the environment variable {variable} "
                 "(to any word, if the server asks for none)"
             )
         return Endpoint(base_url, key, variable, self.address_variable)
@@ -256,6 +258,26 @@ def secret(variable: str, options: Options) -> SecretStr | None:
     return SecretStr(key) if key else None
 
 
+def bare_url(url: str) -> str:
+    """An address as it may be shown and kept: without user, query and fragment, where secrets stand.
+
+    >>> bare_url("https://me:word@host/v1?key=s3cret#s3cret")
+    'https://host/v1'
+    """
+    bare = re.split(r"[?#]", url, maxsplit=1)[0]
+    scheme, mark, rest = bare.rpartition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
+
+
+def url_secrets(url: str) -> tuple[str, ...]:
+    """What is secret in an address: the values of its query (save the API's version) and its fragment."""
+    parts = urlsplit(url)
+    pairs = (pair.partition("=") for pair in parts.query.split("&"))
+    values = [value or name for name, _, value in pairs if name not in _NO_SECRET]
+    return tuple(secret for value in (*values, parts.fragment) for secret in {value, unquote_plus(value)} if secret)
+
+
 def join(base_url: str, *parts: str) -> URL:
     """The base URL with these segments behind its path; its query stays.
 
@@ -290,4 +312,4 @@ def _check_url(base_url: str) -> None:
     if url.user is not None or url.password is not None:
         raise UsageError("the base URL holds a user name or password; keep secrets in the key's environment variable")
     if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(f"base URL {base_url!r} is not an http:// or https:// address")
+        raise UsageError(f"base URL {bare_url(base_url)!r} is not an http:// or https:// address")
