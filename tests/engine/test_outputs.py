@@ -98,3 +98,49 @@ def test_what_is_right_is_taken(tmp_path: Path) -> None:
         ("d0", "a", "sentence", 0): 1.0, ("d0", "a", "sentence", 1): 1.0, ("d0", "a", "key_fact", 1): 1.0,
         ("d1", "a", "key_fact", 7): 1.0, ("d0", "b", "summary", None): 0.25, ("d1", "a", "pair", None): 1.0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"evaluator": "finesure.fact_check", "aspect": "faithfulness", "unit": "sentence", "index": 0, "value": 7},
+         "value: is 7; finesure.fact_check gives 0 to 1"),
+        ({"evaluator": "finesure", "aspect": "faithfulness", "value": -0.1}, "value: is -0.1; finesure gives 0 to 1"),
+        ({"evaluator": "stareval", "aspect": "fluency", "value": 9}, "value: is 9; stareval gives 1 to 5"),
+        ({"evaluator": "stareval", "aspect": "fluency", "value": 0.5}, "value: is 0.5; stareval gives 1 to 5"),
+        ({"evaluator": "direct", "aspect": "fluency", "value": 101}, "value: is 101; direct gives 0 to 100"),
+        ({"evaluator": "geval_plus", "aspect": "completeness", "value": 6}, "value: is 6; geval_plus gives 1 to 5"),
+        ({"evaluator": "geval_plus", "aspect": "faithfulness", "value": 5}, "value: is 5; geval_plus gives 0 to 1"),
+        ({"evaluator": "fenice", "aspect": "faithfulness", "value": -2}, "value: is -2; fenice gives -1 to 1"),
+        ({"evaluator": "stareval", "aspect": "fluency", "unit": "sentence", "index": 1, "value": 4},
+         "unit: is sentence; stareval judges whole summaries"),
+        ({"evaluator": "h2h", "aspect": "fluency"}, "unit: is summary; h2h judges pairs of summaries"),
+        ({"evaluator": "stareval", "aspect": "fluency", "rival": "b", "value": 4},
+         "unit: is pair; stareval judges whole summaries"),
+        ({"evaluator": "support", "aspect": "faithfulness", "rival": "b"},
+         "unit: is pair; support judges single summaries"),
+    ],
+)  # fmt: skip
+def test_what_the_evaluator_never_gives_is_refused_by_row(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    assert faults(tmp_path, VALUE, {**VALUE, **row}) == [f"2: {said}"]
+
+
+def test_values_at_the_ends_are_taken_and_those_of_unknown_judges_too(tmp_path: Path) -> None:
+    run = imported(
+        tmp_path,
+        {**VALUE, "evaluator": "stareval", "aspect": "fluency", "value": 5},
+        {**VALUE, "evaluator": "stareval", "aspect": "fluency", "value": 1, "system": "b"},
+        {**VALUE, "evaluator": "bertscore", "aspect": "bertscore_f1", "value": -1.5},
+        {**VALUE, "value": 700},
+    )
+    assert sorted(row.value for row in run.judgments() if row.value is not None) == [-1.5, 1.0, 5.0, 700.0]
+
+
+@pytest.mark.parametrize("unit", ["sentence", "key_fact"])
+def test_units_without_a_value_are_missing(tmp_path: Path, unit: str) -> None:
+    """One value for a summary of two sentences (or a document of two key facts) is half of it."""
+    run = imported(tmp_path, {**VALUE, "unit": unit, "index": 1})
+    (score,) = [score for score in run.scores() if score.system == "a" and score.doc_id == "d0"]
+    assert (score.value, score.n, score.missing) == (1.0, 1, 1)
+    reasons = {row.reason for row in run.judgments() if row.target.item == ("d0", "a", None) and row.status != "ok"}
+    assert reasons == {f"no value was given for this {unit.replace('_', ' ')}"}

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_args
 
@@ -25,6 +26,7 @@ from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
+from summeter.evaluators.derived import DerivedEvaluator
 from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest, signature
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
@@ -228,6 +230,7 @@ class _Lookup:
         self.summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
         self.names = frozenset(names())
         self._refused: dict[tuple[str, str], str | None] = {}
+        self._evaluators: dict[tuple[str, str], Evaluator | None] = {}
 
     def item(self, row: RawRow) -> Item:
         """The item of a row that has no fault."""
@@ -245,7 +248,7 @@ class _Lookup:
         for system in filter(None, (row.system, row.rival)):
             if (row.doc_id, system) not in self.summaries:
                 return "doc_id", f"the data hold no summary of document {row.doc_id!r} by system {system!r}"
-        return self._index_fault(row) if row.output is None else None
+        return None if row.output is not None else self._index_fault(row) or self._value_fault(row)
 
     def _aspect_refused(self, evaluator: str, aspect: str) -> str | None:
         """Why an evaluator that is set to one aspect cannot be set to this one, or None."""
@@ -273,6 +276,32 @@ class _Lookup:
             return "index", (f"{row.index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, "
                              "counted from 0")  # fmt: skip
         return None
+
+    def _value_fault(self, row: RawRow) -> tuple[str, str] | None:
+        """A value that the evaluator of this name never gives, or gives of something else."""
+        evaluator = self._evaluator(row.evaluator, row.aspect)
+        if evaluator is None or row.value is None:
+            return None
+        scale = evaluator.rating_scale
+        unit = "pair" if evaluator.pairwise else "summary" if scale else None
+        if row.unit != unit and (unit or row.unit == "pair"):
+            judged = {"pair": "pairs of summaries", "summary": "whole summaries", None: "single summaries"}[unit]
+            return "unit", f"is {row.unit}; {row.evaluator} judges {judged}"
+        ends = scale or evaluator.value_range
+        if ends is not None and not ends[0] <= row.value <= ends[1]:
+            return "value", f"is {row.value:g}; {row.evaluator} gives {ends[0]:g} to {ends[1]:g}"
+        return None
+
+    def _evaluator(self, name: str, aspect: str) -> Evaluator | None:
+        """The evaluator of the catalog that measures an aspect; None where there is none whose values are known."""
+        key = name, aspect
+        if key not in self._evaluators:
+            self._evaluators[key] = None
+            if name in self.names and not issubclass(find(name), DerivedEvaluator):
+                with suppress(UsageError):
+                    parts = _reader(name, aspect).parts()
+                    self._evaluators[key] = next((part for part in parts if aspect in part.measured), parts[0])
+        return self._evaluators[key]
 
 
 class _Judge:
@@ -304,6 +333,8 @@ class _Judge:
         judged: dict[tuple[str, str, str | None], list[Judgment]] = {}
         for output in self.outputs:
             judged.setdefault(item_key(output.item), []).extend(self._judgments(output, store))
+        for output, judgment in self._missing_units():
+            judged[item_key(output.item)].append(judgment)
         ok = failed = 0
         written: list[Judgment] = []
         reasons: dict[str, int] = {}
@@ -345,6 +376,23 @@ class _Judge:
             signature=self.signature, model=row.model, value=row.value,
             label=int(row.value) if binary and row.value is not None else None,
         )  # fmt: skip
+
+    def _missing_units(self) -> Iterator[tuple[Output, Judgment]]:
+        """A skipped judgment for each sentence and key fact without a value, beside others of its summary with one."""
+        valued: dict[tuple[Any, ...], dict[int, Output]] = {}
+        for output in self.outputs:
+            row = output.row
+            if row.output is None and row.index is not None and row.unit in {"sentence", "key_fact"}:
+                valued.setdefault((item_key(output.item), row.aspect, row.unit), {})[row.index] = output
+        for (_, aspect, unit), by_index in valued.items():
+            output = next(iter(by_index.values()))
+            units = output.item.sentences if unit == "sentence" else output.item.key_facts
+            for index in sorted(set(range(len(units))) - set(by_index)):
+                yield output, Judgment(
+                    target=target(output.item, unit, index), aspect=aspect, judge=self.entry.name,
+                    signature=self.signature, model=self.entry.model, status="skipped",
+                    reason=f"no value was given for this {unit.replace('_', ' ')}",
+                )  # fmt: skip
 
     def _absent(self, judged: Mapping[Any, Any]) -> Iterator[tuple[tuple[str, str, None], list[Judgment]]]:
         covered = {system for _, system, rival in judged if rival is None}

@@ -112,6 +112,7 @@ class Evaluator(BaseModel):
     `default_models`: models of roles that need no binding. `without_model`: by role, how it does without that model,
     for the message where none is bound. `reduce`: how judgments below the summary become its
     score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).
+    `value_range`: the least and the greatest value of its judgments, where there are such (a scale goes before it).
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
     something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
     `positional_setting`: the setting that a word without = in `-e` sets (`geval[sample:20]`).
@@ -129,6 +130,7 @@ class Evaluator(BaseModel):
     default_models: ClassVar[Mapping[str, str]] = {}
     without_model: ClassVar[Mapping[str, str]] = {}
     reduce: ClassVar[Reduce] = "share"
+    value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False
     pairwise: ClassVar[bool] = False
@@ -196,6 +198,12 @@ class Evaluator(BaseModel):
             for name, info in type(self).model_fields.items()
             if getattr(self, name) != info.default and not isinstance(getattr(self, name), _FILES)
         }
+
+    @property
+    def rating_scale(self) -> tuple[float, float] | None:
+        """The ends of the scale that its signature names, or None."""
+        low, dash, high = str(self.signature_fields().get("scale") or "").partition("-")
+        return (float(low), float(high)) if dash else None
 
     def kept_files(self) -> Mapping[str, str]:
         """What a run keeps of the texts that its judgments rest on (prompts, weights): file name in the run -> text."""

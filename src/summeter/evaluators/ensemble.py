@@ -220,8 +220,7 @@ def _majority(verdicts: Sequence[Opinion]) -> dict[str, Any]:
 
 def _scale(member: Member) -> Scale:
     """The ends of a member's values: those of a rating's scale, else 0 and 1."""
-    low, dash, high = str(member.evaluator.signature_fields().get("scale") or "").partition("-")
-    return (float(low), float(high)) if dash else SHARES
+    return member.evaluator.rating_scale or SHARES
 
 
 def _units(rows_by_member: Sequence[tuple[Member, list[Judgment]]]) -> list[UnitKey] | None:

@@ -57,6 +57,7 @@ class SummaC(Evaluator):
     roles: ClassVar[tuple[str, ...]] = ("nli",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
     reduce: ClassVar[Reduce] = "whole"
+    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
     variant: Literal["zs", "conv"] = "zs"
     granularity: str = "sentence"

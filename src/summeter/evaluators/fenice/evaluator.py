@@ -60,6 +60,7 @@ class Fenice(PromptedEvaluator):
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
     without_model: ClassVar[Mapping[str, str]] = {"coref": "fenice[coref=rules] resolves pronouns without a model"}
     reduce: ClassVar[Reduce] = "mean"
+    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
     variant: Variant = "paper"
     claims: Source = "rules"

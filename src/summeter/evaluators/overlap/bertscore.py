@@ -50,6 +50,7 @@ class BertScore(Evaluator):
     roles: ClassVar[tuple[str, ...]] = ("encoder",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"encoder": "encoder"}
     reduce: ClassVar[Reduce] = "whole"
+    value_range: ClassVar[tuple[float, float] | None] = None
 
     layer: int | None = Field(default=None, ge=0)
     idf: NumbersFile | None = None

@@ -46,6 +46,7 @@ class Similarity(Evaluator):
     roles: ClassVar[tuple[str, ...]] = ("embed",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"embed": "embed"}
     reduce: ClassVar[Reduce] = "whole"
+    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
     against: Literal["document", "reference"] = "document"
     pool: Literal["whole", "sentences"] = "whole"
