@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta.context import Context
 from summeter.meta.matrix import Scores, composite_scores, model_names, scores_of
-from summeter.records import Judgment
+from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.scores import Composite, composite_rule
 from summeter.scoring.table import JudgmentTable, Question
@@ -62,20 +64,44 @@ RunLike = RunFolder | JudgeInput | JudgmentTable | Iterable[Judgment]
 """Whose trust is in question: a run, or its judgments."""
 
 
+LARGEST = 1e100
+"""Squares and sums of larger scores overflow: no study could compute with them."""
+
+
 def judge_input(run: RunLike) -> JudgeInput:
-    """A run, a table or judgments as `JudgeInput`. Judgments alone have no context and reduce units by share."""
+    """A run, a table or judgments as `JudgeInput`. Judgments alone have no context and reduce units by share.
+
+    Raises UsageError for scores beyond LARGEST.
+    """
     if isinstance(run, JudgeInput):
         return run
     if isinstance(run, RunFolder):
-        return JudgeInput(run.table(), run.reduce, context_of(run.data))
-    return JudgeInput(run if isinstance(run, JudgmentTable) else JudgmentTable.of(run))
+        return JudgeInput(_checked(run.table()), run.reduce, context_of(run.data))
+    return JudgeInput(_table(run))
 
 
 def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
-    """A judgment set of a data set, or judgments, as a table with the context (empty for judgments alone)."""
+    """A judgment set of a data set, or judgments, as a table with the context (empty for judgments alone).
+
+    Raises UsageError for scores beyond LARGEST.
+    """
     if isinstance(gold, Dataset):
-        return JudgmentTable.of(gold.judgments(name)), context_of(gold)
-    return (gold if isinstance(gold, JudgmentTable) else JudgmentTable.of(gold)), Context()
+        return _table(gold.judgments(name)), context_of(gold)
+    return _table(gold), Context()
+
+
+def _table(judgments: JudgmentTable | Iterable[Judgment]) -> JudgmentTable:
+    return _checked(judgments if isinstance(judgments, JudgmentTable) else JudgmentTable.of(judgments))
+
+
+def _checked(table: JudgmentTable) -> JudgmentTable:
+    large = table.take(np.abs(table.value) > LARGEST)
+    if len(large):
+        aspect, document, system = (column.labels()[0] for column in (large.aspect, large.document, large.system))
+        raise UsageError(
+            f"{aspect} of {document} by {system} is {large.value[0]:g}, and scores beyond {LARGEST:g} mean nothing"
+        )
+    return table
 
 
 def context_of(data: Dataset) -> Context:

@@ -287,7 +287,8 @@ def rounded(values: Floats) -> Floats:
     """Rounded to significant digits, so that sums taken in another order do not undo a tie."""
     size = np.abs(values)
     usable = np.isfinite(size) & (size > 0)
-    scale = np.power(10.0, _DIGITS - 1 - np.floor(np.log10(np.where(usable, size, 1.0))))
+    digits = _DIGITS - 1 - np.floor(np.log10(np.where(usable, size, 1.0)))
+    scale = np.power(10.0, np.minimum(digits, 200.0))  # no score is so small that the power overflows
     return np.where(usable, np.round(values * scale) / scale, values)
 
 
