@@ -137,6 +137,19 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, flat: Path, argumen
     assert "Broken" not in got.stderr
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_error_and_no_place_for_files(tmp_path: Path, flat: Path, closed: str) -> None:
+    out = tmp_path / "run"
+    words = [sys.executable, "-m", "summeter", "score", str(flat), "-e", "abstractiveness", "-o", str(out)]
+    got = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *words], capture_output=True, check=False, text=True)
+    assert (got.returncode, got.stderr) == (0, "")
+    assert Run(out).manifest.status == "complete"
+    missing = [*words[:-4], "-e", "abstractivness"]
+    got = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *missing], capture_output=True, check=False, text=True)
+    assert got.returncode == 2
+    assert "Traceback" not in got.stderr
+
+
 class TestRoles:
     def test_a_misspelt_role_is_named(self, capsys: pytest.CaptureFixture[str], flat: Path, tmp_path: Path) -> None:
         code, said = ended(capsys, "score", flat, "-e", "finesure", "-m", "judge=openai/x", "-m", "jugde=openai/x",

@@ -104,6 +104,7 @@ def _root(
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Never shows a traceback for an error of the user's, of the disk's or of a provider."""
+    _open_closed()
     try:
         _invoke(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()  # here, where a reader that went away can still be met
@@ -123,6 +124,16 @@ def main(arguments: list[str] | None = None) -> None:
 
         code = _explain(first_error(error))
     sys.exit(code)
+
+
+def _open_closed() -> None:
+    """Where standard streams are closed (`>&-`), nothing is read and nothing shown; no file may take their places."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
 
 
 def _invoke(arguments: list[str]) -> None:
