@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fuzz check web neural shared lowest lowest-neural local-judge test-local format clean
+.PHONY: demo test fuzz check web neural shared wheel lowest lowest-neural local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -90,6 +90,10 @@ lowest-neural:
 	@$(VENV)-lowest-neural/bin/python -m pip install --quiet --editable '.[local,torch,parse]' 'onnx>=1.17' --group test \
 		--constraint constraints/lowest-neural.txt
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(VENV)-lowest-neural/bin/python -m pytest -m neural -rs tests/neural
+
+# The built wheel, installed for every Python at hand and used where the checkout is out of reach.
+wheel: $(BIN)/python
+	@$(BIN)/python scripts/check_wheel.py
 
 check: $(VENV)/.check
 	@$(BIN)/ruff check .
