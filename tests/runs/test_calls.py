@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.records import InputError, SummeterError, UsageError
-from summeter.runs.calls import Call, CallStore, CallTokens
+from summeter.runs.calls import Call, CallStore
 
 
 @pytest.fixture
@@ -50,15 +50,6 @@ def test_iteration_is_in_order_of_storing_and_complete() -> None:
         for number in range(457):  # more than two pages of 200
             store.put(f"{number * 7919 % 457}", "{}", str(number))
         assert [call.completion for call in store] == [str(number) for number in range(457)]
-
-
-@pytest.mark.parametrize("count", [2**63 - 1, 2**63, 10**30, 10**400, -5, 1.5, "many", None])
-def test_token_counts_that_cannot_be_are_unknown(count: object) -> None:
-    with CallStore() as store:
-        store.put("a", "{}", json.dumps({"text": "a", "tokens_in": count, "tokens_out": 3, "batch": "b"}), "m")
-        assert store.tokens() == [
-            CallTokens("a", "m", tokens_in=None, tokens_out=3, tokens_cached=None, tokens_written=None, batch="b")
-        ]
 
 
 @given(st.text(st.characters(codec=None), max_size=40))
