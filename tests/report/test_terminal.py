@@ -50,7 +50,7 @@ def test_plain_where_there_is_no_terminal(table: SystemTable) -> None:
     ]  # fmt: skip
     assert lines[2].split() == ["aster", "1.00", "1.00", "1.00", "1.00", "0.58"]
     assert "n=1, 1 missing" in lines[3]
-    assert "5 of 20 scores could not be had: left out of the means, never zero." in lines
+    assert "4 of 16 scores are missing, 4 of them with nothing to judge: left out of the means, never zero." in lines
     assert "signature: mock.align|judge:scripted/one|v:1" in lines
     assert "interval: 95% percentile bootstrap by document, 2000 resamples, seed 0" in lines
     assert not any("composite(" in line for line in lines)

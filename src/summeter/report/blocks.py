@@ -11,14 +11,16 @@ from summeter.records import Document, Span
 from summeter.report.words import Gloss, Kind
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.scoring import Score
+from summeter.tables import Table
 
 
 class RunBlock(NamedTuple):
     """A run: what it judged, with what, when, how far it came, and how to make its numbers again.
 
     `letter` tells runs apart where there are several, else it is empty. `counts` are judgments by status; `wanted` of
-    them were not skipped. `truncated` says how many judgments rest on a document that was not shown whole. `replay` is
-    the command that repeats the run without a model, None where judgments were imported.
+    them were not skipped. `missing` says how many scores there are not, `truncated` how many judgments rest on a
+    document that was not shown whole. `replay` is the command that repeats the run without a model, None where
+    judgments were imported.
     """
 
     letter: str
@@ -37,6 +39,7 @@ class RunBlock(NamedTuple):
     wanted: int
     coverage: float | None
     verdict: str
+    missing: str | None
     truncated: str | None
     intervals: tuple[str, ...]
     options: tuple[tuple[str, str], ...]
@@ -180,9 +183,13 @@ class StudyTable(NamedTuple):
 
 
 class StudyBlock(NamedTuple):
-    """A study of judges and people: its tables, what they say in words, and what they depend on."""
+    """A study of judges and people: its tables, what they say in words, and what they depend on.
+
+    `matrices` stand for the rows of many pairs.
+    """
 
     title: str
+    matrices: tuple[Table, ...]
     tables: tuple[StudyTable, ...]
     verdicts: tuple[str, ...]
     notes: tuple[str, ...]

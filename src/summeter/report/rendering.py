@@ -34,6 +34,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 AT_A_TIME = 50
 # Width of the little interval drawings, in their own units.
 DRAWN = 100.0
+MOST_DIGITS = 6
 # Control characters have no place in HTML, escaped or not.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
@@ -140,15 +141,14 @@ def across(value: float, low: float, high: float) -> str:
 def percent(share: float) -> str:
     """A share for reading; what is not nothing and not everything never reads as if it were.
 
-    >>> percent(0.9996), percent(0.5), percent(1.0)
-    ('>99.9 %', '50 %', '100 %')
+    >>> percent(0.9996), percent(0.5), percent(1.0), percent(0.0004)
+    ('99.96 %', '50 %', '100 %', '0.04 %')
     """
-    if 0.999 < share < 1:
-        return ">99.9 %"
-    if 0 < share < 0.001:
-        return "<0.1 %"
-    text = f"{share * 100:.1f}".removesuffix(".0")
-    return f"{text} %"
+    for decimals in range(1, MOST_DIGITS + 1):
+        text = f"{share * 100:.{decimals}f}"
+        if share in (0, 1) or float(text) not in (0, 100):
+            return f"{text.removesuffix('.0')} %"
+    return "less than a millionth" if share < 0.5 else "all but a millionth"
 
 
 def coverage_words(value: float | None) -> str:

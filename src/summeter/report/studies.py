@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
+from summeter.meta._compare import matrices
 from summeter.meta.results import Row, Study
 from summeter.report.blocks import StudyBlock, StudyTable
 
 LONG = 60
 """Tables with more rows are folded."""
+MOST_PAIRS = 10
+"""More pairs of systems are shown as a matrix."""
 
 # Counts and numbers of groups; a mean of them has its decimals.
 _COUNTS = frozenset({"agree", "cluster", "correct_preferences", "needs_people"})
@@ -37,11 +40,14 @@ def digits(row: Row) -> int:
 
 def _block(name: str, namesakes: Sequence[Study]) -> StudyBlock:
     rows = [row for study in namesakes for row in study]
+    # Of many pairs a matrix and the sentence about all of them say more than a sentence each.
+    many = sum(row.pair is not None and "p_holm" in row.details for row in rows) > MOST_PAIRS
     kinds = list(dict.fromkeys(row.study for row in rows))
     return StudyBlock(
         title=about(name).title,
+        matrices=tuple(table for study in namesakes for table in matrices(study)) if many else (),
         tables=tuple(_table(kind, namesakes, titled=kinds != [name]) for kind in kinds),
-        verdicts=_distinct(_verdict(row) for row in rows),
+        verdicts=() if many else _distinct(_verdict(row) for row in rows),
         notes=_distinct(note for study in namesakes for note in study.notes),
         signatures=_distinct(row.signature for row in rows),
         people=_distinct(row.gold_signature for row in rows),
@@ -75,7 +81,7 @@ def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable
         columns=tuple(columns),
         names=tuple(names),
         rows=tuple(row for _, row in numbered),
-        folded=len(numbered) > LONG,
+        folded=len(numbered) > LONG or sum("p_holm" in row.details for _, row in numbered) > MOST_PAIRS,
     )
 
 

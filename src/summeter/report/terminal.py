@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
-from summeter.report.words import NEUTRAL, count, gloss, number, with_interval
+from summeter.report.words import NEUTRAL, gloss, number, with_interval
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
 from summeter.tables import Best, Table, clean, escape_markdown
 from summeter.tables import interval as plain_interval
@@ -290,11 +290,8 @@ def _rich_head(lines: Sequence[str]) -> Text:
 
 def _notes(table: SystemTable) -> list[str]:
     """What stands beneath: how many scores are missing, the interval, the signatures."""
-    missing = sum(row.missing for row in table.rows)
-    total = missing + sum(row.n for row in table.rows)
     notes = list(dict.fromkeys(note for column in table.columns() if (note := table.unlike(column))))
-    if missing:
-        notes.append(f"{missing} of {count(total, 'score')} could not be had: left out of the means, never zero.")
+    notes += [missing] if (missing := table.missing()) else []
     notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]
     for _, signature, aspect in table.columns():
         # A composite's signature is the sum of those of its parts, which stand here already.

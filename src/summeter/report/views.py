@@ -10,6 +10,7 @@ from string import ascii_uppercase
 from summeter.data.dataset import Dataset
 from summeter.records import JudgeKey, KeyFacts, judge_names
 from summeter.report.blocks import Source
+from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import HumanReader, RunReader
 from summeter.runs.run import RunFolder, prepared_rows
@@ -127,8 +128,11 @@ _REDUCTIONS = {
 
 
 def _reduction(view: RunView, judge: JudgeEntry) -> str:
+    """What a number of this judge is."""
     if any((pair.judge, pair.signature) == (judge.name, judge.signature) for pair in view.pairs):
         return "mean preference over documents"
+    if (scale := scale_of(judge.signature)) is not None:
+        return f"mean of ratings from {scale[0]:g} to {scale[1]:g}"
     return _REDUCTIONS[judge.reduce]
 
 

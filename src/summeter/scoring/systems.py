@@ -186,6 +186,20 @@ class SystemTable:
         size = f"{shared.documents} document{'s' * (shared.documents > 1)}"
         return f"Ranked on the {size} for which every system has a score (each has: {counts})."
 
+    def missing(self) -> str | None:
+        """How many scores there are not, and how many of these could not have been; a composite repeats its parts."""
+        rows = [row for row in self.rows if row.aspect != COMPOSITE]
+        missing = sum(row.missing for row in rows)
+        if not missing:
+            return None
+        skipped = 0
+        if self._scores is not None:
+            parts = ~self._scores.aspect.equal(COMPOSITE) & np.isnan(self._scores.value)
+            skipped = int((parts & self._scores.status.equal("skipped")).sum())
+        total = missing + sum(row.n for row in rows)
+        nothing = f", {skipped} of them with nothing to judge" if skipped else ""
+        return f"{missing:,} of {total:,} scores are missing{nothing}: left out of the means, never zero."
+
     def lead(self) -> tuple[str, str, str] | None:
         """The column that systems are ranked by: the first composite, else the first."""
         columns = self.columns()
