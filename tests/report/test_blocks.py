@@ -78,8 +78,7 @@ def test_verdict_does_not_settle_what_one_document_cannot(one: Page) -> None:
 
 def test_strengths(one: Page) -> None:
     aster, cedar = one.panels
-    assert (cedar.unsupported, cedar.sentences, cedar.judge) == (1, 2, "mock.fact_check")
-    assert cedar.errors == (("entity error", 1),)
+    assert cedar.errors == (("mock.fact_check", 1, 2, (("entity error", 1),)),)
     assert cedar.weakest is not None
     # cedar on the bridge: faithfulness 0/1, completeness 1/2 ("months." matches), conciseness 1/2 -> 1/3.
     assert (cedar.weakest[0], round(cedar.weakest[1].value or 0, 4), cedar.weakest[1].n) == ("news", 0.3333, 1)
@@ -287,4 +286,5 @@ def test_a_set_of_error_types_counts_for_each_under_one_name() -> None:
     for index, text in enumerate(("EntE+OutE", "out-of-context error", "OutE")):
         target = Target(document_id="d", system="s", unit="sentence", index=index)
         errors.add(Judgment(target=target, error_type=text, **about))
-    assert errors.telling().types["s"] == {"out-of-context error": 3, "entity error": 1}
+    (found,) = errors.of("s")
+    assert (found.unsupported, found.types) == (3, (("out-of-context error", 3), ("entity error", 1)))

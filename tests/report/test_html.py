@@ -147,7 +147,7 @@ def test_what_the_script_reads_has_names(plain: str) -> None:
     rows = [dict(zip(verdicts, values, strict=True)) for values in zip(*verdicts.values(), strict=True)]
     first = next(row for row in rows if words[row["aspect"]] == "faithfulness" and row["index"] == 0)
     assert (words[first["unit"]], words[first["kind"]], words[first["decision"]]) == (
-        "sentence", "bad", "entity error 0.12"
+        "sentence", "bad", "entity error 0.12, clear"
     )  # fmt: skip
     ((start, end),) = first["inDocument"]
     assert pieces["document-0"]["text"][start:end] == "for 14 months"

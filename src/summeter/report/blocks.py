@@ -126,22 +126,24 @@ class AspectRank(NamedTuple):
     of: int
 
 
-class Panel(NamedTuple):
-    """Strengths and weaknesses of one system.
+class ErrorCount(NamedTuple):
+    """By one source `unsupported` of `sentences` judged sentences are wrong; `types` of errors, most frequent first."""
 
-    `strongest` and `weakest` are domains with their means of `aspect`; `errors` counts sentences by error type, most
-    frequent first; `unsupported` of `sentences` judged sentences are wrong.
-    """
+    source: str
+    unsupported: int
+    sentences: int
+    types: tuple[tuple[str, int], ...]
+
+
+class Panel(NamedTuple):
+    """Strengths and weaknesses of one system; `strongest` and `weakest` are domains with their means of `aspect`."""
 
     system: str
     ranks: tuple[AspectRank, ...]
     aspect: str
     strongest: tuple[str, Cell] | None
     weakest: tuple[str, Cell] | None
-    errors: tuple[tuple[str, int], ...]
-    unsupported: int
-    sentences: int
-    judge: str
+    errors: tuple[ErrorCount, ...]
 
 
 class Matrix(NamedTuple):
@@ -222,6 +224,21 @@ class Reliability(NamedTuple):
     tolerance: float
     systems: tuple[Reliable, ...]
     sentence: str
+
+
+class Agreement(NamedTuple):
+    """How far a judge agrees with people about `n` units of these data; `verdict` sets it beside guessing."""
+
+    source: str
+    title: str
+    statistic: str
+    units: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    missing: int
+    verdict: str
 
 
 class FailureGroup(NamedTuple):
@@ -365,6 +382,7 @@ class Page(NamedTuple):
     panels: tuple[Panel, ...]
     by_domain: tuple[Matrix, ...]
     head_to_head: tuple[Matrix, ...]
+    agreements: tuple[Agreement, ...]
     reliabilities: tuple[Reliability, ...]
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]

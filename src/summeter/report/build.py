@@ -10,12 +10,13 @@ from pathlib import PurePath
 from summeter._version import __version__
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.report.agreement import agreements
 from summeter.report.blocks import ItemList, Page, RunBlock, Source
 from summeter.report.compare import comparisons
 from summeter.report.failures import Failing
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
-from summeter.report.items import ItemListBuilder, JudgeFilters
+from summeter.report.items import ItemListBuilder, JudgeFilters, Thresholds
 from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, reliabilities
 from summeter.report.strengths import Errors, by_domain, panels
@@ -46,14 +47,16 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     judges = sources(run_views)
     tables = rank_tables(run_views, judges)
     items = ItemListBuilder(run_views, judges)
-    failing, errors, filters = Failing(judges, items.where), Errors(), JudgeFilters(judges)
+    failing, errors = Failing(judges, items.where), Errors(judges)
+    filters, thresholds = JudgeFilters(judges), Thresholds(judges)
     for view in run_views:
         for judgment in view.folder.iter_judgments():
             failing.add(view.place, judgment)
             filters.add(view.place, judgment)
+            thresholds.add(view.place, judgment)
             if view is run_views[0]:
                 errors.add(judgment)
-    item_list = items.build(filters.filters())
+    item_list = items.build(filters.filters(), thresholds)
     systems = [row.system for row in tables[0].rows] if tables else []
     return Page(
         title=title or _title(run_views, given),
@@ -63,6 +66,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         panels=panels(run_views[0], judges, tables[0], errors) if tables else (),
         by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
         head_to_head=head_to_head(run_views, judges),
+        agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         reliabilities=reliabilities(runs, tolerance=tolerance),
         studies=studies(given),
         failures=failing.groups(),

@@ -7,53 +7,36 @@ from collections.abc import Mapping, Sequence
 
 from summeter.records import Judgment, error_types
 from summeter.records.taxonomy import NO_ERROR
-from summeter.report.blocks import AspectRank, Cell, Matrix, Panel, RankTable, Source
+from summeter.report.blocks import AspectRank, Cell, ErrorCount, Matrix, Panel, RankTable, Source
 from summeter.report.ranks import ColumnKey, Key, as_cell, label_of, ranks
 from summeter.report.views import RunView
 from summeter.report.words import NEUTRAL, gloss
-from summeter.scoring import COMPOSITE, SystemScore
+from summeter.scoring import SystemScore
 
 SHADES = 7
 
 
 def panels(view: RunView, sources: Sequence[Source], table: RankTable, errors: Errors) -> tuple[Panel, ...]:
     """One panel a system, in the order of `table`, from one run with these errors."""
-    lead = _lead(view)
+    lead = view.table.lead()
     if lead is None:
         return ()
     aspects = _aspect_ranks(view, sources)
     domains = _domain_means(view, lead)
-    counts = errors.telling()
+    aspect = f"{gloss(lead[2]).title} by {label_of(ColumnKey(view.place, *lead), view, sources)}"
     present = {row.system for row in view.table.rows}
+    systems = [row.system for row in table.rows if row.system in present]
     return tuple(
-        _panel(row.system, aspects.get(row.system, ()), domains.get(row.system, {}), counts, gloss(lead[2]).title)
-        for row in table.rows
-        if row.system in present
+        Panel(name, tuple(aspects.get(name, ())), aspect, *_ends(domains.get(name, {})), errors.of(name))
+        for name in systems
     )
 
 
-def _lead(view: RunView) -> Key | None:
-    columns = view.table.columns()
-    return next((column for column in columns if column[2] == COMPOSITE), columns[0] if columns else None)
-
-
-def _panel(
-    system: str, aspects: Sequence[AspectRank], means: Mapping[str, Cell], errors: _Errors, aspect: str
-) -> Panel:
+def _ends(means: Mapping[str, Cell]) -> tuple[tuple[str, Cell] | None, tuple[str, Cell] | None]:
+    """The strongest and the weakest domain; none where all are alike."""
     ranked = sorted(means.items(), key=lambda pair: (pair[1].value or 0.0, pair[0]))
     apart = len(ranked) > 1 and ranked[0][1].value != ranked[-1][1].value
-    types = errors.types.get(system, Counter())
-    return Panel(
-        system=system,
-        ranks=tuple(aspects),
-        aspect=aspect,
-        strongest=ranked[-1] if apart else None,
-        weakest=ranked[0] if apart else None,
-        errors=tuple(sorted(types.items(), key=lambda pair: (-pair[1], pair[0]))),
-        unsupported=errors.wrong[system],
-        sentences=errors.judged[system],
-        judge=errors.judge,
-    )
+    return (ranked[-1], ranked[0]) if apart else (None, None)
 
 
 def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[AspectRank]]:
@@ -83,44 +66,36 @@ def _domain_means(view: RunView, key: Key) -> dict[str, dict[str, Cell]]:
 
 
 class Errors:
-    """Verdicts on the faithfulness of sentences, while a run's judgments are read."""
+    """Verdicts of each source on the faithfulness of sentences, while a run's judgments are read."""
 
-    def __init__(self) -> None:
-        self._sources: dict[tuple[str, str], _Errors] = {}
-        self._naming: _Errors | None = None
+    def __init__(self, sources: Sequence[Source] = ()) -> None:
+        self._labels = {source.key[1:]: source.label for source in sources if source.run == 0}
+        # By source, then by system: sentences judged, sentences that are wrong, and error types.
+        self._counts: dict[str, dict[str, tuple[Counter[str], Counter[str]]]] = {}
 
     def add(self, judgment: Judgment) -> None:
         """Take a judgment."""
         if judgment.status != "ok" or judgment.aspect != "faithfulness" or judgment.target.unit != "sentence":
             return
-        counts = self._sources.setdefault((judgment.judge, judgment.signature), _Errors(judgment.judge))
-        counts.add(judgment)
-        if self._naming is None and judgment.label == 0 and judgment.error_type:
-            self._naming = counts
+        source = self._labels.get((judgment.judge, judgment.signature), judgment.judge)
+        verdicts, types = self._counts.setdefault(source, {}).setdefault(judgment.target.system, (Counter(), Counter()))
+        wrong = judgment.label == 0
+        verdicts["wrong" if wrong else "right"] += 1
+        if wrong and judgment.error_type:
+            types.update((error_types(judgment.error_type) - {NO_ERROR}) or {"unsupported"})
 
-    def telling(self) -> _Errors:
-        """Of the source that names types of errors; where none does, of the first that judges sentences."""
-        return self._naming or next(iter(self._sources.values()), _Errors(""))
+    def of(self, system: str) -> tuple[ErrorCount, ...]:
+        """What each source found in a system's sentences."""
+        return tuple(
+            ErrorCount(source, verdicts["wrong"], verdicts.total(), tuple(sorted(types.items(), key=_most_first)))
+            for source, systems in self._counts.items()
+            for verdicts, types in [systems.get(system, (Counter(), Counter()))]
+            if verdicts
+        )
 
 
-class _Errors:
-    """Verdicts of one source, counted by system."""
-
-    def __init__(self, judge: str) -> None:
-        self.judge = judge
-        self.types: dict[str, Counter[str]] = {}
-        self.wrong: Counter[str] = Counter()
-        self.judged: Counter[str] = Counter()
-
-    def add(self, judgment: Judgment) -> None:
-        """Count one verdict."""
-        system = judgment.target.system
-        self.judged[system] += 1
-        if judgment.label == 0:
-            self.wrong[system] += 1
-            types = error_types(judgment.error_type) - {NO_ERROR}
-            if judgment.error_type:
-                self.types.setdefault(system, Counter()).update(types or {"unsupported"})
+def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]
 
 
 def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[Matrix, ...]:
@@ -128,7 +103,7 @@ def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) 
     domains = list(dict.fromkeys(row.domain for row in view.table.by_domain if row.domain is not None))
     if len(domains) < 2:
         return ()
-    lead = _lead(view)
+    lead = view.table.lead()
     tables = []
     for key in sorted(view.table.columns(), key=lambda key: key != lead):
         means: dict[str, dict[str, SystemScore]] = {}

@@ -161,8 +161,10 @@ def kind(judgment: Judgment) -> Kind:
     return "pad" if judgment.aspect == "conciseness" else "bad"
 
 
-def verdict(judgment: Judgment, system: str | None = None) -> str:
+def verdict(judgment: Judgment, system: str | None = None, distance: str | None = None) -> str:
     """A verdict in words: `supported 0.97`, `entity error`, `missing`, `not judged: unparsed`.
+
+    `distance` says how far its value is from the threshold: `supported 0.53, close`.
 
     On a pair, as seen from `system` (default: the one shown first): `better than birch (shown first)`.
     """
@@ -175,7 +177,8 @@ def verdict(judgment: Judgment, system: str | None = None) -> str:
     if decision is None:
         return number(value)
     # A bare 0 or 1 beside the decision says nothing new.
-    return decision if value is None or value in (0, 1) else f"{decision} {number(value)}"
+    shown = decision if value is None or value in (0, 1) else f"{decision} {number(value)}"
+    return f"{shown}, {distance}" if distance else shown
 
 
 def reasons(judgment: Judgment, *, prose: bool = False) -> tuple[str, ...]:
