@@ -18,8 +18,8 @@ from summeter.stats import PairDifference
 from summeter.stats.simultaneous import FEWEST
 
 Key = tuple[str, str, str]
-NAMED = 6
-"""So many systems are named in a sentence."""
+NAMED, FEW = 6, 3
+"""So many systems are named in a list, and as leaders."""
 MOST_ASPECTS = 3
 """So many aspects are told on which judges may disagree."""
 
@@ -152,10 +152,8 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     lead = view.table.lead()
     if lead is None:
         return "Nothing has been judged yet."
-    sentences = [leading(view.table, lead, _said_by(view, lead, sources), view.seed)]
-    if unlike := view.table.unlike(lead):
-        sentences.append(unlike)
-    return " ".join([*sentences, *_disagreements(view, lead, sources)])
+    first = leading(view.table, lead, _said_by(view, lead, sources), view.seed)
+    return " ".join([first, *_disagreements(view, lead, sources)])
 
 
 def _said_by(view: RunView, column: Key, sources: Sequence[Source]) -> str:
@@ -171,20 +169,28 @@ def leading(table: SystemTable, column: Key, judge: str, seed: int = 0) -> str:
     title, shared = gloss(column[2]).title, table.shared(column)
     if shared is None or not shared.values:
         return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
+    unlike = table.unlike(column)
     if not shared.cells:
-        return f"By {judge}, no document has a score for {title} for every system: there is no ranking."
+        return f"By {judge}, there is no ranking on {title}. {unlike}"
+    return " ".join(filter(None, (f"By {judge}, {_leader(shared, column, title, seed)}.", unlike)))
+
+
+def _leader(shared: Shared, column: Key, title: str, seed: int) -> str:
     leaders = _highest(shared)
-    value = shared.cells[leaders[0]]
-    shown = with_interval(value.value, value.low, value.high)
+    mean = shared.cells[leaders[0]]
+    shown = with_interval(mean.value, mean.low, mean.high)
     if len(shared.cells) == 1:
-        return f"By {judge}, {leaders[0]} has {title} {shown} over {count(value.n, 'summary', 'summaries')}."
-    pairs = compare_scores(shared.values, seed=seed)
+        return f"{leaders[0]} has {title} {shown} over {count(mean.n, 'summary', 'summaries')}"
     if len(leaders) > 1:
-        who = f"By {judge}, {listed(leaders)} share the highest {title}, {shown}"
-        return f"{who}: no difference between them is claimed."
+        who = "all systems have the same" if len(leaders) == len(shared.cells) else f"{_few(leaders)} share the highest"
+        return f"{who} {title}, {shown}: no difference between them is claimed"
     if column[2] in NEUTRAL:
-        return f"By {judge}, {leaders[0]} has the highest {title}, {shown}; neither high nor low is good in itself."
-    return f"By {judge}, {_apart(leaders[0], title, shown, pairs)}."
+        return f"{leaders[0]} has the highest {title}, {shown}; neither high nor low is good in itself"
+    return _apart(leaders[0], title, shown, compare_scores(shared.values, seed=seed))
+
+
+def _few(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= FEW else f"{len(names)} systems"
 
 
 def _highest(shared: Shared) -> list[str]:
@@ -257,10 +263,10 @@ def _disagreements(view: RunView, lead: Key, sources: Sequence[Source]) -> list[
         highest = {_said_by(view, column, sources): _leaders_of(view, column) for column in judged}
         title = gloss(aspect).title
         if len(set(map(frozenset, highest.values()))) == 1:
-            leaders = listed(next(iter(highest.values())))
+            leaders = _few(next(iter(highest.values())))
             sentences.append(f"On {title}, all {len(judged)} judges put {leaders} highest.")
             continue
-        told = "; ".join(f"{judge} puts {listed(systems)} highest" for judge, systems in highest.items())
+        told = "; ".join(f"{judge} puts {_few(systems)} highest" for judge, systems in highest.items())
         sentences.append(f"On {title}, the judges disagree: {told}.")
     return sentences[:MOST_ASPECTS]
 

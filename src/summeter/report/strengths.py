@@ -40,19 +40,18 @@ def _ends(means: Mapping[str, Cell]) -> tuple[tuple[str, Cell] | None, tuple[str
 
 
 def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[AspectRank]]:
-    """By system its rank in each column."""
-    by_column: dict[Key, list[SystemScore]] = {}
-    for row in view.table.rows:
-        by_column.setdefault((row.judge, row.signature, row.aspect), []).append(row)
+    """By system its rank in each column, on the documents that all systems share."""
     by_system: dict[str, list[AspectRank]] = {}
     for key in view.table.columns():
-        means = by_column.get(key, [])
+        own = [row for row in view.table.rows if (row.judge, row.signature, row.aspect) == key]
+        means = [view.table.compared(row.system, key) for row in own]
         source = label_of(ColumnKey(view.place, *key), view, sources)
-        ranked = [None] * len(means) if key[2] in NEUTRAL else ranks([mean.value for mean in means])
+        values = [None if mean is None or key[2] in NEUTRAL else mean.value for mean in means]
+        ranked = ranks(values)
         known = sum(rank is not None for rank in ranked)
-        for mean, rank in zip(means, ranked, strict=True):
-            cell = as_cell(mean)
-            by_system.setdefault(mean.system, []).append(AspectRank(gloss(key[2]).title, source, cell, rank, known))
+        for row, mean, rank in zip(own, means, ranked, strict=True):
+            cell = as_cell(row if mean is None or mean.value is None else mean)
+            by_system.setdefault(row.system, []).append(AspectRank(gloss(key[2]).title, source, cell, rank, known))
     return by_system
 
 
