@@ -103,7 +103,7 @@ class TestTheMatrix:
     def test_beside_scores_the_head_speaks_of_scores(self, tmp_path: Path) -> None:
         both = page([duels.make(tmp_path / "r", (fake.NOVELTY, fake.novelty))])
         assert len(both.head_to_head) == len(both.tables) == 1
-        assert "all systems have the same abstractiveness" in both.runs[0].verdict
+        assert "have the same abstractiveness" in both.runs[0].verdict
 
     def test_without_pairs_there_is_no_block(self, tmp_path: Path) -> None:
         assert page([fake.make(tmp_path / "r")]).head_to_head == ()

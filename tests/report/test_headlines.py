@@ -86,7 +86,7 @@ def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:
 def test_of_three_equal_ones_none_is_best() -> None:
     same = table(dict.fromkeys(("aster", "birch", "cedar"), line(0.9, 12)))
     assert same.best(COLUMN) is None
-    assert "all systems have the same faithfulness" in leading(same, COLUMN, "j")
+    assert "aster, birch and cedar have the same faithfulness" in leading(same, COLUMN, "j")
 
 
 def test_systems_are_ranked_on_the_documents_that_all_have() -> None:
@@ -160,3 +160,46 @@ def test_a_change_between_runs_needs_six_documents_and_a_corrected_p(tmp_path: P
     assert row.p == pytest.approx(6 * 2 / 2**8)
     assert row.low is not None
     assert row.low > 0
+
+
+def test_agreement_with_people_is_shown_unasked_and_set_beside_chance(tmp_path: Path) -> None:
+    def labelled(right: Callable[[int], int]) -> tuple[list[dict[str, object]], Judge]:
+        rows: list[dict[str, object]] = [
+            {"doc_id": f"d{number}", "system": "aster", "document": f"It rained {number} times.",
+             "summary": "It rained.", "human": {"sentence_labels": [number % 2]}}
+            for number in range(40)
+        ]  # fmt: skip
+
+        def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            label = right(int(document.id.removeprefix("d")))
+            value = 0.5 + (0.02 if label else -0.3)
+            unit = {"unit": "sentence", "index": 0, "value": value, "label": label}
+            return [fake.judgment(document, summary, entry, "faithfulness", **unit)]
+
+        return rows, judge
+
+    for right, verdict in ((lambda number: number % 2, "above chance"), (lambda number: number // 2 % 2, "at chance")):
+        rows, judge = labelled(right)
+        made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((fake.FACT_CHECK, judge),))])
+        (row,) = made.agreements
+        assert (row.source, row.title, row.n, row.verdict) == ("mock.fact_check", "faithfulness", 40, verdict)
+    # A value near the threshold that parts the decisions is called close.
+    decisions = {verdict.decision for view in made.items.views for verdict in view.verdicts}
+    assert decisions == {"supported 0.52, clear", "unsupported 0.20, clear"}
+    assert page([fake.make(tmp_path / "none", judges=((fake.NOVELTY, fake.novelty),))]).agreements == ()
+
+
+def test_a_verdict_near_its_threshold_is_close(tmp_path: Path) -> None:
+    def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+        value = {"d0": 0.1, "d1": 0.48, "d2": 0.52, "d3": 0.9}[document.id]
+        unit = {"unit": "sentence", "index": 0, "value": value, "label": int(value >= 0.5)}
+        return [fake.judgment(document, summary, entry, "faithfulness", **unit)]
+
+    rows = [
+        {"doc_id": f"d{n}", "system": "s", "document": f"It rained {n} times.", "summary": "It rained."}
+        for n in range(4)
+    ]
+    made = page([fake.make(tmp_path / "r", rows, ((fake.FACT_CHECK, judge),))])
+    assert sorted(verdict.decision for view in made.items.views for verdict in view.verdicts) == [
+        "supported 0.52, close", "supported 0.90, clear", "unsupported 0.10, clear", "unsupported 0.48, close",
+    ]  # fmt: skip

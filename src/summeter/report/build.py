@@ -10,7 +10,6 @@ from pathlib import PurePath
 from summeter._version import __version__
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.report.agreement import agreements
 from summeter.report.blocks import ItemList, Page, RunBlock, Source
 from summeter.report.compare import comparisons
 from summeter.report.failures import Failing
@@ -18,7 +17,7 @@ from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
 from summeter.report.items import ItemListBuilder, JudgeFilters, Thresholds
 from summeter.report.ranks import headline, rank_tables
-from summeter.report.reliability import TOLERANCE, reliabilities
+from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import Errors, by_domain, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, sources, views

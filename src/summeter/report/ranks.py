@@ -172,7 +172,10 @@ def leading(table: SystemTable, column: Key, judge: str, seed: int = 0) -> str:
     unlike = table.unlike(column)
     if not shared.cells:
         return f"By {judge}, there is no ranking on {title}. {unlike}"
-    return " ".join(filter(None, (f"By {judge}, {_leader(shared, column, title, seed)}.", unlike)))
+    judged = {row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column}
+    without = sorted(judged - set(shared.values))
+    lost = f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without else None
+    return " ".join(filter(None, (f"By {judge}, {_leader(shared, column, title, seed)}.", lost, unlike)))
 
 
 def _leader(shared: Shared, column: Key, title: str, seed: int) -> str:
@@ -182,7 +185,8 @@ def _leader(shared: Shared, column: Key, title: str, seed: int) -> str:
     if len(shared.cells) == 1:
         return f"{leaders[0]} has {title} {shown} over {count(mean.n, 'summary', 'summaries')}"
     if len(leaders) > 1:
-        who = "all systems have the same" if len(leaders) == len(shared.cells) else f"{_few(leaders)} share the highest"
+        alike = len(leaders) == len(shared.cells)
+        who = f"{_few(leaders)} {'have the same' if alike else 'share the highest'}"
         return f"{who} {title}, {shown}: no difference between them is claimed"
     if column[2] in NEUTRAL:
         return f"{leaders[0]} has the highest {title}, {shown}; neither high nor low is good in itself"

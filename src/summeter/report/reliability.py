@@ -1,4 +1,4 @@
-"""Can a judge's ratings of a system be trusted? RTS against MCQ, system by system (Shen et al., 2023, section 5).
+"""Can a judge be trusted? People on the same data; RTS against MCQ, system by system (Shen et al., 2023, section 5).
 
 One judge asked for a rating in two ways ought to say the same. Where its two answers hardly go together on a system's
 summaries, the paper finds its ratings of that system to agree less with people too: look at some by hand.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from summeter.meta import reliability
+from summeter.meta import agreement_with_people, reliability
 from summeter.meta.results import Row
-from summeter.report.blocks import Reliability, Reliable
+from summeter.report.blocks import Agreement, Reliability, Reliable, Source
+from summeter.report.ranks import ColumnKey, label_of
+from summeter.report.views import RunView
 from summeter.report.words import count, gloss, number
 from summeter.runs.run import RunFolder
 
@@ -20,6 +22,7 @@ coefficients in its Table 29 (ChatGPT, 12 systems, four aspects) 21 lie below it
 TWICE = (("rts", "mcq"), ("rts2", "mcq2"))
 """Judges that ask for one rating in two ways."""
 COEFFICIENT = "spearman"
+_UNITS = {"sentence": "sentences", "key_fact": "key facts", "summary": "summaries"}
 
 
 def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) -> tuple[Reliability, ...]:
@@ -33,6 +36,28 @@ def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) ->
         for names in TWICE
         if _both(group, names)
         for block in _blocks(group, names, tolerance)
+    )
+
+
+def agreements(view: RunView, sources: Sequence[Source]) -> tuple[Agreement, ...]:
+    """How far each judge of a run agrees with the people who judged its data; none where nobody did."""
+    return tuple(_agreement(row, view, sources) for row in agreement_with_people(view.folder, seed=view.seed))
+
+
+def _agreement(row: Row, view: RunView, sources: Sequence[Source]) -> Agreement:
+    column = ColumnKey(view.place, row.judge or "", row.signature or "", row.aspect or "")
+    why = row.reason if row.value is None else None
+    return Agreement(
+        source=label_of(column, view, sources),
+        title=gloss(row.aspect or "").title,
+        statistic=row.statistic.replace("_", " "),
+        units=_UNITS[row.level or "summary"],
+        value=row.value,
+        low=row.low,
+        high=row.high,
+        n=row.n,
+        missing=row.missing,
+        verdict=str(row.details["verdict"] or why or "too few documents for an interval"),
     )
 
 

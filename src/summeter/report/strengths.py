@@ -49,6 +49,8 @@ def _aspect_ranks(view: RunView, sources: Sequence[Source]) -> dict[str, list[As
         values = [None if mean is None or key[2] in NEUTRAL else mean.value for mean in means]
         ranked = ranks(values)
         known = sum(rank is not None for rank in ranked)
+        if set(ranked) <= {1, None}:  # none is first where all are equal
+            ranked = [None] * len(ranked)
         for row, mean, rank in zip(own, means, ranked, strict=True):
             cell = as_cell(row if mean is None or mean.value is None else mean)
             by_system.setdefault(row.system, []).append(AspectRank(gloss(key[2]).title, source, cell, rank, known))

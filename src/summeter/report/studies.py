@@ -200,6 +200,11 @@ STUDIES = {
         "Agreement of annotators and judge together. Far below that of people alone, the judge differs from them.",
     ),
     "overruled": About("Override rate", "How often people decided against the machine's verdict that they were shown."),
+    "agreement_with_people": About(
+        "Agreement with people on these data",
+        "Balanced accuracy (0.5 is chance) or rank correlation (0 is chance) of a judge and the people who judged the "
+        "same summaries.",
+    ),
     "reasons": About(
         "What reasons are about",
         "How many of a judge's reasons mention an aspect other than the one asked about (off_aspect_rate), or only "
