@@ -59,6 +59,25 @@ def test_every_kind_has_agreement_and_standings(kind: str, tmp_path: Path) -> No
     json.dumps(found.to_json(), allow_nan=False)
 
 
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_what_status_prints_is_what_the_page_shows(kind: str, tmp_path: Path) -> None:
+    """The quick way to the headline and to each annotator gives the figures of `meta agree`."""
+    plan: dict[str, Any] = {"kind": kind, "answers_per_item": 3, "attention": {"rate": 0}}
+    folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 4, made.rows(4, 2, 3), **plan)
+    with CampaignService(folder, readonly=True) as service:
+        short, full = quality(service, 50, brief=True), quality(service, 50)
+        data = dataset_of(service)
+        first = service.kind.coefficients[0]
+        if kind != "pairwise":
+            study = agree(data, coefficients=[first], each=True, resamples=0)
+            theirs = {(row.judge, row.aspect): row.value for row in study.where(study="annotator")}
+            for annotator in short.annotators:
+                for aspect, value in annotator.by_aspect.items():
+                    assert value in (None, theirs[annotator.person.annotator, aspect])
+    assert [row.model_dump() for row in short.headline()] == [row.model_dump() for row in full.headline()]
+    assert [one.to_json() for one in short.annotators] == [one.to_json() for one in full.annotators]
+
+
 def test_a_campaign_that_has_just_begun(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with CampaignService(folder) as service:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from textwrap import wrap
@@ -119,7 +121,7 @@ def status(
     from summeter.annotate.after.adjudicate import disputes
     from summeter.annotate.after.quality import quality
 
-    with _open(campaign, database, readonly=True) as service:
+    with _without_collector(), _open(campaign, database, readonly=True) as service:
         counts = figures.status(service, service.state, int(time.time() * 1000), service.log.last_seq)
         people = figures.people(service, service.state)
         counts["disputes"] = len(disputes(service))
@@ -161,7 +163,7 @@ def export(
     from summeter.data.atomic import write_text
     from summeter.data.dataset import save
 
-    with _open(campaign, database, readonly=True) as service:
+    with _without_collector(), _open(campaign, database, readonly=True) as service:
         for path, count in files.write_judgments(service, complete_only=complete_only).items():
             typer.echo(f"{count} judgments written to {path}")
         wanted = service.campaign.answers_per_item
@@ -443,6 +445,18 @@ def reinstate(
         else:
             events = [service.reinstate(name, why, by=by) for name in annotators or ()]
     typer.echo(f"reinstated: {', '.join(str(event.annotator) for event in events)}")
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Hundreds of thousands of judgments are made here, and no cycles: looking for these takes most of the time."""
+    import gc
+
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _open(campaign: Path, database: str | None, *, readonly: bool = False) -> CampaignService:

@@ -268,10 +268,26 @@ def _each(matrix: RatingMatrix) -> Iterator[Row]:
         others = np.delete(values, place, axis=0)
         if not len(others):
             continue
-        pair = np.stack([values[place], merge(others, matrix.votes.unit)])
-        yield from matrix.fitting(pair).rows("annotator", pair, judge=rater)
+        yield from _beside(matrix, place)
         if len(others) >= _FEWEST:
             yield from matrix.rows("agreement_without", others, judge=rater)
+
+
+def _beside(matrix: RatingMatrix, place: int) -> Iterator[Row]:
+    """One annotator beside the merged votes of the others."""
+    own, others = matrix.votes.values[place], np.delete(matrix.votes.values, place, axis=0)
+    pair = np.stack([own, merge(others, matrix.votes.unit)])
+    yield from matrix.fitting(pair).rows("annotator", pair, judge=matrix.votes.raters[place])
+
+
+def beside_others(table: JudgmentTable, coefficient: str) -> Iterator[Row]:
+    """The rows `annotator` of `agree(each=True, resamples=0)` for one coefficient, each from its annotator's own units.
+
+    In a campaign of many annotators that is a fraction of the work; `missing` counts those units only.
+    """
+    for matrix in _matrices(table, Selection(), _Request((coefficient,), None, error_types=False)):
+        for place in range(len(matrix.votes.raters) if not matrix.alone else 0):
+            yield from _beside(matrix.take(~np.isnan(matrix.votes.values[place])), place)
 
 
 def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable, selected: Selection) -> Iterator[Row]:

@@ -6,7 +6,7 @@ votes of the others, as there, averaged over the aspects.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -18,8 +18,10 @@ from summeter.annotate.campaign.state import Person
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta import agree
+from summeter.meta._agree import beside_others
 from summeter.meta.results import Row, Study
 from summeter.records import Judgment, Summary, UsageError
+from summeter.scoring import JudgmentTable
 from summeter.text.ngrams import words
 
 Json = dict[str, Any]
@@ -93,14 +95,14 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     `brief` leaves out all agreement but the headline: what `annotate status` prints, in a fraction of the time.
     """
     notes: list[str] = []
-    data: Dataset | None = None
+    votes = _votes(service)
+    table = JudgmentTable.of(votes)
     try:
-        data = panel_data(service, lengths=not brief)
-        study = agreement(service, resamples, data, brief=brief)
+        study = _headline(service, table, resamples) if brief else agreement(service, resamples, votes)
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
-    annotators = tuple(standings(service, wrong, data))
+    annotators = tuple(standings(service, wrong, table))
     return Quality(
         kind=service.campaign.kind,
         statistic=service.kind.coefficients[0],
@@ -112,56 +114,63 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     )
 
 
-def agreement(
-    service: CampaignService, resamples: int = 1000, data: Dataset | None = None, *, brief: bool = False
-) -> Study:
+def agreement(service: CampaignService, resamples: int = 1000, votes: Sequence[Judgment] | None = None) -> Study:
     """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
 
-    `data` is that of `panel_data` where it is made already; `brief` gives the first coefficient of all, and no groups.
-
-    Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
-    Raises UsageError where nobody has answered yet.
+    `votes` are the counted answers where known already. Every row says the kind of task in `details.kind`. Lengths are
+    thirds of the documents by their number of words. Raises UsageError where nobody has answered yet.
     """
-    data = panel_data(service) if data is None else data
-    coefficients = service.kind.coefficients
-    coefficients = coefficients[:1] if brief else coefficients
+    data = _panel(service, _votes(service) if votes is None else votes)
     columns: list[str | None] = []
-    if not brief and any(document.domain for document in data.documents.values()):
+    if any(document.domain for document in data.documents.values()):
         columns.append("domain")
-    if not brief and len(data.documents) >= len(BANDS):
+    if len(data.documents) >= len(BANDS):
         columns.append("length")
     rows: list[Row] = []
     study = Study("agree", [])
     for by in columns or [None]:
-        study = agree(data, by=by, coefficients=coefficients, resamples=resamples)
+        study = agree(data, by=by, coefficients=service.kind.coefficients, resamples=resamples)
         rows += [row for row in study if not (rows and _whole(row))]
-    about = {"kind": service.campaign.kind}
-    return Study("agree", [row.model_copy(update={"details": {**row.details, **about}}) for row in rows], study.notes)
+    return _of_kind(service, rows, study.notes)
 
 
-def panel_data(service: CampaignService, *, lengths: bool = True) -> Dataset:
-    """The campaign's data with the counted answers, a column `length`, and each pair of summaries as one unit.
+def _headline(service: CampaignService, table: JudgmentTable, resamples: int) -> Study:
+    """Agreement of all, by the first coefficient of the kind."""
+    _check_any(table)
+    study = agree(table, coefficients=service.kind.coefficients[:1], resamples=resamples)
+    return _of_kind(service, study, study.notes)
 
-    Without `lengths` the column is left out: counting the words of thousands of documents takes seconds.
 
-    Raises UsageError where nobody has answered yet.
-    """
-    judgments = [_on_one_unit(judgment) for judgment in judgments_of(service)]
-    if not judgments:
+def _of_kind(service: CampaignService, rows: Iterable[Row], notes: Sequence[Any]) -> Study:
+    kind = {"kind": service.campaign.kind}
+    return Study("agree", [row.model_copy(update={"details": {**row.details, **kind}}) for row in rows], notes)
+
+
+def _check_any(votes: Sized) -> None:
+    if not len(votes):
         raise UsageError("nobody has answered yet")
+
+
+def _votes(service: CampaignService) -> list[Judgment]:
+    """The counted answers, each pair of summaries as one unit."""
+    return [_on_one_unit(judgment) for judgment in judgments_of(service)]
+
+
+def _panel(service: CampaignService, votes: Sequence[Judgment]) -> Dataset:
+    """The campaign's data with the counted answers and a column `length`."""
+    _check_any(votes)
     data = service.folder.data
     summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
-    for target in (judgment.target for judgment in judgments):
+    for target in (judgment.target for judgment in votes):
         pair = target.document_id, target.system
         if pair not in summaries:
             summaries[pair] = Summary(document_id=pair[0], system=pair[1], text="", splitter="none")
-    if lengths:
-        bands = _bands({name: len(words(document.text)) for name, document in data.documents.items()})
-        summaries = {
-            item: summary.model_copy(update={"extra": {**summary.extra, "length": bands[summary.document_id]}})
-            for item, summary in summaries.items()
-        }
-    return Dataset(data.documents, list(summaries.values()), {}, data.card).with_judgments(RAW, judgments)
+    bands = _bands({name: len(words(document.text)) for name, document in data.documents.items()})
+    banded = [
+        summary.model_copy(update={"extra": {**summary.extra, "length": bands[summary.document_id]}})
+        for summary in summaries.values()
+    ]
+    return Dataset(data.documents, banded, {}, data.card).with_judgments(RAW, votes)
 
 
 def _on_one_unit(judgment: Judgment) -> Judgment:
@@ -184,16 +193,18 @@ def _bands(lengths: dict[str, int]) -> dict[str, str]:
     return {name: BANDS[place[length]] for name, length in lengths.items()}
 
 
-def standings(service: CampaignService, wrong: list[Case] | None = None, data: Dataset | None = None) -> list[Standing]:
+def standings(
+    service: CampaignService, wrong: list[Case] | None = None, table: JudgmentTable | None = None
+) -> list[Standing]:
     """Every annotator, in order of joining.
 
-    `wrong` are the cases of `automation_bias.cases`, `data` that of `panel_data`, where known already.
+    `wrong` are the cases of `automation_bias.cases`, `table` the counted answers, where known already.
     """
     wrong = cases(service) if wrong is None else wrong
     people = service.state.people.values()
     times = [answer.seconds for person in people for answer in person.answers.values()]
     usual = median(times) if times else None
-    agreed, why = _agreement_by_annotator(service, data)
+    agreed, why = _agreement_by_annotator(service, JudgmentTable.of(_votes(service)) if table is None else table)
     annotators = []
     for person in people:
         by_aspect = agreed.get(person.annotator, {})
@@ -214,16 +225,16 @@ def standings(service: CampaignService, wrong: list[Case] | None = None, data: D
 
 
 def _agreement_by_annotator(
-    service: CampaignService, data: Dataset | None
+    service: CampaignService, table: JudgmentTable
 ) -> tuple[dict[str, dict[str, float | None]], str]:
     """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
-    first = service.kind.coefficients[:1]
     agreed: dict[str, dict[str, float | None]] = {}
     try:
-        study = agree(panel_data(service) if data is None else data, coefficients=first, each=True, resamples=0)
+        _check_any(table)
+        rows = beside_others(table, service.kind.coefficients[0])
     except UsageError as error:
         return {}, str(error)
-    for row in study.where(study="annotator"):
+    for row in rows:
         agreed.setdefault(str(row.judge), {})[str(row.aspect)] = row.value if row.n >= FEWEST else None
     return agreed, f"fewer than {FEWEST} answers that others gave too, or all are the same"
 
