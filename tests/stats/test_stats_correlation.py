@@ -58,6 +58,15 @@ def test_pearson_by_hand() -> None:
     assert pearson([1, 2, 3, 4], [2, 1, 4, 3]).value == pytest.approx(3 / 5, abs=1e-15)
 
 
+@pytest.mark.parametrize("scale", [1e307, 1e200, 1e-200, 1e-300, 5e-324])
+def test_the_size_of_the_values_changes_nothing(scale: float) -> None:
+    x, y = np.array([1.0, 2.0, 3.0, 1.0]) * scale, np.array([2.0, 1.0, 4.0, 3.0]) * scale
+    want = correlate([1, 2, 3, 1], [2, 1, 4, 3])
+    for other in (y, y / scale):
+        got = correlate(x, other)
+        assert (got.value, got.p) == (pytest.approx(want.value), pytest.approx(want.p))
+
+
 def test_spearman_by_hand() -> None:
     # Ranks 1 2 3 4 against 2 1 4 3: squared differences sum to 4; 1 - 6 * 4 / (4 * 15) = .6.
     assert spearman([10, 20, 30, 40], [0.2, 0.1, 9.0, 0.3]).value == pytest.approx(0.6, abs=1e-15)

@@ -220,3 +220,13 @@ def test_paired_bootstrap_keeps_its_level() -> None:
         difference(rng.normal(size=50), rng.normal(size=50), resamples=199, seed=rng).p <= 0.05 for _ in range(300)
     )
     assert 0.02 <= small / 300 <= 0.10
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e200])
+def test_a_mean_of_huge_values_is_as_of_small_ones(scale: float) -> None:
+    values = [1.0, -1.0, 1.5, None, 1.0]
+    small = Bootstrap(5, 50).mean(values)
+    huge = Bootstrap(5, 50).mean([None if value is None else value * scale for value in values])
+    for got, want in zip(huge[:3], small[:3], strict=True):
+        assert got == pytest.approx(want * scale)
+    assert (huge.n, huge.missing, huge.text) == (small.n, small.missing, small.text)

@@ -54,13 +54,17 @@ def undefined(name: str, reason: str, n: int = 0, missing: int = 0) -> Statistic
     return Statistic(name, None, n, missing, None, Status.UNDEFINED, reason)
 
 
+class InfiniteError(OverflowError, ValueError):
+    """A value is infinite: it was given so, or became so in a sum."""
+
+
 def floats(values: Values, dims: int | None = 1) -> Floats:
     """Return ``values`` as a float array in which missing is NaN; raise ValueError on infinities or a wrong shape."""
     array = np.asarray(values, dtype=np.float64)
     if dims is not None and array.ndim != dims:
         raise ValueError(f"expected {dims} dimension(s), got an array of shape {array.shape}")
     if np.isinf(array).any():
-        raise ValueError("infinite values cannot be used; give None for a missing value")
+        raise InfiniteError("infinite values cannot be used; give None for a missing value")
     return array
 
 

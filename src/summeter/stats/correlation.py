@@ -180,16 +180,23 @@ def _in_blocks(of_block: Callable[[slice], Floats], weights: Floats) -> Floats:
     return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
 
 
+def _near_one(side: Floats) -> Floats:
+    """Values (or each row of a table) divided by a power of two, exactly, so that their largest is near 1."""
+    largest = np.abs(side).max(axis=-1, keepdims=True, initial=0.0)
+    return np.asarray(np.ldexp(side, -np.frexp(largest)[1]))
+
+
 def _flat(side: Floats) -> Bools:
     """Whether a list is constant, up to rounding; of a table, each row."""
+    side = _near_one(side)
     mean = side.mean(axis=-1, keepdims=True)
     return np.asarray(np.linalg.norm(side - mean, axis=-1) <= _ROUNDING * np.abs(mean[..., 0]))
 
 
 def _centred(side: Floats) -> Floats:
-    """Values about their mean, brought near 1 by a power of two, so that squares neither vanish nor overflow."""
-    gaps = side - side.mean(axis=-1, keepdims=True)
-    return np.asarray(np.ldexp(gaps, -np.frexp(np.abs(gaps).max(axis=-1, keepdims=True))[1]))
+    """Values about their mean, brought near 1, so that squares neither vanish nor overflow."""
+    side = _near_one(side)
+    return _near_one(side - side.mean(axis=-1, keepdims=True))
 
 
 def _pearson(x: Floats, y: Floats) -> Weighted:

@@ -38,6 +38,7 @@ Weighted = Callable[[Floats], Floats]
 _CELLS = 500_000  # drawn at a time: keeps the memory of one block near 8 MB
 _REPEATS = 8  # with each cluster repeated so often, drawing counts is faster than drawing clusters
 _MANY = 50_000
+_LARGEST_POWER = 256  # of values whose squares, cubes and sums have room below the largest number, 2^1024
 
 
 PERCENTILE, NORMAL = "percentile", "normal"
@@ -83,6 +84,11 @@ class Interval(NamedTuple):
     reason: str | None
     by: str = "document"
     p: float | None = None
+
+    def times(self, power: int) -> "Interval":
+        """The interval of values that are 2^power times as large."""
+        ends = [None if end is None else float(np.ldexp(end, power)) for end in (self.value, self.low, self.high)]
+        return self._replace(value=ends[0], low=ends[1], high=ends[2])
 
     @property
     def text(self) -> str | None:
@@ -259,6 +265,8 @@ class Bootstrap:
         (0.75, 4, 1, True)
         """
         (column,), kept = complete(values)
+        if power := _power(column):
+            return self.mean(np.ldexp(np.asarray(values, dtype=np.float64), -power)).times(power)
         n, missing = len(column), int((~kept).sum())
         used = self.taken(kept)
         if n == 0:
@@ -341,6 +349,12 @@ def of_rows(statistic: Callable[..., float | None], columns: Sequence[Floats], l
         return values
 
     return weighted
+
+
+def _power(values: Floats) -> int:
+    """The power of two to divide by where sums of the values, or their squares, could overflow; else 0."""
+    power = int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    return power if power > _LARGEST_POWER else 0
 
 
 def nothing(missing: int) -> str:
