@@ -19,6 +19,7 @@ from summeter.annotate.campaign.bodies import LARGEST, Refusal, read_body
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.app import WRITES
 from summeter.annotate.server.patience import Slowdown
+from summeter.annotate.server.security import CSRF
 
 EVILS: list[Any] = [
     None, True, -1, 10**400, -(10**30), 1.5, "", "x" * 9_000, "\x00", "\ud800", "AAA", "Z", "tie", [], [[]] * 50, {},
@@ -200,6 +201,34 @@ def test_honest_people_wait_for_nobody_hostile(tmp_path: Path) -> None:
             assert statuses
             assert not [status for status in statuses if status >= 500]
             assert sorted(waits)[len(waits) * 9 // 10] < 0.1, waits
+
+        run(body)
+
+
+@pytest.mark.parametrize("kind", ["fact_verification", "rating"])
+def test_nothing_a_researchers_page_could_send_breaks_the_server(kind: str, tmp_path: Path) -> None:
+    folder = made.make(tmp_path, rows(), kind=kind)
+    with opened(folder) as run:
+
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+            made.do_batch(service, "anna")
+            admin = browser()
+            await admin.get(f"/admin?token={folder.keys.admin}")
+            head = {CSRF: (await (await admin.get("/api/admin/session")).json())["csrf"]}
+            answer = next(iter(service.state.people["anna"].answers.values()))
+            decision = {"task": answer.task, "answer": answer.answer, "reason": "so"}
+            bodies: dict[str, list[dict[str, Any]]] = {
+                "adjudicate": [decision, {"task": answer.task, "as": "anna", "reason": None}],
+                "exclude": [{"annotator": "anna", "reason": "so"}],
+                "reinstate": [{"annotator": "anna", "reason": "so"}],
+            }
+            for path, good in bodies.items():
+                bad = [one for body in good for one in hostile(body)]
+                raw = [*RAW, *(json.dumps(one).encode() for one in Random(3).sample(bad, min(len(bad), 120)))]
+                for given in raw:
+                    reply = await admin.post(f"/api/admin/{path}", data=given, headers=head)
+                    assert reply.status in {200, 400, 413, 422}, (path, given[:200])
+            assert service.state.digest() == replayed(service)
 
         run(body)
 

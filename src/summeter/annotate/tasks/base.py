@@ -182,9 +182,9 @@ class AssistedKind(Kind):
     decision: ClassVar[str] = "verdict"
     no_details: ClassVar[Json] = {"reason": None}
 
-    @abstractmethod
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
         """The machine's judgment of what a task asks."""
+        return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
 
     @abstractmethod
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from summeter.annotate.campaign.assistance import Verdicts, decided
+from summeter.annotate.campaign.assistance import decided
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import (
@@ -113,16 +113,10 @@ class FactVerification(AssistedKind):
         return split_of([answer.answer["label"].replace("_", " ") for answer in answers])
 
     def describe(self, task: Task, answer: Json) -> str:
-        """The label with its error types."""
         types = f" ({', '.join(answer['error_types'])})" if answer["error_types"] else ""
         return str(answer["label"]).replace("_", " ") + types
 
-    def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
-        """The verdict on the sentence."""
-        return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
-
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
-        """The label with the error type and the reason."""
         supported = decided(judgment)
         if supported is None:
             return None
@@ -130,17 +124,14 @@ class FactVerification(AssistedKind):
         return {"verdict": _label(supported=supported), "error_types": types, "reason": judgment.reason or None}
 
     def accepts(self, machine: Json) -> bool:
-        """Supported."""
         return bool(machine["verdict"] == "supported")
 
     def following(self, task: Task, machine: Json) -> Json:
-        """The machine's label, with its first error type."""
         return _answer(
             task, supported=self.accepts(machine), error_type=next(iter(machine.get("error_types") or []), None)
         )
 
     def same(self, machine: Json, answer: Json) -> bool:
-        """Whether the label is the machine's."""
         return bool(machine["verdict"] == answer["label"])
 
     def true_answer(self, task: Task, truth: Truth) -> Json:
@@ -153,7 +144,6 @@ class FactVerification(AssistedKind):
         return _answer(task, supported=truth.chance(task) < truth.quality(task.system), error_type=drawn)
 
     def expected_answer(self, task: Task) -> Json:
-        """The expected label."""
         return _answer(task, supported=task.expects.get("label") == "supported")
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
@@ -165,7 +155,6 @@ class FactVerification(AssistedKind):
         return _answer(task, supported=label, error_type=rng.choice([*task.names("error_types")] or [None]))
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        """Supported."""
         return _answer(task, supported=True)
 
 

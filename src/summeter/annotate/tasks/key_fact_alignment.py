@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar
 
-from summeter.annotate.campaign.assistance import Verdicts, decided
+from summeter.annotate.campaign.assistance import decided
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, Misfit, labelled, parsed, split_of
@@ -133,31 +133,22 @@ class KeyFactAlignment(AssistedKind):
         return split_of([self.describe(task, answer.answer) for answer in answers])
 
     def describe(self, task: Task, answer: Json) -> str:
-        """The sentences, counted from 1."""
         sentences = ", ".join(str(index + 1) for index in answer["sentences"])
         return f"in sentence {sentences}" if sentences else "in none"
 
-    def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
-        """The verdict on the key fact for this summary."""
-        return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
-
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
-        """The sentences that the evidence touches, with the reason."""
         aligned = decided(judgment)
         if aligned is None:
             return None
         return {"sentences": _touched(task, judgment) if aligned else [], "reason": judgment.reason or None}
 
     def accepts(self, machine: Json) -> bool:
-        """Aligned to some sentence."""
         return bool(machine["sentences"])
 
     def following(self, task: Task, machine: Json) -> Json:
-        """The machine's sentences."""
         return _answer(machine["sentences"])
 
     def same(self, machine: Json, answer: Json) -> bool:
-        """Whether the same sentences were chosen."""
         return set(machine["sentences"]) == set(answer["sentences"])
 
     def true_answer(self, task: Task, truth: Truth) -> Json:
@@ -169,7 +160,6 @@ class KeyFactAlignment(AssistedKind):
         return _answer((_touched(task, gold) or [drawn]) if gold.label == 1 else [])
 
     def expected_answer(self, task: Task) -> Json:
-        """The paraphrased sentence, or none."""
         place = task.expects["sentence"]
         return _answer([] if place is None else [place])
 
@@ -182,7 +172,6 @@ class KeyFactAlignment(AssistedKind):
         return _answer([rng.randrange(len(task.body["summary"]["sentences"]))] if label else [])
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        """The first sentence."""
         return _answer([0])
 
 

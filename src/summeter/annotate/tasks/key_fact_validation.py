@@ -77,29 +77,23 @@ class KeyFactValidation(AssistedKind):
         return split_of(["valid" if valid(answer.answer) else "not valid" for answer in answers])
 
     def describe(self, task: Task, answer: Json) -> str:
-        """Valid, or what it lacks."""
         lacks = [name for name in CRITERIA if not answer[name]]
         return f"not valid: not {', not '.join(lacks)}" if lacks else "valid"
 
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
-        """The verdict on the key fact, whichever summary it hangs on."""
         return verdicts.of_document(task.document_id, task.index or 0)
 
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
-        """Valid or not, with the reason."""
         accepted = decided(judgment)
         return None if accepted is None else {"verdict": _verdict(accepted=accepted), "reason": judgment.reason or None}
 
     def accepts(self, machine: Json) -> bool:
-        """Valid."""
         return bool(machine["verdict"] == "valid")
 
     def following(self, task: Task, machine: Json) -> Json:
-        """Valid or not, as the machine says."""
         return _answer(accepted=self.accepts(machine))
 
     def same(self, machine: Json, answer: Json) -> bool:
-        """Whether both find it valid or both do not."""
         return self.accepts(machine) == valid(answer)
 
     def true_answer(self, task: Task, truth: Truth) -> Json:
@@ -114,7 +108,6 @@ class KeyFactValidation(AssistedKind):
         return _answer(accepted=gold.label == 1 if gold is not None else truth.chance(task) < 0.85)
 
     def expected_answer(self, task: Task) -> Json:
-        """Valid or not, as expected."""
         return _answer(accepted=bool(task.expects.get("valid")))
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
@@ -123,7 +116,6 @@ class KeyFactValidation(AssistedKind):
         return right if accepted == valid(right) else _answer(accepted=accepted)
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        """Valid."""
         return _answer(accepted=True)
 
 

@@ -73,7 +73,6 @@ class Pairwise(LetteredKind):
         )
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
-        """Systems in place of letters."""
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), dict):
             return answer
         choices = {
@@ -83,7 +82,6 @@ class Pairwise(LetteredKind):
         return {**answer, "choices": choices}
 
     def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
-        """Letters in place of systems."""
         choices = {
             aspect: choice if choice == TIE else letter_of(choice, letters)
             for aspect, choice in answer["choices"].items()
@@ -133,7 +131,6 @@ class Pairwise(LetteredKind):
         return Disagreement(text, any(split.even for split in differing.values()))
 
     def describe(self, task: Task, answer: Json) -> str:
-        """The choice on each aspect."""
         choices = answer["choices"].items()
         return "; ".join(f"{aspect}: {'a tie' if choice == TIE else choice}" for aspect, choice in choices)
 
@@ -151,7 +148,6 @@ class Pairwise(LetteredKind):
         return {"choices": choices, "reason": None}
 
     def expected_answer(self, task: Task) -> Json:
-        """The other one on each aspect."""
         odd = task.expects["loser"]
         winner = next(system for system in task.systems if system != odd)
         return _answer(task, winner)
@@ -167,7 +163,6 @@ class Pairwise(LetteredKind):
         return {"choices": choices, "reason": None}
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        """The one shown first."""
         return _answer(task, letters[0])
 
 

@@ -90,7 +90,6 @@ class Rating(LetteredKind):
         )
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
-        """Systems in place of letters."""
         if not isinstance(answer, dict) or not isinstance(answer.get("ratings"), dict):
             return answer
         ratings = {system_of(letter, letters, "answer.ratings"): cells for letter, cells in answer["ratings"].items()}
@@ -98,7 +97,6 @@ class Rating(LetteredKind):
         return {**answer, "ratings": ratings, "best": None if best is None else system_of(best, letters, "answer.best")}
 
     def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
-        """Letters in place of systems."""
         ratings = {letter_of(system, letters): cells for system, cells in answer["ratings"].items()}
         best = answer["best"]
         return {**answer, "ratings": ratings, "best": None if best is None else letter_of(best, letters)}
@@ -153,7 +151,6 @@ class Rating(LetteredKind):
         return Disagreement(", ".join(far[:SHOWN]) + more, even=False) if far else None
 
     def describe(self, task: Task, answer: Json) -> str:
-        """Every rating, and the best summary."""
         cells = "; ".join(
             f"{system}: " + ", ".join(f"{aspect} {rating}" for aspect, rating in given.items())
             for system, given in answer["ratings"].items()
@@ -172,7 +169,6 @@ class Rating(LetteredKind):
         return _answer(task, {system: {name: rating(system, name) for name in aspects} for system in task.systems})
 
     def expected_answer(self, task: Task) -> Json:
-        """1 for the odd one, 4 for all others."""
         odd, aspects = task.expects["worst"], task.names("aspects")
         return _answer(task, {system: dict.fromkeys(aspects, 1 if system == odd else 4) for system in task.systems})
 
@@ -191,7 +187,6 @@ class Rating(LetteredKind):
         return _answer(task, cells)
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        """The middle of the scale everywhere, the first summary the best."""
         cells = {system: dict.fromkeys(task.names("aspects"), MIDDLE) for system in task.systems}
         return {"ratings": cells, "best": letters[0] if task.body["choose_best"] else None}
 

@@ -141,7 +141,6 @@ class SpanHighlighting(Kind):
         return Disagreement(f"{lonely} of {len(spans)} marks touch nobody else's", even=False) if lonely else None
 
     def describe(self, task: Task, answer: Json) -> str:
-        """The marked texts with their categories."""
         text = task.body["summary"]["text"]
         marks = [
             f"“{text[span['start'] : span['end']]}” ({span['category'] or span['kind']})" for span in answer["spans"]
@@ -164,7 +163,6 @@ class SpanHighlighting(Kind):
         return _answer(task, [(start, end, None)])
 
     def expected_answer(self, task: Task) -> Json:
-        """The foreign sentence."""
         start, end = task.expects["touch"]
         return _answer(task, [(start, end, None)])
 
@@ -179,7 +177,6 @@ class SpanHighlighting(Kind):
         return _answer(task, [] if label else [(start, end, None)])
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        """Clean."""
         return _answer(task, [])
 
 
