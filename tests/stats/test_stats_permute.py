@@ -8,19 +8,19 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.stats import (
-    Status,
-    paired_permutation,
-    paired_permutations,
-    permutation_p,
-    sign_flips,
-)
+from summeter.stats import PairDifference, paired_differences, permutation_p, sign_flips
+from summeter.stats.base import Values
+
+
+def compared(a: Values, b: Values, permutations: int = 10_000, seed: int = 0) -> PairDifference:
+    ((pair,),) = paired_differences([{"a": a, "b": b}], permutations=permutations, seed=seed)
+    return pair
 
 
 def test_exact_by_hand() -> None:
     # Differences 1, 2: flips give sums 3, 1, -1, -3; two of four reach 3.
-    got = paired_permutation([2, 4], [1, 2])
-    assert (got.difference, got.p, got.resamples, got.method) == (1.5, 0.5, 4, "paired permutation, exact")
+    got = compared([2, 4], [1, 2])
+    assert (got.difference, got.p, got.method) == (1.5, 0.5, "paired permutation, exact, 4 flips")
 
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=7))
@@ -29,7 +29,7 @@ def test_exact_is_the_full_enumeration(differences: list[int]) -> None:
     sums = [abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
             for signs in product((1, -1), repeat=len(differences))]  # fmt: skip
     want = sum(total >= abs(sum(differences)) for total in sums) / len(sums)
-    assert paired_permutation(differences, [0] * len(differences)).p == want
+    assert compared(differences, [0] * len(differences)).p == want
 
 
 def test_exact_is_scipys() -> None:
@@ -37,7 +37,7 @@ def test_exact_is_scipys() -> None:
     want = scipy.stats.permutation_test(
         (a, b), lambda x, y: np.mean(x) - np.mean(y), permutation_type="samples", n_resamples=10_000
     )
-    got = paired_permutation(a, b)
+    got = compared(a, b)
     assert got.difference == pytest.approx(want.statistic, abs=1e-12)
     assert got.p == pytest.approx(want.pvalue, abs=1e-12)
 
@@ -45,7 +45,7 @@ def test_exact_is_scipys() -> None:
 def test_identical_to_the_plain_loop_for_identical_flips() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(1, 6, 40) / 3, rng.integers(1, 6, 40) / 3
-    got = paired_permutation(a, b, resamples=2000, seed=5)
+    got = compared(a, b, 2000, 5)
     flips = sign_flips(40, 2000, 5)
     assert not flips.exact
     observed = abs(np.mean(a - b))
@@ -61,77 +61,63 @@ def test_sampled_is_scipys_within_monte_carlo_error() -> None:
         (a, b), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", n_resamples=9999,
         vectorized=True, rng=1,
     ).pvalue  # fmt: skip
-    got = paired_permutation(a, b).p
+    got = compared(a, b).p
     # Both are proportions of about 10,000 draws: four standard deviations of their difference.
     assert got == pytest.approx(want, abs=4 * np.sqrt(2 * want * (1 - want) / 10_000))
 
 
 def test_clusters_flip_together() -> None:
     # Two documents with differences summing to 2 and 1: sums 3, 1, -1, -3, so p = 1/2, not 1/4 as by rows.
-    got = paired_permutation([1, 1, 1], [0, 0, 0], ["a", "a", "b"])
-    assert (got.p, got.clusters) == (0.5, 2)
-    assert paired_permutation([1, 1, 1], [0, 0, 0]).p == 0.25
+    assert permutation_p(np.array([[2.0], [1.0]]), sign_flips(2, 10_000))[0] == 0.5
+    assert compared([1, 1, 1], [0, 0, 0]).p == 0.25
 
 
 def test_missing_pairs_are_dropped_and_counted() -> None:
-    got = paired_permutation([1, None, 3, 4], [0, 1, float("nan"), 3])
+    got = compared([1, None, 3, 4], [0, 1, float("nan"), 3])
     assert (got.n, got.missing, got.difference) == (2, 2, 1.0)
-    gone = paired_permutation([None, 1], [1, None])
-    assert (gone.p, gone.status, gone.reason) == (None, Status.UNDEFINED, "all values missing")
-    assert paired_permutation([], []).reason == "no values"
+    gone = compared([None, 1], [1, None])
+    assert (gone.p, gone.difference, gone.reason) == (None, None, "all values missing")
+    assert compared([], []).reason == "no values"
 
 
 def test_equal_systems_have_p_one() -> None:
-    assert paired_permutation([1, 2, 3], [1, 2, 3]).p == 1.0
-    assert paired_permutation(list(range(50)), list(range(50))).p == 1.0
+    assert compared([1, 2, 3], [1, 2, 3]).p == 1.0
+    assert compared(list(range(50)), list(range(50))).p == 1.0
 
 
 def test_rounding_does_not_hide_equal_flips() -> None:
     # .1 + .2 - .3 is not 0 in floating point; flips that equal the observed sum exactly must still count.
-    assert paired_permutation([0.1, 0.2, 0.3], [0, 0, 0.6]).p == 1.0
+    assert compared([0.1, 0.2, 0.3], [0, 0, 0.6]).p == 1.0
 
 
 def test_many_tests_are_the_single_ones() -> None:
     rng = np.random.default_rng(3)
-    scores = rng.integers(1, 6, (4, 30, 2)).astype(float)
+    scores = rng.integers(1, 6, (4, 30)).astype(float)
     scores[rng.random(scores.shape) < 0.1] = np.nan
-    tests = paired_permutations(scores, resamples=500, seed=9)
-    assert len(tests) == 6 * 2
-    flips = np.concatenate(list(sign_flips(30, 500, 9).blocks))
+    (tests,) = paired_differences([dict(zip("abcd", scores, strict=True))], permutations=2000, seed=9)
+    assert len(tests) == 6
+    flips = np.concatenate(list(sign_flips(30, 2000, 9).blocks))
     for test in tests:
-        a, b = scores[test.first, :, test.aspect], scores[test.second, :, test.aspect]
+        a, b = scores["abcd".index(test.first)], scores["abcd".index(test.second)]
         gaps = np.nan_to_num(a - b)
         count = sum(abs(row @ gaps) >= abs(gaps.sum()) - 1e-9 for row in flips)
-        assert test.result.p == (count + 1) / 501
+        assert test.p == (count + 1) / 2001
         kept = ~np.isnan(a - b)
-        assert test.result.n == kept.sum()
-        assert test.result.missing == 30 - kept.sum()
-        assert test.result.difference == pytest.approx((a - b)[kept].mean())
-
-
-def test_many_tests_cluster_items() -> None:
-    scores = [[1, 1, 1], [0, 0, 0], [None, None, None]]
-    tests = paired_permutations(scores, ["a", "a", "b"])
-    assert tests[0].result.p == 0.5
-    assert tests[1].result.reason == "all values missing"
-    only = paired_permutations(scores, pairs=[(0, 2)])
-    assert [(t.first, t.second) for t in only] == [(0, 2)]
+        assert (test.n, test.missing) == (kept.sum(), 30 - kept.sum())
+        assert test.difference == pytest.approx((a - b)[kept].mean())
 
 
 def test_p_is_uniform_under_the_null() -> None:
     rng = np.random.default_rng(1)
-    p = [t.result.p for t in paired_permutations(rng.normal(size=(2, 40, 500)), resamples=400, seed=2)]
+    one, two = rng.normal(size=(2, 40, 500))
+    p = permutation_p(one - two, sign_flips(40, 400, 2))
     # 500 p-values; the share at or below .05 has a standard deviation of 1 point.
-    assert 0.02 <= np.mean(np.array(p) <= 0.05) <= 0.08
+    assert 0.02 <= np.mean(p <= 0.05) <= 0.08
 
 
-def test_shapes_are_checked() -> None:
-    with pytest.raises(ValueError, match="systems x items"):
-        paired_permutations([1, 2, 3])
-    with pytest.raises(ValueError, match="cluster labels"):
-        paired_permutations([[1, 2], [3, 4]], ["a"])
-    with pytest.raises(ValueError, match="cluster labels"):
-        paired_permutation([1, 2], [3, 4], ["a"])
+def test_lengths_are_checked() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        compared([1, 2, 3], [1, 2])
 
 
 def test_blocks_of_flips_add_up() -> None:

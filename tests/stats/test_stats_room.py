@@ -42,12 +42,11 @@ ODD = [
 
 @pytest.mark.parametrize(("x", "y"), ODD)
 def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[float | None]) -> None:
-    same = ["a"] * len(x)
     results: list[Any] = [
         stats.Bootstrap(len(x)).mean(x),
         stats.Bootstrap(len(y), 50).mean(y),
         stats.Bootstrap(len(x), 50).difference(x, y),
-        stats.paired_permutation(x, y, same),
+        stats.paired_differences([{"x": x, "y": y}]),
         stats.auroc(x, y),
         stats.tune_threshold(x, y),
         stats.bootstrap_deviation(x, y, 0.5, 50),
@@ -74,7 +73,10 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         results += [stats.cohen_kappa(matrix), stats.mean_cohen_kappa(matrix), stats.fleiss_kappa(matrix)]
         results += [stats.mean_pairwise(matrix), stats.rater_deviation(matrix)]
         results += [stats.best_rates(matrix), stats.compare_pair(stats.points(x, y), stats.points(y, x))]
-        results += [stats.paired_permutations(matrix), stats.bradley_terry(stats.games_from_scores(matrix), 2)]
+        results += [
+            stats.paired_differences([dict(enumerate(matrix))]),
+            stats.bradley_terry(stats.games_from_scores(matrix), 2),
+        ]
         results += [stats.gwet_ac1(matrix).interval(stats.Bootstrap(len(x), 20))]
     for result in results:
         assert not [v for v in numbers(result) if math.isnan(v) or math.isinf(v)], result

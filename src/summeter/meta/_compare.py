@@ -56,6 +56,7 @@ from summeter.records import Judgment, Message, Parameter, UsageError, judge_nam
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
+    FEWEST,
     Bootstrap,
     Interval,
     PairDifference,
@@ -72,7 +73,6 @@ from summeter.stats import (
     williams,
 )
 from summeter.stats.base import Floats, Values
-from summeter.stats.simultaneous import FEWEST
 from summeter.tables import Table, interval, number
 
 STUDY = "compare"

@@ -12,7 +12,7 @@ from summeter.report.views import RunView
 from summeter.report.words import gloss
 from summeter.scoring.systems import FIRST
 from summeter.stats import PairDifference, paired_differences
-from summeter.stats.simultaneous import FEWEST
+from summeter.stats.significance import FEWEST
 
 LISTED = 25
 Pair = tuple[Key, Key]

@@ -15,7 +15,7 @@ from summeter.report.words import NEUTRAL, SAME, count, gloss, same, scale_of, w
 from summeter.scoring import COMPOSED, COMPOSITE, Shared, SystemScore, SystemTable
 from summeter.scoring.systems import FIRST
 from summeter.stats import PairDifference
-from summeter.stats.simultaneous import FEWEST
+from summeter.stats.significance import FEWEST
 
 Key = tuple[str, str, str]
 NAMED, FEW = 6, 3

@@ -52,23 +52,18 @@ from .preference import (
 )
 from .resample import Bootstrap, Interval, of_rows
 from .significance import (
-    Comparison,
+    FEWEST,
     Flips,
-    PairTest,
-    clusters_of_equals,
-    holm,
-    paired_permutation,
-    paired_permutations,
-    permutation_p,
-    sign_flips,
-)
-from .simultaneous import (
     PairDifference,
+    clusters_of_equals,
     corrected,
     enough_permutations,
+    holm,
     least_p,
     paired_differences,
+    permutation_p,
     permuted_differences,
+    sign_flips,
 )
 from .spans import Overlap, mean_span_f1, overlap, span_f1
 from .thresholds import (
@@ -84,12 +79,12 @@ from .thresholds import (
 from .ties import PairAccuracy, calibrate_ties, pairwise_accuracy
 
 __all__ = [
+    "FEWEST",
     "Agreement",
     "Bootstrap",
     "BradleyTerry",
     "Candidates",
     "Classification",
-    "Comparison",
     "Confusion",
     "CorrectPreferences",
     "CorrelationComparison",
@@ -105,7 +100,6 @@ __all__ = [
     "PairAccuracy",
     "PairDifference",
     "PairPreference",
-    "PairTest",
     "PpiMean",
     "Spread",
     "Statistic",
@@ -149,8 +143,6 @@ __all__ = [
     "order_effect",
     "overlap",
     "paired_differences",
-    "paired_permutation",
-    "paired_permutations",
     "pairwise_accuracy",
     "pearson",
     "permutation_p",

@@ -1,12 +1,13 @@
-"""Paired permutation tests of a difference of means, Holm's correction, and clusters of systems that do not differ.
+"""All pairs of systems compared at once: permutation tests, Holm's correction, intervals that agree, clusters.
 
-Under the null hypothesis the two scores of a cluster (normally a document) may be exchanged, which flips the sign
-of its difference. All flips are drawn as one matrix of +1 and -1, and all pairs of systems share it, so thousands
-of tests are a single matrix product. p = (c + 1) / (n + 1), where c of n random flips give a mean difference at
-least as far from zero (Phipson & Smyth, 2010); with few clusters every flip is tried and p = c / 2^k exactly.
+Under the null hypothesis the two scores of a document may be exchanged, which flips the sign of its difference. All
+flips are drawn as one matrix of +1 and -1, and all pairs of systems share it, so thousands of tests are a single matrix
+product. p = (c + 1) / (n + 1), where c of n random flips give a mean difference at least as far from zero (Phipson &
+Smyth, 2010); with few documents every flip is tried and p = c / 2^k exactly.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple, assert_never
 
@@ -14,57 +15,15 @@ import numpy as np
 
 from summeter.choices import ClusterRule
 
-from .base import (
-    ALL_MISSING,
-    EMPTY,
-    Floats,
-    Labels,
-    Seed,
-    Status,
-    Values,
-    codes,
-    complete,
-    floats,
-    generator,
-    seed_number,
-)
+from .base import ALL_MISSING, EMPTY, Floats, Seed, Values, floats, generator, seed_number
 
 PMatrix = Sequence[Sequence[float | None]]
 
+FEWEST = 6
+"""With fewer shared documents no difference is claimed."""
+_REACHED = 10  # flips that a p-value at the edge of a verdict rests on
 _CELLS = 200_000  # signs at a time: what a processor cache holds
 _MAX_EXACT = 20  # 2^20 flips are the most that are enumerated
-
-
-class Comparison(NamedTuple):
-    """The paired permutation test of a difference of means (first minus second); ``p`` is two-sided.
-
-    ``resamples`` flips were tried; ``exact`` says that these are all there are. ``clusters`` units were flipped.
-    """
-
-    difference: float | None
-    p: float | None
-    n: int
-    missing: int
-    clusters: int
-    resamples: int
-    exact: bool
-    seed: int | None
-    status: Status
-    reason: str | None
-
-    @property
-    def method(self) -> str:
-        """The test in words."""
-        return "paired permutation, exact" if self.exact else "paired permutation"
-
-
-class PairTest(NamedTuple):
-    """The permutation test of systems ``first`` and ``second`` (numbers along axis 0) on one aspect (axis 2)."""
-
-    first: int
-    second: int
-    aspect: int
-    result: Comparison
 
 
 class Flips(NamedTuple):
@@ -107,83 +66,6 @@ def permutation_p(differences: Floats, flips: Flips) -> Floats:
     return np.asarray((reached + extra) / (flips.total + extra), dtype=np.float64)
 
 
-def paired_permutation(
-    a: Values,
-    b: Values,
-    clusters: Labels | None = None,
-    resamples: int = 10_000,
-    seed: Seed = 0,
-) -> Comparison:
-    """Test whether two systems scored on the same rows differ in their mean, exchanging whole clusters.
-
-    Rows where either score is missing are dropped and counted. ``method`` in the result says whether the flips
-    were sampled or all enumerated, ``resamples`` how many were tried. Undefined without complete pairs.
-
-    Differences 1, 1, 1: of the 8 flips, +++ and --- reach a mean of 1, so p = 2/8.
-
-    >>> paired_permutation([2, 3, 4], [1, 2, 3]).p
-    0.25
-    """
-    (left, right), kept = complete(a, b)
-    labels = np.arange(len(kept)) if clusters is None else codes(clusters)
-    if len(labels) != len(kept):
-        raise ValueError(f"{len(labels)} cluster labels for {len(kept)} rows")
-    units = np.unique(labels[kept], return_inverse=True)[1]
-    sums = np.bincount(units, weights=left - right).astype(np.float64)
-    flips = sign_flips(len(sums), resamples, seed)
-    shell = _shell(flips, seed)._replace(missing=int((~kept).sum()), clusters=len(sums))
-    return _filled(shell, sums, len(left), float(permutation_p(sums[:, None], flips)[0]))
-
-
-def paired_permutations(
-    scores: Values,
-    clusters: Labels | None = None,
-    resamples: int = 10_000,
-    seed: Seed = 0,
-    pairs: Sequence[tuple[int, int]] | None = None,
-) -> list[PairTest]:
-    """Test every pair of systems on every aspect with one shared set of flips.
-
-    ``scores`` is an array systems x items or systems x items x aspects, NaN where missing; ``clusters`` gives one
-    label an item; ``pairs`` restricts the pairs of systems. Each test drops its own incomplete items. The tests
-    come pair by pair, aspect within pair. Twelve systems, 100 documents, 4 aspects and 10,000 flips are 264 tests
-    in one matrix product.
-
-    >>> tests = paired_permutations([[1, 2, 3], [1, 2, 3], [0, 1, 2]])
-    >>> [(t.first, t.second, t.result.difference, t.result.p) for t in tests]
-    [(0, 1, 0.0, 1.0), (0, 2, 1.0, 0.25), (1, 2, 1.0, 0.25)]
-    """
-    cube = floats(scores, None)
-    cube = cube[:, :, None] if cube.ndim == 2 else cube
-    if cube.ndim != 3:
-        raise ValueError(f"scores must be systems x items [x aspects], got shape {cube.shape}")
-    systems, items, aspects = cube.shape
-    labels = np.arange(items) if clusters is None else codes(clusters)
-    if len(labels) != items:
-        raise ValueError(f"{len(labels)} cluster labels for {items} items")
-    wanted = list(combinations(range(systems), 2)) if pairs is None else list(pairs)
-    units = int(labels.max()) + 1 if items else 0
-    gaps = np.stack([cube[i] - cube[j] for i, j in wanted], axis=1).reshape(items, -1)
-    present = (~np.isnan(gaps)).astype(np.float64)
-    sums, counts = _by_cluster(np.nan_to_num(gaps), labels, units), _by_cluster(present, labels, units)
-    flips = sign_flips(units, resamples, seed)
-    p = permutation_p(sums, flips)
-    shell = _shell(flips, seed)
-    tests: list[PairTest] = []
-    for column, value in enumerate(p):
-        first, second = wanted[column // aspects]
-        n = int(counts[:, column].sum())
-        filled = shell._replace(missing=items - n, clusters=int((counts[:, column] > 0).sum()))
-        tests.append(PairTest(first, second, column % aspects, _filled(filled, sums[:, column], n, float(value))))
-    return tests
-
-
-def _by_cluster(rows: Floats, labels: Labels, units: int) -> Floats:
-    totals = np.zeros((units, rows.shape[1]))
-    np.add.at(totals, np.asarray(labels), rows)
-    return totals
-
-
 def _every_flip(units: int, sizes: Sequence[int]) -> Iterator[Floats]:
     start = 0
     for size in sizes:
@@ -196,16 +78,6 @@ def _drawn_flips(units: int, sizes: Sequence[int], rng: np.random.Generator) -> 
     for size in sizes:
         bits = rng.integers(0, 2, (size, units), dtype=np.int8)
         yield (1 - 2 * bits).astype(np.float64)
-
-
-def _shell(flips: Flips, seed: Seed) -> Comparison:
-    return Comparison(None, None, 0, 0, 0, flips.total, flips.exact, seed_number(seed), Status.UNDEFINED, None)
-
-
-def _filled(shell: Comparison, sums: Floats, n: int, p: float) -> Comparison:
-    if n == 0:
-        return shell._replace(reason=ALL_MISSING if shell.missing else EMPTY)
-    return shell._replace(difference=float(sums.sum() / n), p=p, n=n, status=Status.OK)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -263,3 +135,160 @@ def clusters_of_equals(
             current, start = current + 1, place
         found[int(system)] = current
     return found
+
+
+class PairDifference(NamedTuple):
+    """The value of ``first`` minus that of ``second`` over the ``n`` rows both have; ``missing`` rows lack one.
+
+    ``p`` is that of a test that exchanges ``units`` (named by ``by``), ``p_holm`` the same corrected over ``family``
+    pairs, ``least_p`` the smallest p that so many units can give. ``better`` is the one claimed to be higher, if any.
+    ``text`` says what ``low``-``high`` is; ``reason`` why it or the difference is not there.
+    """
+
+    first: str
+    second: str
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    p_holm: float | None
+    family: int
+    n: int
+    missing: int
+    units: int = 0
+    least_p: float = 0.0
+    better: str | None = None
+    reason: str | None = None
+    text: str | None = None
+    method: str = ""
+    by: str = "document"
+
+
+def enough_permutations(family: int, alpha: float, flips: int = _REACHED) -> int:
+    """Return how many permutations let a p-value that is just claimed after Holm's correction rest on ``flips``.
+
+    >>> enough_permutations(6, 0.05)
+    1200
+    """
+    return math.ceil(flips * family / alpha - 1e-9)
+
+
+def least_p(units: int, permutations: int | None = None) -> float:
+    """Return the smallest two-sided p of exchanging ``units``; ``permutations`` were drawn, or all tried (None).
+
+    >>> least_p(6), least_p(30, 99)
+    (0.03125, 0.01)
+    """
+    return min(1.0, max(2.0 / 2.0**units, 0.0 if permutations is None else 1 / (permutations + 1)))
+
+
+def paired_differences(
+    families: Sequence[Mapping[str, Values]], alpha: float = 0.05, permutations: int = 10_000, seed: Seed = 0
+) -> list[list[PairDifference]]:
+    """Compare every two systems (name -> a score a document, None or NaN where missing) on the documents both have.
+
+    All mappings (the groups of a column, say) are corrected together. The test exchanges two systems' scores document
+    by document. A difference is claimed where p after Holm's correction is at most ``alpha`` and at least FEWEST
+    documents are shared. An interval holds the differences that the test does not reject at ``alpha`` / family, so that
+    all hold at once with confidence 1 - ``alpha``; where Holm's steps claim what that leaves open, it ends at 0
+    (Strassburger & Bretz, 2008): it excludes 0 exactly where a difference is claimed. ``permutations`` is raised where
+    it is too small for so many pairs.
+
+    Six differences of 1: of the 64 flips two reach a mean of 1.
+
+    >>> ((pair,),) = paired_differences([{"a": [2, 3, 4, 2, 3, 4], "b": [1, 2, 3, 1, 2, 3]}])
+    >>> pair.difference, pair.p, pair.better, pair.low
+    (1.0, 0.03125, 'a', 1.0)
+    """
+    matrices = [{name: floats(values) for name, values in scores.items()} for scores in families]
+    pairs = [list(combinations(scores, 2)) for scores in matrices]
+    gaps = [
+        np.stack([scores[one] - scores[two] for one, two in named], axis=1) if named else np.zeros((0, 0))
+        for scores, named in zip(matrices, pairs, strict=True)
+    ]
+    family = sum(int((~np.isnan(table)).any(axis=0).sum()) for table in gaps)
+    tested = [permuted_differences(*both, alpha, family, permutations, seed) for both in zip(pairs, gaps, strict=True)]
+    whole = iter(corrected([pair for found in tested for pair in found], alpha))
+    return [[next(whole) for _ in found] for found in tested]
+
+
+def corrected(pairs: Sequence[PairDifference], alpha: float) -> list[PairDifference]:
+    """Return the pairs with Holm's p, what is claimed, and intervals that agree with it."""
+    adjusted = holm([pair.p for pair in pairs])
+    family = sum(pair.p is not None for pair in pairs)
+    return [_claimed(pair._replace(p_holm=p, family=family), alpha) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def _claimed(pair: PairDifference, alpha: float) -> PairDifference:
+    """With the claim, and an interval that excludes 0 exactly where there is one."""
+    gap = pair.difference
+    if gap is not None and gap != 0 and pair.p_holm is not None and pair.p_holm <= alpha and pair.units >= FEWEST:
+        pair = pair._replace(better=pair.first if gap > 0 else pair.second)
+    if gap is None or pair.low is None or pair.high is None:
+        return pair
+    if pair.better is None:
+        return pair._replace(low=min(pair.low, 0.0), high=max(pair.high, 0.0))
+    return pair._replace(low=max(pair.low, 0.0)) if gap > 0 else pair._replace(high=min(pair.high, 0.0))
+
+
+def permuted_differences(
+    pairs: Sequence[tuple[str, str]],
+    table: Values,
+    alpha: float,
+    family: int,
+    permutations: int,
+    seed: Seed,
+    by: str = "document",
+) -> list[PairDifference]:
+    """Return each pair before the correction, its interval at the level of `family` pairs.
+
+    ``table`` holds their differences, documents (or whatever ``by`` names) x pairs, NaN where missing.
+
+    A flip parts the documents of a pair in two. The test counts it against a difference exactly where that lies between
+    the means of both parts, so the k-th lowest of the lower means, and the k-th highest of the higher ones, are where p
+    falls below the level.
+    """
+    gaps = floats(table, 2)
+    documents = len(gaps)
+    present = (~np.isnan(gaps)).astype(np.float64)
+    gaps = np.nan_to_num(gaps)
+    total, counts = gaps.sum(axis=0), present.sum(axis=0)
+    # Rounding in a sum grows with the sum of magnitudes; the edge is lowered by a sliver of that.
+    edge = np.abs(total) - 1e-12 * np.abs(gaps).sum(axis=0)
+    flips = sign_flips(documents, max(permutations, enough_permutations(family, alpha)), seed)
+    extra = 0 if flips.exact else 1
+    # How many flips must count against a difference for it not to be rejected.
+    needed = math.floor(alpha / max(1, family) * (flips.total + extra) + 1e-9) + 1 - extra
+    lows, highs = (np.full((needed, len(pairs)), end) for end in (np.inf, -np.inf))
+    reached = np.zeros(len(pairs), dtype=np.int64)
+    for block in flips.blocks:
+        swung, kept = block @ gaps, block @ present
+        reached += (np.abs(swung) >= edge).sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one, two = (total + swung) / (counts + kept), (total - swung) / (counts - kept)
+        whole = np.abs(kept) == counts  # nothing in the other part
+        low, high = np.minimum(one, two), np.maximum(one, two)
+        lows = np.partition(np.concatenate([lows, np.where(whole, -np.inf, low)]), needed - 1, axis=0)[:needed]
+        highs = np.partition(np.concatenate([highs, np.where(whole, np.inf, high)]), len(block), axis=0)[len(block) :]
+    p = (reached + extra) / (flips.total + extra)
+    drawn = "" if flips.exact else f", seed {seed_number(seed)}"
+    over = "" if family == 1 else f"simultaneous over {family} pairs, "
+    text = f"{100 * (1 - alpha):g}% permutation interval by {by}, {over}{flips.total} permutations{drawn}"
+    method = f"paired permutation{', exact' if flips.exact else ''}, {flips.total} flips"
+    differences = []
+    for place, (first, second) in enumerate(pairs):
+        n = int(counts[place])
+        pair = PairDifference(
+            first, second, None, None, None, None, None, family, n, documents - n, n,
+            least_p(n, None if flips.exact else flips.total), method=method, by=by,
+        )  # fmt: skip
+        low, high = float(lows[:, place].max(initial=-np.inf)), float(highs[:, place].min(initial=np.inf))
+        if not n:
+            pair = pair._replace(reason=ALL_MISSING if documents else EMPTY)
+        elif np.isfinite(low):
+            pair = pair._replace(difference=float(total[place] / n), p=float(p[place]), low=low, high=high, text=text)
+        else:
+            why = f"{n} {by}{'s' * (n > 1)}: too few for an interval{f' over {family} pairs' * (family > 1)}"
+            pair = pair._replace(difference=float(total[place] / n), p=float(p[place]), reason=why)
+        differences.append(pair)
+    return differences

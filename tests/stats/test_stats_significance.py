@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from summeter.stats import paired_differences
 from summeter.stats.base import Floats
-from summeter.stats.simultaneous import PairDifference
+from summeter.stats.significance import PairDifference
 
 cell = st.sampled_from([0.0, 0.25, 0.5, 1.0, None])
 
