@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AllowInfNan, Field, ValidationError, field_validator
 
 from summeter.data.atomic import write_text
 from summeter.data.factuality import Benchmark, Files, read_benchmark
@@ -59,7 +59,7 @@ class Config(Record):
     runs: list[str] = Field(default_factory=list)
     aspects: list[str] = Field(default_factory=list)
     options: dict[str, Any] = Field(default_factory=dict)
-    thresholds: str | float = "protocol"
+    thresholds: str | Annotated[float, AllowInfNan()] = "protocol"  # `with_thresholds` says what is wrong with it
     candidates: Candidates | None = None
     one_class: OneClass | None = None
     resamples: int = Field(default=1000, ge=0, le=MOST_RESAMPLES)
