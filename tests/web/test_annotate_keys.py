@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from web import annotate_campaigns as made
-from web.steps import expect, moving_on, press, sent, task, until
+from web.steps import expect, fits, moving_on, press, sent, task, until
 
 pytestmark = pytest.mark.web
 
@@ -130,3 +130,12 @@ def test_keys_go_on_at_the_sending_button_and_back_a_question(site: Any, visit: 
     moving_on(page, lambda: press(page, "Enter"))
     systems = place.service.folder.letters("anna", place.service.tasks.work[0])
     assert sent(place, 1, page)[0]["choices"] == {"coverage": "tie", "fluency": systems[1]}
+
+
+def test_a_narrow_page_shows_the_chips_once_keys_are_used(site: Any, visit: Any) -> None:
+    page = visit(site("fact_verification").link(), phone=True)
+    task(page)
+    assert chips(page) == {}
+    press(page, "n")
+    assert {"a", "d", "1", "2"} == set(chips(page))
+    fits(page)

@@ -27,6 +27,8 @@ export class Keys {
       return;
     }
     if (!this.on || target.closest(TYPED)) return;
+    // A narrow page shows no chips until somebody uses keys.
+    document.body.classList.add("keyed");
     this.run(event.key, event);
   }
 
