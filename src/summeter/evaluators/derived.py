@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
@@ -124,7 +125,11 @@ class DerivedEvaluator(Evaluator):
         **fields: Any,
     ) -> Judgment:
         """A judgment about an item; `fields` are those of Judgment (`value`, `label`, `reason`, `model`, `calls`...).
-        One that could not be had takes `status` and `reason`, and no value."""
+        One that could not be had takes `status` and `reason`, and no value; a value that is not finite is none."""
+        value = fields.get("value")
+        if value is not None and not isfinite(value):
+            del fields["value"]
+            fields = {**fields, "label": None, "status": "error", "reason": f"computed {value}, which is no number"}
         document_id, system, rival = item
         target = Target(document_id=document_id, system=system, rival=rival, unit=unit, index=index, list_id=list_id)
         return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **fields)

@@ -135,3 +135,12 @@ def test_a_score_without_any_weight_is_no_number() -> None:
     tokens = [*plain('{"score": '), TokenLogprobs(token="4", logprob=-1e9), *plain("}")]
     with pytest.raises(ReplyError, match="any weight"):
         weigh(tokens, 4)
+
+
+@pytest.mark.parametrize("wrong", [0.1, math.inf, -math.inf, math.nan, 1e308])
+@pytest.mark.parametrize("place", ["drawn", "alternative"])
+def test_what_is_no_log_probability_gives_no_number(wrong: float, place: str) -> None:
+    drawn, top = (wrong, ()) if place == "drawn" else (-0.1, (("5", wrong),))
+    tokens = [*plain('{"score": '), TokenLogprobs.model_construct(token="4", logprob=drawn, top=top), *plain("}")]
+    with pytest.raises(ReplyError, match="log-probability"):
+        weigh(tokens, 4)

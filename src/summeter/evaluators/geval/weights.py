@@ -43,7 +43,7 @@ def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
 
     Servers report probabilities as they were before a grammar forbade anything, and twenty alternatives at most:
     those of the five scores are renormalised to sum to 1, and the rest is reported. Raises ReplyError where no
-    token of the reply holds the score.
+    token of the reply holds the score, and for log-probabilities that are none (above 0, or not finite).
 
     Two alternatives, 4 with probability 0.6 and 5 with 0.2: (4 x 0.6 + 5 x 0.2) / 0.8 = 4.25, and 0.2 is outside.
 
@@ -57,6 +57,8 @@ def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
     mass = [0.0] * len(SCORES)
     alternatives = dict(token.top)
     alternatives.setdefault(token.token, token.logprob)  # the token drawn need not be among the likeliest
+    if wrong := [logprob for logprob in (*alternatives.values(), token.logprob) if not -math.inf < logprob <= 0]:
+        raise ReplyError(f"the log-probability {wrong[0]} is none: one is finite, and 0 at most")
     for text, logprob in alternatives.items():
         digit = score if text == token.token else read_digit(text)
         if digit is not None:
