@@ -8,7 +8,8 @@ import re
 
 
 def answer(prompt: str) -> str:
-    """A usable reply to any of the FineSurE prompts, decided by a hash of what was asked."""
+    """A usable reply to any of the FineSurE prompts, decided by a hash of what was asked, the fences aside."""
+    prompt = unfenced(prompt)
     if facts := re.findall(r"^\((\d+)\) (.*)$", prompt, re.MULTILINE):
         lines = len(re.findall(r"^\[\d+\] ", prompt, re.MULTILINE))
         picked = {number: _hash(text) % (lines + 1) for number, text in facts}
@@ -22,6 +23,11 @@ def answer(prompt: str) -> str:
              for number, text in sentences}
         )  # fmt: skip
     return json.dumps({"key_facts": ["It rained.", f"People stayed at home {_hash(prompt) % 10**9} times."]})
+
+
+def unfenced(prompt: str) -> str:
+    """The prompt without the codes of its fences, which every run has its own of."""
+    return re.sub(r"(<<<[^<>]*) [0-9a-f]{16}>>>", r"\1>>>", prompt)
 
 
 def _hash(text: str) -> int:

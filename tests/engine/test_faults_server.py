@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from engine.judges import rows
-from engine.llm import answer
+from engine.llm import answer, unfenced
 from engine.test_run import files
 from models.server import HANG, RESET, Call, Reply, StubServer, fail, ok
 
@@ -53,7 +53,7 @@ class BadDay:
 
     def __call__(self, call: Call) -> Reply:
         # A repair turn repeats the question: the first user turn names it.
-        question = next(turn["content"] for turn in call.body["messages"] if turn["role"] == "user")
+        question = unfenced(next(turn["content"] for turn in call.body["messages"] if turn["role"] == "user"))
         self.tries[question] += 1
         drawn = share(question, self.tries[question])
         for kind, below, reply in (

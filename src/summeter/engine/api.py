@@ -310,7 +310,11 @@ def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:
 
 def _bind(plan: RunPlan, store: CallStore | None, calls: CallSettings) -> Bound:
     bound = bind(plan.models, store, calls)
-    return bound._replace(llms={role: BoundLLM(model.llm, plan.asking(role)) for role, model in bound.llms.items()})
+    llms = {
+        role: BoundLLM(model.llm, plan.asking(role)._replace(fence=model.settings.fence))
+        for role, model in bound.llms.items()
+    }
+    return bound._replace(llms=llms)
 
 
 def networks_of(

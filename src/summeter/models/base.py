@@ -60,13 +60,17 @@ class TokenLogprobs(Record):
     top: tuple[tuple[str, float], ...] = ()
 
 
+_TURNS = frozenset({"messages", "unkeyed"})
+
+
 class Request(Record):
     """All that decides an LLM's reply. Equal requests share one key, hence one stored call.
 
     `draw` tells apart independent samples of one prompt. `top_logprobs` asks for so many alternatives with
     every token of the reply. `format` is the strictest format the server is
     asked to enforce (a server that lacks it is asked for the next weaker one; `Completion.format` says
-    which it was); `schema_` is the JSON schema of the reply.
+    which it was); `schema_` is the JSON schema of the reply. `unkeyed` are the messages with fences that no secret
+    keys, where those that are sent have others: the key and what is stored are made of them.
     """
 
     model: str
@@ -79,17 +83,18 @@ class Request(Record):
     schema_: dict[str, Any] | None = Field(default=None)
     draw: int = 0
     top_logprobs: int | None = Field(default=None, ge=1, le=20)
+    unkeyed: tuple[Message, ...] | None = Field(default=None, exclude=True, repr=False)
 
     # A prompt is long and its key is asked for several times a call: text and hash are made once.
     @cached_property
     def canonical(self) -> str:
         """The request as canonical JSON."""
         # As canonical(self.model_dump()), at a third of its cost: the long texts go another way.
-        rest = {name: getattr(self, name) for name in type(self).model_fields if name != "messages"}
+        rest = {name: getattr(self, name) for name in type(self).model_fields if name not in _TURNS}
         if self.top_logprobs is None:
             del rest["top_logprobs"]  # calls stored before there was such a field keep their keys
         before, after = _CANONICAL.encode({**rest, "messages": None}).split('"messages":null', 1)
-        turns = to_json([{"content": turn.content, "role": turn.role} for turn in self.messages])
+        turns = to_json([{"content": turn.content, "role": turn.role} for turn in self.unkeyed or self.messages])
         return f'{before}"messages":{turns}{after}'
 
     @cached_property

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hmac
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib import resources
 from os import PathLike
@@ -18,12 +19,24 @@ if TYPE_CHECKING:
     import jinja2
 
 
+class FenceCode(str):
+    """The code of a fence around judged texts, drawn from the texts alone; `keyed` with a secret it is one that nobody
+    can compute who knows the texts."""
+
+    def keyed(self, secret: str) -> str:
+        """Sixteen hex digits of HMAC-SHA256."""
+        return hmac.digest(secret.encode(), self.encode(), "sha256").hex()[:16]
+
+
 class Prompt(NamedTuple):
-    """A filled template. `hash` is of the template file, not of the data put in."""
+    """A filled template. `hash` is of the template file, not of the data put in. `messages` have the fences' codes as
+    they are drawn from the texts: they make the key of a call; `fenced` gives what is sent, with codes keyed by a
+    secret."""
 
     name: str
     hash: str
     messages: tuple[Message, ...]
+    fenced: Callable[[str], tuple[Message, ...]] | None = None
 
 
 class PromptFolder(Record):
@@ -75,7 +88,12 @@ class Template:
 
     def fill(self, **data: Any) -> Prompt:
         """The prompt with `data` in its holes. A hole without data is an error."""
-        return Prompt(self.name, self.hash, tuple(self._turns(data)))
+
+        def fenced(secret: str) -> tuple[Message, ...]:
+            codes = {name: code.keyed(secret) for name, code in data.items() if isinstance(code, FenceCode)}
+            return tuple(self._turns({**data, **codes}))
+
+        return Prompt(self.name, self.hash, tuple(self._turns(data)), fenced)
 
     def _turns(self, data: Mapping[str, Any]) -> list[Message]:
         from jinja2 import TemplateError

@@ -226,4 +226,5 @@ def bind(
             _sent(llm, calls, store), store, retry=_retried(calls), limiter=limiter, rng=rng, budget=calls.budget,
             price=price,
         )  # fmt: skip
-    return Bound({role: BoundLLM(meters[model], calls.settings) for role, model in models.items()}, meters)
+    settings = calls.settings._replace(fence=None if store is None else store.fence_secret())
+    return Bound({role: BoundLLM(meters[model], settings) for role, model in models.items()}, meters)

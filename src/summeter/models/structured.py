@@ -64,7 +64,7 @@ class Settings(NamedTuple):
     `format` is the strictest reply format asked for; `repair` allows the one repair turn. `context` is how many
     tokens the model reads and writes together; `on_overflow` what becomes of a document that does not fit.
     `repeat` counts from 1: each repeat of an evaluator asks
-    the same questions as independent samples.
+    the same questions as independent samples. `fence` is the secret that keys the codes of fences in what is sent.
     """
 
     temperature: float | None = 0.0
@@ -75,6 +75,7 @@ class Settings(NamedTuple):
     context: int | None = None
     on_overflow: Overflow = "window"
     repeat: int = 1
+    fence: str | None = None
 
 
 class BoundLLM:
@@ -97,13 +98,14 @@ class BoundLLM:
     async def ask(self, prompt: Prompt, form: Form[T], asked: Asked | None = None) -> Answer[T]:
         """Ask once, repair once at most. ModelError passes through: no answer is not a bad answer."""
         asked = asked or Asked()
-        messages = prompt.messages
-        request, completion = await self._complete(messages, form, asked)
+        messages, fence = prompt.messages, self.settings.fence
+        sent = messages if fence is None or prompt.fenced is None else prompt.fenced(fence)
+        request, completion = await self._complete(sent, messages, form, asked)
         calls = [request.key]
         result = _read(completion, form)
         if isinstance(result, ReplyError) and self.settings.repair and _repairable(completion, result):
-            messages = (*messages, Message(role="assistant", content=completion.text), _repair(result))
-            request, completion = await self._complete(messages, form, asked)
+            more = (Message(role="assistant", content=completion.text), _repair(result))
+            request, completion = await self._complete((*sent, *more), (*messages, *more), form, asked)
             calls.append(request.key)
             result = _read(completion, form)
         reply = (tuple(calls), completion.text, completion.model, completion.logprobs)
@@ -111,12 +113,14 @@ class BoundLLM:
             return Answer(None, result.kind, str(result), *reply)
         return Answer(result, "ok", None, *reply)
 
-    async def _complete(self, messages: tuple[Message, ...], form: Form[T], asked: Asked) -> tuple[Request, Completion]:
+    async def _complete(
+        self, sent: tuple[Message, ...], unkeyed: tuple[Message, ...], form: Form[T], asked: Asked
+    ) -> tuple[Request, Completion]:
         settings = self.settings
         schema = form.schema if settings.format == "json_schema" else None
         draw = asked.draw + REPEATS * (settings.repeat - 1)
         request = Request(
-            model=self.llm.id, messages=messages,
+            model=self.llm.id, messages=sent, unkeyed=None if sent == unkeyed else unkeyed,
             temperature=settings.temperature if asked.temperature is None else asked.temperature,
             max_tokens=settings.max_tokens, format=settings.format,
             # One seed for all draws would make one sample of them.

@@ -7,6 +7,7 @@ and replies are JSON texts here; their types belong to the models. No key and no
 from __future__ import annotations
 
 import contextlib
+import secrets
 import sqlite3
 import threading
 import time
@@ -20,6 +21,7 @@ MOVED_EVERY = 500
 # Should the mover not keep up, the log is moved by whoever writes, at 64 MiB.
 LOG_PAGES = 16_384
 
+_FENCE = "SELECT value FROM secrets WHERE name = 'fence'"
 _INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?)"
 
 
@@ -109,6 +111,20 @@ class CallStore(KeyValueFile):
         added = self.write(insert, at_once=len(rows) > 1)
         self._count(len(rows))
         return [call[2] if new else self.get(call[0]) or call[2] for call, new in zip(calls, added, strict=True)]
+
+    def fence_secret(self) -> str | None:
+        """The secret that keys the fences around judged texts, made once a store; None where one without it is only
+        read. Keys of calls do not depend on it."""
+        if self.readonly:
+            known = self.rows("SELECT 1 FROM sqlite_master WHERE name = 'secrets'")
+            return str(self.rows(_FENCE)[0][0]) if known else None
+
+        def make(connection: sqlite3.Connection) -> str:
+            connection.execute("CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
+            connection.execute("INSERT OR IGNORE INTO secrets VALUES ('fence', ?)", (secrets.token_hex(32),))
+            return str(connection.execute(_FENCE).fetchone()[0])
+
+        return self.write(make)
 
     def tokens(self) -> list[CallTokens]:
         """The tokens of every call, in the order of storing."""
