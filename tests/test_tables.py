@@ -43,7 +43,7 @@ def test_a_cell_of_several_lines() -> None:
 def test_csv_keeps_numbers_in_full_and_changes_no_cell() -> None:
     rows = list(csv.reader(io.StringIO(table().csv())))
     assert rows == [["system", "value", "p", "n"], ["aster", "0.9", "0.0004", "18"], [AWKWARD, "", "", "0"]]
-    assert Table.of(["a"], [["=1+1"]]).csv() == "a\n=1+1\n"
+    assert Table.of(["a"], [["=1+1"]]).csv(as_is=True) == "a\n=1+1\n"
 
 
 def test_markdown_cells_cannot_break_out() -> None:
@@ -88,3 +88,18 @@ def test_names_cannot_steer_a_terminal() -> None:
 def test_rows_have_a_cell_a_column() -> None:
     with pytest.raises(ValueError, match="a row has 1 cells, not 2"):
         Table.of(["a", "b"], [["x"]])
+
+
+def test_no_cell_of_a_csv_file_runs_as_a_formula() -> None:
+    texts = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("x")']
+    table = Table.of(["=head"], [[text] for text in texts])
+    cells = [row[0] for row in csv.reader(io.StringIO(table.csv(), newline=""))]
+    assert cells == [f"'{text}" for text in ("=head", *texts)]
+    plain = [row[0] for row in csv.reader(io.StringIO(table.csv(as_is=True), newline=""))]
+    assert plain == ["=head", *texts]
+
+
+def test_numbers_stay_numbers_in_a_csv_file() -> None:
+    cells = [-0.15, "-0.15", "+3", "-1e-9", "-.5", "-12.5%", "-", 0, None, "a=b", "a-b", ("x", "y")]
+    written = Table.of(["v"] * len(cells), [cells]).csv().splitlines()[1]
+    assert written == "-0.15,-0.15,+3,-1e-9,-.5,-12.5%,-,0,,a=b,a-b,x y"

@@ -39,6 +39,9 @@ NONE = "-"
 
 # A name must not move the cursor, change colours or turn the line round.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# How a formula, or blanks before one, begins for a spreadsheet; a sign alone and a number are none.
+_FORMULA = tuple("=@+-\t\r\n")
+_HARMLESS = re.compile(r"[+\-]|[+\-]?(\d+\.?\d*|\.\d+)([eE][+\-]?\d+)?%?")
 _MARKDOWN = str.maketrans({**{char: f"\\{char}" for char in "\\`*_[]|"}, "<": "&lt;", ">": "&gt;"})
 # What needs no escape in Markdown: the brackets of an interval, an underscore within a word.
 _INTERVAL = re.compile(r"\\\[(-?[\d.]+, -?[\d.]+)\\\](?!\()")
@@ -108,6 +111,31 @@ def plain(cell: Cell) -> str:
     if cell is None:
         return ""
     return " ".join(cell) if isinstance(cell, tuple) else str(cell)
+
+
+def inert(cell: Cell) -> Cell:
+    """A cell of a CSV file that no spreadsheet runs as a formula: a text that could be one gets an apostrophe before.
+
+    Numbers, and texts that read as one, stay as they are.
+
+    >>> inert("=1+1"), inert("@SUM(A1)"), inert("-0.15"), inert(-0.15), inert("a=b"), inert("-")
+    ("'=1+1", "'@SUM(A1)", '-0.15', -0.15, 'a=b', '-')
+    """
+    if isinstance(cell, str) and cell.startswith(_FORMULA) and not _HARMLESS.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+def csv_line(cells: Iterable[Cell], *, as_is: bool = False) -> str:
+    """A line of a CSV file, without its line feed; texts are `inert` unless wanted `as_is`, None is an empty cell.
+
+    >>> print(csv_line(["a,b", None, -0.5, "=1"]))
+    "a,b",,-0.5,'=1
+    """
+    out = io.StringIO()
+    # This end of a line makes the writer quote a carriage return too, which else ends a line for some readers.
+    csv.writer(out, lineterminator="\r\n").writerow(cells if as_is else map(inert, cells))
+    return out.getvalue().removesuffix("\r\n")
 
 
 def clean(text: str) -> str:
@@ -210,13 +238,11 @@ class Table:
             lines += [gap.join("-" * width for width in widths)] * (rule and place == 0)
         return "\n".join(line.rstrip() for line in lines)
 
-    def csv(self) -> str:
-        """Comma-separated values with a line of headings: numbers in full, nothing for None, cells as they are."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.heads)
-        writer.writerows([plain(cell) if isinstance(cell, tuple) else cell for cell in row] for row in self.rows)
-        return out.getvalue()
+    def csv(self, *, as_is: bool = False) -> str:
+        """Comma-separated values with a line of headings: numbers in full, nothing for None, texts `inert` unless
+        they are wanted `as_is`."""
+        lines = [self.heads, *([plain(cell) if isinstance(cell, tuple) else cell for cell in row] for row in self.rows)]
+        return "".join(f"{csv_line(line, as_is=as_is)}\n" for line in lines)
 
     def markdown(self, *, pad: bool = False) -> str:
         """A pipe table with its title as a heading above and its notes below; `pad` aligns the source too."""

@@ -195,3 +195,27 @@ def test_options_that_make_no_sense() -> None:
     for slip, text in slips:
         with pytest.raises(UsageError, match=text):
             slip()
+
+
+def test_names_that_are_formulas_are_inert_in_csv_files(tmp_path: Path) -> None:
+    system = "=HYPERLINK(1)"
+    data = [{"doc_id": "d", "system": system, "document": "It rained.", "summary": "Rain.",
+             "human": {"ratings": {"coherence": {"=a": 1, "b": 2}}}}]  # fmt: skip
+    raw = tmp_path / "raw.jsonl"
+    raw.write_text(
+        json.dumps({"doc_id": "d", "system": system, "evaluator": "one", "aspect": "coherence", "value": -2})
+    )
+    run = str(import_outputs(load(data), raw, tmp_path / "run", "strict").folder)
+    scores, votes = tmp_path / "run" / "scores.csv", tmp_path / "votes.csv"
+
+    def written(file: Path) -> list[dict[str, str]]:
+        with file.open(newline="") as lines:
+            return list(csv.DictReader(lines))
+
+    assert [(row["system"], row["value"]) for row in written(scores)] == [(f"'{system}", "-2.0")]
+    for more, name, who in (((), f"'{system}", "'=a"), (("--plain-csv",), system, "=a")):
+        assert call("agree", run, "--aspect", "coherence", "--export", str(votes), *more, *FAST).exit_code == 0
+        assert [(row["system"], row[who]) for row in written(votes)] == [(name, "1")]
+    assert CliRunner().invoke(app, ["rescore", run, "--plain-csv"]).exit_code == 0
+    assert [row["system"] for row in written(scores)] == [system]
+    assert json.loads((tmp_path / "run" / "scores.jsonl").read_text())["system"] == system

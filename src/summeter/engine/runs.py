@@ -55,10 +55,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def rescore(folder: str | Path) -> Run:
+def rescore(folder: str | Path, *, plain_csv: bool = False) -> Run:
     """Rebuild a run's views (scores, summary) from its judgments, and its derived judges from those of their members.
 
-    Asks no model. A derived judge that the catalog does not name keeps what it has judged.
+    Asks no model. In scores.csv a text that a spreadsheet would run as a formula ("=...") gets an apostrophe before,
+    unless `plain_csv`. A derived judge that the catalog does not name keeps what it has judged.
     """
     run = Run(folder)
     judges, known = run.manifest.judges, names()
@@ -74,7 +75,7 @@ def rescore(folder: str | Path) -> Run:
             journal.sort_files(judges, ItemOrder(run.data))
         ended = run.manifest.status
         begun = run.manifest.model_copy(update={"counts": {}})  # there may be more now, or fewer
-        return finish(run, journal, begun, "complete" if ended == "incomplete" else ended)
+        return finish(run, journal, begun, "complete" if ended == "incomplete" else ended, plain_csv=plain_csv)
 
 
 def check_coverage(run: RunFolder, least: float = 0.0) -> None:
@@ -93,7 +94,8 @@ def check_coverage(run: RunFolder, least: float = 0.0) -> None:
 
 
 def finish(
-    run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None
+    run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None, *,
+    plain_csv: bool = False,
 ) -> Run:  # fmt: skip
     """The last manifest and the views, whether the run came to its end or not; with `money`, what it took. Returns the
     run as it then stands.
@@ -102,7 +104,7 @@ def finish(
     """
     journal.manifest(started)
     run.manifest = started
-    write_views(run)
+    write_views(run, plain_csv=plain_csv)
     totals = run.totals
     ended: RunStatus = "incomplete" if status == "complete" and totals.statuses.get("error") else status
     update = {"status": ended, "updated": _now(), "counts": totals.statuses, "coverage": totals.coverage}

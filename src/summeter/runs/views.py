@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator
 
@@ -11,6 +9,7 @@ from summeter.data.atomic import write_lines, write_text
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import RunTotals
 from summeter.scoring import Score
+from summeter.tables import csv_line
 
 SCORE_COLUMNS = (
     "doc_id", "system", "judge", "signature", "model", "aspect", "value", "n", "missing", "status", "reason",
@@ -19,11 +18,11 @@ SCORE_COLUMNS = (
 PAIRS = "pairs.jsonl"
 
 
-def write_views(run: RunFolder) -> None:
-    """Write the views of `run` from its judgments."""
+def write_views(run: RunFolder, *, plain_csv: bool = False) -> None:
+    """Write the views of `run` from its judgments; texts of scores.csv are inert (see `tables`) unless `plain_csv`."""
     totals = run.totals
     write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in totals.scores))
-    write_lines(run.folder / "scores.csv", _csv(totals.scores))
+    write_lines(run.folder / "scores.csv", _csv(totals.scores, plain=plain_csv))
     if totals.preferences:
         write_lines(run.folder / PAIRS, (row.model_dump_json() for row in totals.preferences))
     else:
@@ -31,23 +30,11 @@ def write_views(run: RunFolder) -> None:
     write_text(run.folder / "summary.json", json.dumps(_summary(totals), ensure_ascii=False, indent=1) + "\n")
 
 
-def _csv(scores: Iterable[Score]) -> Iterator[str]:
+def _csv(scores: Iterable[Score], *, plain: bool) -> Iterator[str]:
     """The lines of the table, without their line feeds; a text may hold some of its own."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(SCORE_COLUMNS)
-    yield _taken(text)
+    yield csv_line(SCORE_COLUMNS)
     for score in scores:
-        cells = (getattr(score, column) for column in SCORE_COLUMNS)
-        writer.writerow(["" if cell is None else cell for cell in cells])
-        yield _taken(text)
-
-
-def _taken(text: io.StringIO) -> str:
-    line = text.getvalue().removesuffix("\n")
-    text.seek(0)
-    text.truncate()
-    return line
+        yield csv_line((getattr(score, column) for column in SCORE_COLUMNS), as_is=plain)
 
 
 def _summary(totals: RunTotals) -> dict[str, object]:
