@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,6 +115,22 @@ def test_a_manifest_that_was_changed_is_named(run: Run) -> None:
     file.write_bytes(b"\0" * 100)
     with pytest.raises(InputError, match=r"run\.json: damaged"):
         RunFolder(run.folder)
+
+
+@pytest.mark.parametrize("damage", ["changed", "no card", "gone"])
+def test_the_copy_of_the_data_is_made_anew(run: Run, damage: str) -> None:
+    before, copy = views(run), run.folder / "data"
+    if damage == "changed":
+        file = copy / "documents.jsonl"
+        file.write_text(file.read_text().replace("rained", "snowed"))
+    elif damage == "no card":
+        (copy / "dataset.json").unlink()
+    else:
+        shutil.rmtree(copy)
+    with pytest.raises(InputError):
+        RunFolder(run.folder).scores()
+    again = evaluate(rows(), JUDGES, out=run.folder)
+    assert views(again) == before == views(rescore(run.folder))
 
 
 def test_an_older_run_gets_its_checksums_when_it_is_carried_on(run: Run) -> None:

@@ -77,6 +77,15 @@ def is_dataset(path: Path) -> bool:
     return (path / CARD).is_file()
 
 
+def is_intact(folder: Path) -> bool:
+    """Whether the folder holds a dataset whose files are as they were written."""
+    try:
+        _verify(folder, _card(folder), _files(folder))
+    except (InputError, OSError):
+        return False
+    return True
+
+
 def check_set_name(name: str) -> None:
     """Raise UsageError unless `name` can name a judgment set (and so a file)."""
     if not _SET_NAME.fullmatch(name):

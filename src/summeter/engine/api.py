@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, save
+from summeter.data.folder import is_intact
 from summeter.engine.derive import derive, drop_outdated
 from summeter.engine.executor import Executor, LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
@@ -189,6 +190,7 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     new = new_manifest(plan.data, [job.entry for job in plan.jobs], plan.options.model_dump(mode="json"))
     if old is not None:
         _check_hashes(folder, old, new)
+        _mend_data(folder / "data", plan.data)
         entries = {judge.signature: judge for judge in (*old.judges, *new.judges)}
         update = {
             "judges": tuple(entries.values()),
@@ -205,6 +207,14 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     save(plan.data, folder / "data", force=True)
     source = str(replay) if replay else None
     return new.model_copy(update={"replayed_from": source, "contexts": dict(plan.contexts)})
+
+
+def _mend_data(copy: Path, data: Dataset) -> None:
+    """Write the run's copy of the data again where it is damaged or gone."""
+    if not is_intact(copy):
+        log.warning("%s is damaged; the data are copied anew", copy)
+        shutil.rmtree(copy, ignore_errors=True)
+        save(data, copy)
 
 
 def _check_hashes(folder: Path, old: Manifest, new: Manifest) -> None:

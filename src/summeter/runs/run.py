@@ -216,6 +216,8 @@ class RunFolder:
         if self._given is not None and (given := self._given()) is not None:
             return given
         if self._data is None:
+            if not (self.folder / "data").is_dir():
+                raise InputError.at(self.folder / "data", None, None, f"is missing. {_AGAIN}")
             self._data = load(self.folder / "data")
         return self._data
 
