@@ -224,15 +224,15 @@ def _compare(series: Sequence[Scores], context: Context, by: str | None, testing
             grids = [part.grid() for _, part in family]
             tables = [dict(zip(grid.systems, grid.values, strict=True)) for grid in grids]
             pairs = paired_differences(tables, testing.alpha, testing.permutations, testing.seed)
-            for (fields, _), table, found in zip(family, tables, pairs, strict=True):
+            for (fields, _), table, pairs_found in zip(family, tables, pairs, strict=True):
                 about = merged(named(scores), fields, study=STUDY, level=Level.SUMMARY.value)
                 means, note = _means(table, about, testing)
-                rows += _rows(means, found, about, scores.aspect, testing, statistic="mean_difference")
+                rows += _rows(means, pairs_found, about, scores.aspect, testing, statistic="mean_difference")
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
                 group = group or fields.get("details", {}).get("group")
                 values = {name: row.value for name, row in means.items()}
-                told = verdict(values, found, scores.aspect, testing)
-                notes += [f"By {label}{f' in {group}' if group else ''}: {told}", *note]
+                words = verdict(values, pairs_found, scores.aspect, testing)
+                notes += [f"By {label}{f' in {group}' if group else ''}: {words}", *note]
     return Study(STUDY, rows, notes)
 
 
@@ -422,9 +422,9 @@ def verdict(
         return "; ".join([counted, *unranked, equals])
     by_name = {frozenset((pair.first, pair.second)): pair for pair in pairs}
     two_by_two = combinations(ranked, 2) if len(pairs) <= _ALL_PAIRS else pairwise(ranked)
-    told = [by_name[frozenset(two)] for two in two_by_two]
-    better = [sentence(pair, aspect, testing, verb=verb) for pair in told if pair.better]
-    others = [_alike(pair) for pair in told if pair.p_holm is not None and not pair.better]
+    shown = [by_name[frozenset(two)] for two in two_by_two]
+    better = [sentence(pair, aspect, testing, verb=verb) for pair in shown if pair.better]
+    others = [_alike(pair) for pair in shown if pair.p_holm is not None and not pair.better]
     return "; ".join([*better, *others, *unranked, *([equals] if len(pairs) > _ALL_PAIRS else [])])
 
 
@@ -541,25 +541,25 @@ def compare_evaluators(
     where, how = choose(Level, level, "level"), choose(Average, average, "average")
     task = _Task(choose(Coefficient, coefficient, "coefficient"), where, how, testing)
     check(where, how)
-    told: list[str] = []
-    found: dict[tuple[str, str], list[PairedScores]] = {}
+    sentences: list[str] = []
+    by_gold: dict[tuple[str, str], list[PairedScores]] = {}
     for run in _several(runs):
         read = meta_input(run, gold, chosen)
         here = list(all_pairs(read, where, chosen))
-        told += notes(read, chosen, where, here)
+        sentences += notes(read, chosen, where, here)
         for pairs in here:
-            found.setdefault((pairs.gold.aspect, pairs.gold.signature), []).append(pairs)
+            by_gold.setdefault((pairs.gold.aspect, pairs.gold.signature), []).append(pairs)
     rows: list[Row] = []
-    for judges in found.values():
+    for judges in by_gold.values():
         if len(judges) > 1:
             by_name = dict(zip(told_apart([pairs.judge for pairs in judges]), judges, strict=True))
             for family in _judge_families(by_name, chosen.by):
                 for part, words in _of_judges(family, task):
                     rows += part
-                    told.append(words)
+                    sentences.append(words)
     if not rows:
         raise UsageError("to compare judges, at least 2 of them must have judged one aspect; give further runs")
-    return Study(STUDY, rows, told)
+    return Study(STUDY, rows, sentences)
 
 
 def _several(runs: RunLike | Sequence[RunLike]) -> list[RunLike]:
@@ -592,20 +592,20 @@ def _of_judges(family: Sequence[_Part], task: _Task) -> Iterator[tuple[list[Row]
     twos = [list(combinations(judges.items(), 2)) for _, judges in family]
     size = sum(map(len, twos))
     tests = [[_tested(*first, *second, task, size) for first, second in pairs] for pairs in twos]
-    whole = iter(corrected([pair for found in tests for pair, _ in found], task.testing.alpha))
-    for (group, judges), found in zip(family, tests, strict=True):
-        pairs = [next(whole) for _ in found]
+    whole = iter(corrected([pair for tested in tests for pair, _ in tested], task.testing.alpha))
+    for (group, judges), tested in zip(family, tests, strict=True):
+        pairs = [next(whole) for _ in tested]
         gold = next(iter(judges.values())).gold
         about = merged(
             group.fields(), study=STUDY, gold_aspect=gold.aspect, gold_signature=gold.signature,
             level=task.level.value, average=task.average.value,
         )  # fmt: skip
-        members = {name: _value_row(name, one, about, task) for name, one in judges.items()}
-        own = {one.judge.aspect for one in judges.values()}
+        members = {name: _value_row(name, paired, about, task) for name, paired in judges.items()}
+        own = {paired.judge.aspect for paired in judges.values()}
         about |= {"aspect": next(iter(own)) if len(own) == 1 else None}
         rows = _rows(
             members, pairs, about, gold.aspect, task.testing,
-            statistic=f"{task.coefficient}_difference", fields=[fields for _, fields in found], verb=_VERB,
+            statistic=f"{task.coefficient}_difference", fields=[fields for _, fields in tested], verb=_VERB,
         )  # fmt: skip
         values = {name: row.value for name, row in members.items()}
         where = f" in {group.value}" if group.column else ""
@@ -646,14 +646,14 @@ def common(a: PairedScores, b: PairedScores) -> tuple[PairedScores, PairedScores
 
     Raises UsageError where a row is not one (the same key fact number in two lists of one document).
     """
-    one, two = a.take(a.kept), b.take(b.kept)
-    here, there = _keys(one), _keys(two)
+    left, right = a.take(a.kept), b.take(b.kept)
+    here, there = _keys(left), _keys(right)
     place = {key: row for row, key in enumerate(there)}
     if len(place) < len(there) or len(set(here)) < len(here):
         raise UsageError("people judged two lists of key facts of one document; compare judges a summary instead")
     rows = [(row, place[key]) for row, key in enumerate(here) if key in place]
-    left, right = (np.array([both[side] for both in rows], np.int64) for side in (0, 1))
-    return one.take(left), two.take(right)
+    rows_left, rows_right = (np.array([both[side] for both in rows], np.int64) for side in (0, 1))
+    return left.take(rows_left), right.take(rows_right)
 
 
 def _keys(pairs: PairedScores) -> list[tuple[Any, Any, int]]:

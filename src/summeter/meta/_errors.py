@@ -190,8 +190,8 @@ def _rows(
     if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in given.values()):
         return
     sentences = [Sentence(gold, given.get(key)) for key, gold in types.items() if gold]
-    wrong = [one for one in sentences if one.gold != _CLEAN]
-    judged = [(one.gold, one.judge) for one in wrong if one.judge is not None]
+    wrong = [sentence for sentence in sentences if sentence.gold != _CLEAN]
+    judged = [(sentence.gold, sentence.judge) for sentence in wrong if sentence.judge is not None]
     fields = both.judge.fields(question) | {
         "study": STUDY, "gold_aspect": question.aspect, "gold_signature": rules.signature(selection),
         "level": "sentence", "average": "pooled",
@@ -200,7 +200,7 @@ def _rows(
     for kind in sorted({kind for gold, _ in judged for kind in gold}, key=_order):
         pairs = [(gold, judge) for gold, judge in judged if kind in gold]
         hits = [rules.names(judge, gold, kind) for gold, judge in pairs]
-        missing = sum(kind in one.gold for one in wrong if one.judge is None)
+        missing = sum(kind in sentence.gold for sentence in wrong if sentence.judge is None)
         counts = dict(Counter(_name(judge) for _, judge in pairs))
         accuracies.append(float(np.mean(hits)))
         yield _share(fields, LOCALISATION, kind, hits, missing, said=counts)
@@ -209,9 +209,9 @@ def _rows(
     yield mean.model_copy(update={"n": len(judged)})
     unclear = sum(not gold for gold in types.values())
     confusion: dict[str, Counter[str]] = {}
-    for one in sentences:
-        if one.judge is not None:
-            confusion.setdefault(_name(one.gold), Counter())[_name(one.judge)] += 1
+    for sentence in sentences:
+        if sentence.judge is not None:
+            confusion.setdefault(_name(sentence.gold), Counter())[_name(sentence.judge)] += 1
     fits = [rules.fits(judge, gold) for gold, judge in judged]
     counts_by_type = {name: dict(counts) for name, counts in confusion.items()}
     yield _share(fields, LOCALISATION, "all errors", fits, lost, confusion=counts_by_type, gold_unclear=unclear)

@@ -167,14 +167,14 @@ def _rows(
 ) -> Iterator[Row]:
     here = {item: found[item] for item in items if item in found}
     bootstrap = resample([document for document, _ in here])
-    means = {name: bootstrap.mean([getattr(one, name) for one in here.values()]) for name in STATISTICS}
+    means = {name: bootstrap.mean([getattr(easy, name) for easy in here.values()]) for name in STATISTICS}
     absent = len(items) - len(here)
     precision, recall = means["precision"].value, means["recall"].value
     for name, estimate in means.items():
-        reasons = Counter(one.reason for one in here.values() if getattr(one, name) is None and one.reason)
+        reasons = Counter(easy.reason for easy in here.values() if getattr(easy, name) is None and easy.reason)
         details: dict[str, Any] = {
-            "claims": sum(one.claims for one in here.values()),
-            "references": sum(one.references for one in here.values()),
+            "claims": sum(easy.claims for easy in here.values()),
+            "references": sum(easy.references for easy in here.values()),
             "against": against,
             "missing_reasons": {**({"a list is missing": absent} if absent else {}), **reasons},
         }

@@ -109,19 +109,23 @@ def prefer(
         matrices, why = paired_matrices(read, chosen), None
     except UsageError as error:  # a run of verdicts only has no scores, which is no fault
         matrices, why = [], error
-    for one in matrices:
-        if len(one.systems) > 1:
-            judge, people = (ScoreMatrix(side, one.systems, one.documents) for side in (one.judge, one.gold))
-            ranking = _ranking(read.gold, one.pairs.gold, chosen, options)
-            rows += _contest_rows(judge, people, one.fields(), systems=one.systems, ranking=ranking, options=options)
-            rows += _ranking_rows(one, options, shown) if strengths else []
+    for matrix in matrices:
+        if len(matrix.systems) > 1:
+            judge, people = (
+                ScoreMatrix(side, matrix.systems, matrix.documents) for side in (matrix.judge, matrix.gold)
+            )
+            ranking = _ranking(read.gold, matrix.pairs.gold, chosen, options)
+            rows += _contest_rows(
+                judge, people, matrix.fields(), systems=matrix.systems, ranking=ranking, options=options
+            )
+            rows += _ranking_rows(matrix, options, shown) if strengths else []
     for verdicts_of_judge, scores in _verdicts_and_scores(read, chosen):
         rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores, chosen, options), options)
     for either, verdicts_of_people in _against_verdicts(read, chosen, compared=bool(rows)):
         rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
     if not rows:
         if matrices:
-            systems = ", ".join(dict.fromkeys(name for one in matrices for name in one.systems))
+            systems = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.systems))
             raise UsageError(f"preferences are between systems, and there is only {systems}; give data of 2 or more")
         raise why or UsageError("no verdicts on pairs of systems that people judged too")
     return Study("prefer", rows)
@@ -317,14 +321,14 @@ def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
     return bootstrap.samples(by_pair, right, width=len(kept))
 
 
-def _ranking_rows(one: PairedMatrix, options: _Options, shown: set[tuple[str, ...]]) -> list[Row]:
+def _ranking_rows(matrix: PairedMatrix, options: _Options, shown: set[tuple[str, ...]]) -> list[Row]:
     """Win rates, best rates and strengths by a judge's scores; people's too, once an aspect (kept in `shown`)."""
-    gold = one.pairs.gold
-    rows = _system_rows(one.fields(), one.systems, one.judge, options)
-    mark = gold.judge, gold.signature, gold.aspect, str(one.group.value)
+    gold = matrix.pairs.gold
+    rows = _system_rows(matrix.fields(), matrix.systems, matrix.judge, options)
+    mark = gold.judge, gold.signature, gold.aspect, str(matrix.group.value)
     if mark not in shown:
         shown.add(mark)
-        rows += _system_rows(merged(named(gold), one.group.fields()), one.systems, one.gold, options)
+        rows += _system_rows(merged(named(gold), matrix.group.fields()), matrix.systems, matrix.gold, options)
     return rows
 
 
@@ -391,7 +395,7 @@ def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any
     if not fit.strengths:
         reason = fit.reason if _linked(games, len(systems)) else _APART
         return [Row(**about, system=name, value=None, status="undefined", reason=reason) for name in systems]
-    return [interval_row(one.interval, about, system=systems[one.system]) for one in fit.strengths]
+    return [interval_row(strength.interval, about, system=systems[strength.system]) for strength in fit.strengths]
 
 
 def _strengths_of(
@@ -410,8 +414,8 @@ def _strengths_of(
 def _linked(games: Games, systems: int) -> bool:
     """Whether the games connect all systems, by any path."""
     part = list(range(systems))
-    for one, two in set(zip(games.first.tolist(), games.second.tolist(), strict=True)):
-        old, new = part[one], part[two]
+    for first, second in set(zip(games.first.tolist(), games.second.tolist(), strict=True)):
+        old, new = part[first], part[second]
         part = [new if here == old else here for here in part]
     return len(set(part)) <= 1
 
@@ -538,8 +542,8 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     apart. Empty where people compared no pairs on the aspect. Raises UsageError for an unknown annotator.
     """
     single = {
-        one.judge: replace(one, signature=_signed(one.signature, f"annotator:{one.judge}"))
-        for one in verdicts(_pair_rows(columns, aspect))
+        annotator.judge: replace(annotator, signature=_signed(annotator.signature, f"annotator:{annotator.judge}"))
+        for annotator in verdicts(_pair_rows(columns, aspect))
     }
     if not single:
         return []
@@ -550,9 +554,9 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
             raise UsageError(f"no annotator {rule.merge!r} among the verdicts on {aspect} ({', '.join(single)})")
         return [single[rule.merge]]
     majority = rule.merge == AggregationRule.MAJORITY
-    pairs = tuple(dict.fromkeys(pair for one in single.values() for pair in one.pairs))
-    documents = tuple(dict.fromkeys(name for one in single.values() for name in one.documents))
-    votes = np.array([[one.points(pair, documents) for pair in pairs] for one in single.values()])
+    pairs = tuple(dict.fromkeys(pair for annotator in single.values() for pair in annotator.pairs))
+    documents = tuple(dict.fromkeys(name for annotator in single.values() for name in annotator.documents))
+    votes = np.array([[annotator.points(pair, documents) for pair in pairs] for annotator in single.values()])
     counts = (~np.isnan(votes)).sum(axis=0)
     shape = counts.shape
     mean = np.divide(np.nansum(votes, axis=0), counts, out=np.full(shape, np.nan), where=counts >= rule.min_votes)

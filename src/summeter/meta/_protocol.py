@@ -48,7 +48,7 @@ from summeter.stats import (
     tune_threshold,
 )
 from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status
-from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Area, accuracy_of, confusion_by_unit
+from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Accuracies, Area, accuracy_of, confusion_by_unit
 from summeter.stats.significance import Flips
 from summeter.stats.thresholds import Candidates
 
@@ -347,16 +347,13 @@ class _Board(NamedTuple):
 
     def worth(self, decisions: Floats) -> _Result:
         """What decisions are worth; a cell whose decided rows have one class is worth what the protocol says."""
-        data, size = self.data, len(self.cells)
+        data = self.data
         by_cell = [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T]
         counts = np.stack(by_cell, axis=1)
         totals = counts.sum(axis=0)
-        one_class = (totals[:, 1] > 0) != (totals[:, 3] > 0)
-        recalls = one_class & (self.how.one_class is OneClass.RECALL)
-        table = counts.reshape(len(counts), -1)
-        (samples,) = self.bootstrap.samples(
-            lambda weights: accuracy_of((weights @ table).reshape(-1, size, 4), recalls), width=4 * size
-        )
+        recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & (self.how.one_class is OneClass.RECALL)
+        accuracies = Accuracies(by_cell, recalls.tolist())
+        (samples,) = self.bootstrap.samples(accuracies, width=accuracies.width)
         return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)
 
     def fields(self, pairs: PairedScores, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
@@ -585,9 +582,9 @@ def _tested(
     judged = np.zeros(board.data.documents, dtype=np.bool_)
     for number, weight in zip(members, weights, strict=True):
         if weight:
-            one, two = first.counts[:, number], second.counts[:, number]
-            parts += weight / weights.sum() * _contributions(one, two)
-            judged |= one.any(axis=1) | two.any(axis=1)
+            hits, other_hits = first.counts[:, number], second.counts[:, number]
+            parts += weight / weights.sum() * _contributions(hits, other_hits)
+            judged |= hits.any(axis=1) | other_hits.any(axis=1)
     units = int(judged.sum())
     pair = PairDifference(
         *names, estimate.value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, units,

@@ -57,10 +57,10 @@ class _Two(NamedTuple):
 
     def fields(self) -> dict[str, Any]:
         """Both judges, joined by a plus, as the fields of a row."""
-        one, two = named(self.first), named(self.second)
-        both = {name: f"{one[name]} + {two[name]}" for name in ("judge", "signature")}
-        models = dict.fromkeys(model for model in (one["model"], two["model"]) if model)
-        return {**one, **both, "model": " + ".join(models) or None}
+        first, second = named(self.first), named(self.second)
+        both = {name: f"{first[name]} + {second[name]}" for name in ("judge", "signature")}
+        models = dict.fromkeys(model for model in (first["model"], second["model"]) if model)
+        return {**first, **both, "model": " + ".join(models) or None}
 
 
 @checks_keywords
@@ -111,11 +111,11 @@ def reliability(
 
 def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
     """One run, or several as one (the context is the first's)."""
-    if not isinstance(run, Sequence) or not all(isinstance(one, RunFolder) for one in run) or not run:
+    if not isinstance(run, Sequence) or not all(isinstance(part, RunFolder) for part in run) or not run:
         return judge_input(run)  # type: ignore[arg-type]
-    found = [judge_input(one) for one in run]
-    reduce = {name: how for one in found for name, how in one.reduce.items()}
-    return JudgeInput(JudgmentTable.join([one.table for one in found]), reduce, found[0].context)
+    inputs = [judge_input(part) for part in run]
+    reduce = {name: how for part in inputs for name, how in part.reduce.items()}
+    return JudgeInput(JudgmentTable.join([part.table for part in inputs]), reduce, inputs[0].context)
 
 
 def _twos(
@@ -134,16 +134,16 @@ def _twos(
                 yield _two(first, second, gold)
 
 
-def _pairs(made: Sequence[Scores], judges: tuple[str, str] | None) -> list[tuple[Scores, Scores]]:
+def _pairs(scores: Sequence[Scores], judges: tuple[str, str] | None) -> list[tuple[Scores, Scores]]:
     if judges is None:
-        return list(combinations(made, 2))
-    sides = [[one for one in made if name in (one.judge, one.signature)] for name in judges]
-    return [(one, two) for one in sides[0] for two in sides[1] if one is not two]
+        return list(combinations(scores, 2))
+    sides = [[first for first in scores if name in (first.judge, first.signature)] for name in judges]
+    return [(first, second) for first in sides[0] for second in sides[1] if first is not second]
 
 
 def _two(first: Scores, second: Scores, gold: Scores | None) -> _Two:
-    series = [one for one in (first, second, gold) if one is not None]
-    grids = [one.grid() for one in series]
+    series = [scores for scores in (first, second, gold) if scores is not None]
+    grids = [scores.grid() for scores in series]
     systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
     documents = tuple(dict.fromkeys(name for grid in grids for name in grid.documents))
     return _Two(first, second, gold, systems, tuple(grid.over(systems, documents) for grid in grids))
@@ -214,16 +214,16 @@ def aspect_correlations(
 
 
 def _between(found: Sequence[Scores], name: str, resample: Resampling, human: dict[str, float]) -> Iterator[Row]:
-    for one, two in combinations(found, 2):
-        pairs = align(one, two)
+    for first, second in combinations(found, 2):
+        pairs = align(first, second)
         stat = correlate(pairs.x, pairs.y, name)
-        aspect = f"{one.aspect}+{two.aspect}"
-        by_people = human.get(aspect, human.get(f"{two.aspect}+{one.aspect}"))
+        aspect = f"{first.aspect}+{second.aspect}"
+        by_people = human.get(aspect, human.get(f"{second.aspect}+{first.aspect}"))
         details = {}
         if by_people is not None and stat.value is not None:
             details = {"people": by_people, "above": stat.value - by_people}
         yield interval_row(
-            rows_interval(pairs, name, resample), named(one), study="dependence", statistic=name, aspect=aspect,
+            rows_interval(pairs, name, resample), named(first), study="dependence", statistic=name, aspect=aspect,
             level=Level.SUMMARY.value, average="pooled", n=stat.n, missing=stat.missing, p=stat.p, reason=stat.reason,
             details=details,
         )  # fmt: skip

@@ -68,17 +68,17 @@ def stability(
     check_known(coefficients, list(Coefficient), "coefficient")
     chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     rows: list[Row] = []
-    for one in paired_matrices(meta_input(run, gold, chosen), chosen):
-        got = system_correlations(one.judge, one.gold, coefficients, resample)
-        rows += per_system_rows("per_candidate", one.systems, one.fields(), got)
+    for matrix in paired_matrices(meta_input(run, gold, chosen), chosen):
+        got = system_correlations(matrix.judge, matrix.gold, coefficients, resample)
+        rows += per_system_rows("per_candidate", matrix.systems, matrix.fields(), got)
         for name in coefficients:
-            rows += _spread(one, got, name)
-            rows.append(_meta(one, got, name, together=together))
+            rows += _spread(matrix, got, name)
+            rows.append(_meta(matrix, got, name, together=together))
     return Study("stability", rows)
 
 
 def system_correlations(
-    one: Floats, two: Floats, coefficients: Sequence[str], resample: Resampling
+    first: Floats, second: Floats, coefficients: Sequence[str], resample: Resampling
 ) -> SystemCorrelations:
     """Correlate two matrices systems x documents on each system, with samples over drawn documents.
 
@@ -87,16 +87,16 @@ def system_correlations(
     >>> round(got.found["spearman"][0].value, 12), got.samples["spearman"].shape
     (0.5, (10, 1))
     """
-    bootstrap = resample(np.arange(one.shape[1]))
+    bootstrap = resample(np.arange(first.shape[1]))
     found: dict[str, list[Statistic]] = {}
     samples: dict[str, Floats] = {}
     for name in coefficients:
         kind = Coefficient(name)
-        found[name] = [correlate(x, y, kind) for x, y in zip(one, two, strict=True)]
+        found[name] = [correlate(x, y, kind) for x, y in zip(first, second, strict=True)]
 
         def on_each(weights: Floats, kind: Coefficient = kind) -> Floats:
-            values = np.full((len(weights), len(one)), np.nan)
-            for place, (x, y) in enumerate(zip(one, two, strict=True)):
+            values = np.full((len(weights), len(first)), np.nan)
+            for place, (x, y) in enumerate(zip(first, second, strict=True)):
                 here = ~(np.isnan(x) | np.isnan(y))
                 values[:, place] = weighted_correlations(x[here], y[here], weights[:, here], kind)
             return values
@@ -119,17 +119,17 @@ def per_system_rows(study: str, systems: Sequence[str], fields: dict[str, Any], 
     return rows
 
 
-def _spread(one: PairedMatrix, got: SystemCorrelations, name: str) -> Iterator[Row]:
+def _spread(matrix: PairedMatrix, got: SystemCorrelations, name: str) -> Iterator[Row]:
     """How far the systems' correlations lie apart: their range and their standard deviation (population)."""
     values = got.values(name)
     kept = ~np.isnan(values)
     n = int(kept.sum())
     about = merged(
-        one.fields(), study="candidate_spread", level=Level.SYSTEM.value, n=n, missing=len(values) - n,
+        matrix.fields(), study="candidate_spread", level=Level.SYSTEM.value, n=n, missing=len(values) - n,
         details={"coefficient": name},
     )  # fmt: skip
     if n >= 2:
-        ends = one.systems[int(np.nanargmin(values))], one.systems[int(np.nanargmax(values))]
+        ends = matrix.systems[int(np.nanargmin(values))], matrix.systems[int(np.nanargmax(values))]
         about = merged(about, details=dict(zip(("lowest", "highest"), ends, strict=True)))
     spreads: dict[str, Callable[..., Any]] = {"range": np.ptp, "deviation": np.std}
     for what, spread in spreads.items():
@@ -140,15 +140,20 @@ def _spread(one: PairedMatrix, got: SystemCorrelations, name: str) -> Iterator[R
         yield interval_row(interval, about, statistic=f"{what}_{name}")
 
 
-def _meta(one: PairedMatrix, got: SystemCorrelations, name: str, *, together: bool) -> Row:
+def _meta(matrix: PairedMatrix, got: SystemCorrelations, name: str, *, together: bool) -> Row:
     """M = rho(Q, P) over the systems on which P is defined."""
-    quality = system_means(one.gold)
+    quality = system_means(matrix.gold)
     kept = got.defined(name, together=together) & ~np.isnan(quality)
     stat = over_systems(name, quality[kept], got.values(name)[kept])
-    (means,) = got.bootstrap.samples(lambda weights: _means(one.gold[kept], weights))
+    (means,) = got.bootstrap.samples(lambda weights: _means(matrix.gold[kept], weights))
     samples = correlate_draws(means, got.samples[name][:, kept], name)
     return over_systems_row(
-        got.bootstrap.of_samples(stat.value, samples), stat, one.systems, kept, one.fields(), study="meta_correlation"
+        got.bootstrap.of_samples(stat.value, samples),
+        stat,
+        matrix.systems,
+        kept,
+        matrix.fields(),
+        study="meta_correlation",
     )
 
 
@@ -162,15 +167,15 @@ def over_systems_row(
     return interval_row(interval, about, own, fields, level=Level.SYSTEM.value, details=details)
 
 
-def over_systems(name: str, one: Floats, two: Floats) -> Statistic:
+def over_systems(name: str, first: Floats, second: Floats) -> Statistic:
     """A correlation over systems; with fewer than three it says nothing, and is undefined.
 
     The values are correlations and means themselves: what is equal in exact arithmetic must tie, so they are rounded.
     """
-    if len(one) < FEWEST:
-        reason = f"{len(one)} systems; at least {FEWEST} are needed"
-        return Statistic(name, None, len(one), 0, None, Status.UNDEFINED, reason)
-    return correlate(np.round(one, _DIGITS), np.round(two, _DIGITS), name)
+    if len(first) < FEWEST:
+        reason = f"{len(first)} systems; at least {FEWEST} are needed"
+        return Statistic(name, None, len(first), 0, None, Status.UNDEFINED, reason)
+    return correlate(np.round(first, _DIGITS), np.round(second, _DIGITS), name)
 
 
 def _means(values: Floats, weights: Floats) -> Floats:
@@ -182,13 +187,13 @@ def _means(values: Floats, weights: Floats) -> Floats:
     return np.asarray(np.round(means, _DIGITS))
 
 
-def correlate_draws(one: Floats, two: Floats, name: str) -> Floats:
+def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
     """Row by row, the correlation of two matrices draws x systems, over the systems that have both; NaN where none.
 
     >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
     [1.0]
     """
-    left, right = np.round(one, _DIGITS), np.round(two, _DIGITS)
+    left, right = np.round(first, _DIGITS), np.round(second, _DIGITS)
     there = ~(np.isnan(left) | np.isnan(right))
     values = weighted_correlations(left, right, there.astype(np.float64), Coefficient(name))
     return np.asarray(np.where(there.sum(axis=1) >= FEWEST, values, np.nan))

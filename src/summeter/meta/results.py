@@ -323,9 +323,9 @@ def _texts(value: object) -> bool:
 
 def _faults(error: ValidationError, place: int, source: str) -> Iterator[Fault]:
     """What is wrong with a row, field by field."""
-    for one in error.errors(include_url=False, include_context=False, include_input=False):
-        field = ".".join([f"rows[{place}]", *map(str, one["loc"])])
-        yield Fault(source, None, field, one["msg"].removeprefix("Value error, "))
+    for fault in error.errors(include_url=False, include_context=False, include_input=False):
+        field = ".".join([f"rows[{place}]", *map(str, fault["loc"])])
+        yield Fault(source, None, field, fault["msg"].removeprefix("Value error, "))
 
 
 def payload(study: Study, **more: Any) -> Mapping[str, Any]:
