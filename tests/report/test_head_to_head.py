@@ -136,7 +136,7 @@ class TestWordsOnOnePair:
 
     def test_too_few(self, tmp_path: Path) -> None:
         said, _ = self.said(tmp_path, 1.0, 1.0)
-        assert said.endswith("aster is preferred to birch: 1.00 [1.00, 1.00] over 2 documents, too few to settle it.")
+        assert said.endswith("aster is preferred to birch: 1.00 over 2 documents, too few to settle it.")
 
     def test_perhaps_chance(self, tmp_path: Path) -> None:
         said, _ = self.said(tmp_path, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
@@ -145,7 +145,7 @@ class TestWordsOnOnePair:
 
     def test_level_and_one_order_only(self, tmp_path: Path) -> None:
         assert self.said(tmp_path, 1.0, 0.0, both=False) == (
-            "On fluency, neither aster nor birch is preferred: 0.50 [0.00, 1.00] over 2 documents.",
+            "On fluency, neither aster nor birch is preferred: 0.50 over 2 documents.",
             "No pair of summaries has verdicts in both orders: how many would turn with the order is not known.",
         )
 

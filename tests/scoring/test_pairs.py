@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
+import numpy as np
+
 from summeter.records import Judgment, Target
 from summeter.scoring import pair_scores, preferences
 
@@ -88,3 +92,23 @@ def test_a_preference_is_settled_by_its_interval_and_enough_documents() -> None:
     assert pair(*[1.0] * 6)
     assert pair(*[0.0] * 6)
     assert not pair(*[1.0, 0.0] * 6)
+
+
+def test_many_pairs_are_corrected_and_intervals_agree_with_what_is_settled() -> None:
+    """Of 45 pairs of equal systems none is settled, though some intervals of their own leave out 0.5."""
+    rng = np.random.default_rng(3)
+    names = [f"s{number}" for number in range(10)]
+    rows = [
+        verdict(f"d{document}", first, second, float(rng.choice([0.0, 0.5, 1.0])))
+        for document in range(12)
+        for first, second in combinations(names, 2)
+    ]
+    scores = pair_scores(preferences(rows))
+    assert any(pair.low is not None and pair.high is not None and not pair.low <= 0.5 <= pair.high for pair in scores)
+    assert not any(pair.settled for pair in scores)
+    assert all(pair.claim and pair.claim.low is not None and pair.claim.low <= 0.5 for pair in scores)
+    (one,) = pair_scores(preferences([verdict(f"d{document}", "a", "b", 1.0) for document in range(6)]))
+    assert one.settled
+    assert one.turned().claim is not None
+    assert (one.turned().value, one.turned().settled) == (0.0, True)
+    assert "claim" not in one.model_dump()

@@ -168,7 +168,8 @@ def _usage(model: str, used: ModelUsage) -> str:
 
 
 def _intervals(view: RunView) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*(row.interval for row in view.table.rows), *(pair.interval for pair in view.pairs)]))
+    pairs = (pair.claim.text for pair in view.pairs if pair.claim)
+    return tuple(text for text in dict.fromkeys([*(row.interval for row in view.table.rows), *pairs]) if text)
 
 
 def _replay(view: RunView) -> str | None:

@@ -11,7 +11,7 @@ from summeter.report.strengths import SHADES
 from summeter.report.views import RunView
 from summeter.report.words import count, gloss, number, with_interval
 from summeter.scoring import PairScore
-from summeter.scoring.pairs import FEWEST
+from summeter.stats import FEWEST
 
 NAMED = 6
 Group = Sequence[PairScore]
@@ -43,7 +43,7 @@ def _matrix(view: RunView, group: Group, sources: Sequence[Source]) -> Matrix:
     return Matrix(
         title=gloss(first.aspect).title,
         signature=first.signature,
-        interval=first.interval,
+        interval=next((pair.claim.text for pair in group if pair.claim and pair.claim.text), "no interval"),
         source=label_of(ColumnKey(view.place, first.judge, first.signature, first.aspect), view, sources),
         rows=tuple(systems),
         columns=tuple(systems),
@@ -66,9 +66,8 @@ def _cell(pair: PairScore | None) -> Cell | None:
     if pair is None:
         return None
     shade = 0 if pair.value is None else min(SHADES - 1, int(pair.value * SHADES))
-    return Cell(
-        pair.value, pair.low, pair.high, pair.n, pair.missing, pair.settled, shade=shade, flip_rate=pair.flip_rate
-    )
+    low, high = (pair.claim.low, pair.claim.high) if pair.claim else (None, None)
+    return Cell(pair.value, low, high, pair.n, pair.missing, pair.settled, shade=shade, flip_rate=pair.flip_rate)
 
 
 def _preferred(group: Group) -> str:
@@ -112,7 +111,7 @@ def _pair_sentence(pair: PairScore) -> str:
 
 
 def _value(pair: PairScore) -> str:
-    return with_interval(pair.value, pair.low, pair.high)
+    return with_interval(pair.value, *((pair.claim.low, pair.claim.high) if pair.claim else (None, None)))
 
 
 def _turned(group: Group) -> str:

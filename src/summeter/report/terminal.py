@@ -106,7 +106,8 @@ def _pair_cells(pair: PairScore, names: Mapping[str, str] | None = None) -> list
         first, second = names[first], names[second]
     counts = f"n={pair.n}" + (f", {pair.missing} missing" if pair.missing else "")
     flips = "" if pair.flip_rate is None else f"flips {pair.flip_rate:.0%}"
-    value = with_interval(pair.value, pair.low, pair.high) if pair.value is not None else "-"
+    ends = (pair.claim.low, pair.claim.high) if pair.claim else (None, None)
+    value = with_interval(pair.value, *ends) if pair.value is not None else "-"
     return [f"{first} over {second}", value, counts, flips]
 
 
@@ -116,8 +117,9 @@ def _pair_notes(scores: Sequence[PairScore]) -> list[str]:
         notes.append("flips: verdicts that turned with the order of showing; each counts as a tie (0.5).")
     elif scores and all(pair.flip_rate is None for pair in scores):
         notes.append("flips: not known, since no pair was judged in both orders.")
-    for kind in ("interval", "signature"):
-        notes += [f"{kind}: {text}" for text in dict.fromkeys(getattr(pair, kind) for pair in scores)]
+    texts = dict.fromkeys(pair.claim.text for pair in scores if pair.claim)
+    notes += [f"interval: {text}" for text in texts if text]
+    notes += [f"signature: {text}" for text in dict.fromkeys(pair.signature for pair in scores)]
     return [clean(note) for note in notes]
 
 

@@ -9,14 +9,12 @@ from collections.abc import Iterable
 from math import isnan
 from statistics import fmean
 
+from pydantic import Field
+
 from summeter.records import Judgment, Record
 from summeter.scoring.systems import LEVEL, RESAMPLES
 from summeter.scoring.table import JudgmentTable
-from summeter.stats import Bootstrap
-
-FEWEST = 6
-"""Documents without which no preference is settled: with fewer, even a sign test in which all point one way
-has a two-sided p above .05 (5 documents: 2 / 2^5 = .0625)."""
+from summeter.stats import Bootstrap, paired_differences
 
 
 class Preference(Record):
@@ -35,6 +33,16 @@ class Preference(Record):
     n: int
     missing: int
     flipped: bool
+
+
+class Claim(Record):
+    """A preference among all pairs of one judge and aspect: `low`-`high` leaves out 0.5 exactly where it is `settled`,
+    by a permutation test of documents with Holm's correction."""
+
+    low: float | None
+    high: float | None
+    settled: bool
+    text: str | None
 
 
 class PairScore(Record):
@@ -61,21 +69,24 @@ class PairScore(Record):
     interval: str
     reason: str | None = None
 
+    claim: Claim | None = Field(default=None, exclude=True, repr=False)
+
     @property
     def settled(self) -> bool:
-        """Whether the interval leaves out 0.5, on no fewer than `FEWEST` documents."""
-        if self.low is None or self.high is None or self.n < FEWEST:
-            return False
-        return self.low > 0.5 or self.high < 0.5
+        """Whether one of the two is preferred by more than chance, corrected for all pairs."""
+        return self.claim is not None and self.claim.settled
 
     def turned(self) -> PairScore:
         """The same, seen from the rival's side.
 
         aster over birch 0.7 [0.6, 0.9] is birch over aster 0.3 [0.1, 0.4].
         """
+        claim = self.claim
         other = {
             "system": self.rival, "rival": self.system, "value": _rest(self.value),
-            "low": _rest(self.high), "high": _rest(self.low),
+            "low": _rest(self.high), "high": _rest(self.low), "claim": claim and claim.model_copy(
+                update={"low": _rest(claim.high), "high": _rest(claim.low)}
+            ),
         }  # fmt: skip
         return self.model_copy(update=other)
 
@@ -129,7 +140,18 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
     groups: dict[tuple[str, ...], list[Preference]] = {}
     for row in rows:
         groups.setdefault((row.system, row.rival, row.judge, row.signature, row.aspect), []).append(row)
-    return [_pair(group, seed) for group in groups.values()]
+    families: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for key in groups:
+        families.setdefault(key[2:], []).append(key)
+    claims: dict[tuple[str, ...], Claim] = {}
+    for keys in families.values():
+        # The difference of the two sides' points, 2 p - 1, is exchanged document by document.
+        sides = [{key[0]: [row.value for row in groups[key]], key[1]: [_rest(row.value) for row in groups[key]]}
+                 for key in keys]  # fmt: skip
+        for key, (pair,) in zip(keys, paired_differences(sides, seed=seed), strict=True):
+            low, high = (None if end is None else (1 + end) / 2 for end in (pair.low, pair.high))
+            claims[key] = Claim(low=low, high=high, settled=pair.better is not None, text=pair.text)
+    return [_pair(group, seed).model_copy(update={"claim": claims[key]}) for key, group in groups.items()]
 
 
 def _pair(group: list[Preference], seed: int) -> PairScore:
