@@ -169,10 +169,10 @@ def _ends(table: Mapping[tuple[str, _Key], Judgment], question: _Question) -> tu
 
 def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> bool:
     if isinstance(clean.label, int):
-        return clean.label == (0 if attack.aim == "up" else 1)
+        return clean.label == {"up": 0, "down": 1}[attack.aim]
     if clean.value is None:
         return False
-    return clean.value < ends[1] if attack.aim == "up" else clean.value > ends[0]
+    return {"up": clean.value < ends[1], "down": clean.value > ends[0]}[attack.aim]
 
 
 def _moved(unit: _Unit, table: Mapping[tuple[str, _Key], Judgment], variant: str, attack: Attack) -> float | None:
@@ -185,7 +185,7 @@ def _moved(unit: _Unit, table: Mapping[tuple[str, _Key], Judgment], variant: str
     )
     if before is None or now is None:
         return None
-    return float(now > before if attack.aim == "up" else now < before)
+    return float({"up": now > before, "down": now < before}[attack.aim])
 
 
 def _row(question: _Question, outcomes: Sequence[_Outcome], about: Mapping[str, Any], seed: int) -> Row:

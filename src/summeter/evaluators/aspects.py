@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +185,14 @@ _RATED = (
 
 RATED: dict[str, AspectDef] = {aspect.name: aspect for aspect in _RATED}
 """The aspects a rating judge knows without being told. A user's own come from a file: `read_aspects`."""
+
+
+def unknown_aspect(name: str, known: Iterable[str]) -> ValueError:
+    """What is raised for an aspect that no judge knows and no file defines."""
+    return ValueError(
+        f"the aspect {name!r} is not known (known: {', '.join(known)}); define it in a YAML file and give that as "
+        "aspect_file"
+    )
 
 
 class _AspectFile(RootModel[tuple[AspectDef, ...]]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from summeter.models.base import NLI, Coref, Embedder, Kind, Regressor, Seq2Seq, TokenEmbedder
 from summeter.models.fitted import NumbersFile
@@ -39,6 +39,15 @@ Need = Literal["reference", "key_facts", "rival"]
 
 _FILES = (Path, PromptFolder, NumbersFile)
 """Settings that name files: what these hold is signed by its hash, and where they lie is not."""
+
+
+def semicolons(value: Any) -> Any:
+    """A setting that is a list, as `-e` writes it: the parts between semicolons; any other value as it is."""
+    return tuple(part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value
+
+
+Semicolons = Annotated[tuple[T, ...], BeforeValidator(semicolons)]
+"""A list that may be written with semicolons (`h2h[systems=A;B;C]`)."""
 
 
 class Prepared(Record):

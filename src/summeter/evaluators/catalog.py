@@ -78,7 +78,7 @@ def build(text: str) -> Evaluator:
     if bracket and not rest.endswith("]"):
         raise UsageError(f"evaluator {text!r}: the closing ] is missing")
     settings: dict[str, Any] = {}
-    for pair in filter(None, (part.strip() for part in _settings(rest.removesuffix("]")))):
+    for pair in split_outside(rest.removesuffix("]"), ","):
         key, equals, value = pair.partition("=")
         if not equals and (setting := find(name).positional_setting):
             key, equals, value = setting, "=", pair
@@ -92,16 +92,21 @@ def build(text: str) -> Evaluator:
     return rebuild(name, settings)
 
 
-def _settings(text: str) -> list[str]:
-    """At the commas outside brackets: a setting may be a list, or name evaluators with settings of their own."""
+def split_outside(text: str, separator: str) -> list[str]:
+    """The parts between separators outside brackets, those that are blank left out: a setting may be a list, or name
+    evaluators with settings of their own.
+
+    >>> split_outside("rts+mcq[aspect=fluency]", "+")
+    ['rts', 'mcq[aspect=fluency]']
+    """
     parts, depth = [""], 0
     for sign in text:
         depth += (sign == "[") - (sign == "]")
-        if sign == "," and depth <= 0:
+        if sign == separator and depth <= 0:
             parts.append("")
         else:
             parts[-1] += sign
-    return parts
+    return [stripped for part in parts if (stripped := part.strip())]
 
 
 def rebuild(name: str, settings: Mapping[str, Any]) -> Evaluator:

@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator
-from summeter.evaluators.catalog import build
+from summeter.evaluators.catalog import build, split_outside
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
 from summeter.records import HASH, Judgment, Status, Unit, UsageError, digest
 from summeter.scoring import summary_scores
@@ -273,7 +273,7 @@ def _shared(value: float, scale: Scale) -> float:
 
 def _members(of: str, aspect: str | None) -> tuple[Member, ...]:
     members: list[Member] = []
-    for spec in filter(None, (part.strip() for part in _split(of))):
+    for spec in split_outside(of, "+"):
         named = _AT_ROLE.fullmatch(spec)
         text, role = (named["spec"], named["role"]) if named else (spec, None)
         for evaluator in _built(text, aspect).parts():
@@ -292,15 +292,3 @@ def _built(text: str, aspect: str | None) -> Evaluator:
     if aspect is None or "aspect" not in type(evaluator).model_fields or "aspect" in evaluator.model_fields_set:
         return evaluator
     return type(evaluator)(**{**evaluator.model_dump(exclude_unset=True), "aspect": aspect})
-
-
-def _split(of: str) -> list[str]:
-    """At the plus signs outside brackets."""
-    parts, depth = [""], 0
-    for sign in of:
-        depth += (sign == "[") - (sign == "]")
-        if sign == "+" and not depth:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts

@@ -168,7 +168,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
             return self.skipped(builder, why)
         data = self.stored_data(item)
         try:
-            read = self.parse if parser == "strict" else self.parse_released
+            read = {"strict": self.parse, "legacy": self.parse_released}[parser]
             return self.judgments(read(output, item, data), builder)
         except ReplyError as error:
             return self.failed(builder, NoVerdict(error.kind, str(error)), self.slots(item, data, parser))

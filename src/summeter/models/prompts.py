@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import resources
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import model_serializer, model_validator
@@ -30,13 +31,20 @@ class FenceCode(str):
 
 class Prompt(NamedTuple):
     """A filled template. `hash` is of the template file, not of the data put in. `messages` have the fences' codes as
-    they are drawn from the texts: they make the key of a call; `fenced` gives what is sent, with codes keyed by a
-    secret."""
+    they are drawn from the texts: they make the key of a call. `source` and `data` are what it was filled from."""
 
     name: str
     hash: str
     messages: tuple[Message, ...]
-    fenced: Callable[[str], tuple[Message, ...]] | None = None
+    source: str | None = None
+    data: Mapping[str, Any] = MappingProxyType({})
+
+    def fenced(self, secret: str | None) -> tuple[Message, ...]:
+        """The messages as they are sent: with the codes keyed by a secret, where there is one."""
+        if secret is None or self.source is None:
+            return self.messages
+        codes = {name: code.keyed(secret) for name, code in self.data.items() if isinstance(code, FenceCode)}
+        return _turns(self.name, self.source, {**self.data, **codes})
 
 
 class PromptFolder(Record):
@@ -88,24 +96,16 @@ class Template:
 
     def fill(self, **data: Any) -> Prompt:
         """The prompt with `data` in its holes. A hole without data is an error."""
+        return Prompt(self.name, self.hash, _turns(self.name, self.source, data), self.source, data)
 
-        def fenced(secret: str) -> tuple[Message, ...]:
-            codes = {name: code.keyed(secret) for name, code in data.items() if isinstance(code, FenceCode)}
-            return tuple(self._turns({**data, **codes}))
 
-        return Prompt(self.name, self.hash, tuple(self._turns(data)), fenced)
+def _turns(name: str, source: str, data: Mapping[str, Any]) -> tuple[Message, ...]:
+    from jinja2 import TemplateError
 
-    def _turns(self, data: Mapping[str, Any]) -> list[Message]:
-        from jinja2 import TemplateError
-
-        turns: list[Message] = []
-        for role, source in _parts(self.source):
-            try:
-                text = _compiled(source).render(data).strip()
-            except TemplateError as error:
-                raise UsageError(f"prompt template {self.name!r}: {error}") from error
-            turns.append(Message(role=role, content=text))
-        return turns
+    try:
+        return tuple(Message(role=role, content=_compiled(part).render(data).strip()) for role, part in _parts(source))
+    except TemplateError as error:
+        raise UsageError(f"prompt template {name!r}: {error}") from error
 
 
 @lru_cache(maxsize=256)

@@ -98,8 +98,7 @@ class BoundLLM:
     async def ask(self, prompt: Prompt, form: Form[T], asked: Asked | None = None) -> Answer[T]:
         """Ask once, repair once at most. ModelError passes through: no answer is not a bad answer."""
         asked = asked or Asked()
-        messages, fence = prompt.messages, self.settings.fence
-        sent = messages if fence is None or prompt.fenced is None else prompt.fenced(fence)
+        messages, sent = prompt.messages, prompt.fenced(self.settings.fence)
         request, completion = await self._complete(sent, messages, form, asked)
         calls = [request.key]
         result = _read(completion, form)

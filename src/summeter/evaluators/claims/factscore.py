@@ -86,7 +86,7 @@ class FactScore(PromptedEvaluator):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the extractor unless the judge stands in for it."""
-        return self.roles if self.extractor == "extractor" else ("judge",)
+        return {"extractor": self.roles, "judge": ("judge",)}[self.extractor]
 
     @property
     def templates(self) -> tuple[str, ...]:

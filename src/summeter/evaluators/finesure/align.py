@@ -170,7 +170,8 @@ class Align(LLMJudge[Alignment]):
         facts = _facts(data)
         first = [Slot(COMPLETENESS, "key_fact", index, facts.id) for index in range(len(facts.facts))]
         sentences = [Slot(CONCISENESS, "sentence", index) for index in range(len(item.sentences))]
-        return [*(first or [Slot(COMPLETENESS)]), *(sentences if parser == "strict" else [Slot(CONCISENESS)])]
+        second = {"strict": sentences, "legacy": [Slot(CONCISENESS)]}[parser]
+        return [*(first or [Slot(COMPLETENESS)]), *second]
 
     def judgments(self, reply: Alignment, builder: JudgmentBuilder) -> list[Judgment]:
         """One judgment per key fact and one per sentence."""

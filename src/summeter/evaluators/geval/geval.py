@@ -98,11 +98,13 @@ class GEval(ScoreForm):
     @property
     def given(self) -> tuple[str, ...] | None:
         """The steps, where the model is not to write them."""
-        if self.steps == "tuned":
-            return TUNED[self.aspect]
-        if self.steps == "model":
-            return self.about.steps
-        return self.steps
+        match self.steps:
+            case "tuned":
+                return TUNED[self.aspect]
+            case "model":
+                return self.about.steps
+            case tuple():
+                return self.steps
 
     @property
     def templates(self) -> tuple[str, ...]:

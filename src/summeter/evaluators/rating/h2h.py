@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import field_validator, model_validator
 
-from summeter.evaluators.base import Evaluator, Need
+from summeter.evaluators.base import Evaluator, Need, Semicolons, semicolons
 from summeter.evaluators.rating import legacy, reading
 from summeter.evaluators.rating.judge import Rating, RatingJudge
 from summeter.evaluators.replies import clean
@@ -50,18 +50,13 @@ class HeadToHead(RatingJudge):
     reply: ClassVar[Mapping[str, Any]] = {"answer": {"type": "string", "enum": list(LETTERS)}}
 
     order: Literal["both", "ab"] = "both"
-    systems: tuple[str, ...] | None = None
+    systems: Semicolons[str] | None = None
     pairs: tuple[tuple[str, str], ...] | None = None
-
-    @field_validator("systems", mode="before")
-    @classmethod
-    def _split_systems(cls, value: Any) -> Any:
-        return _split(value)
 
     @field_validator("pairs", mode="before")
     @classmethod
     def _split_pairs(cls, value: Any) -> Any:
-        value = _split(value)
+        value = semicolons(value)
         if not isinstance(value, list | tuple):
             return value
         return tuple(tuple(map(str.strip, pair.split(":"))) if isinstance(pair, str) else pair for pair in value)
@@ -141,7 +136,3 @@ class HeadToHead(RatingJudge):
     def released(self, text: str) -> Rating:
         """The preference by the released rules: whatever cannot be read is a tie."""
         return Rating(legacy.h2h(text), clean(text) or None)
-
-
-def _split(value: Any) -> Any:
-    return tuple(part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
+from summeter.evaluators.aspects import RATED, AspectDef, read_aspects, unknown_aspect
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
 from summeter.evaluators.replies import clean, read_answer, show, text_schema
@@ -66,10 +66,7 @@ class RatingJudge(LLMJudge[Rating]):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.definition is None and self.aspect not in RATED:
-            raise ValueError(
-                f"the aspect {self.aspect!r} is not known (known: {', '.join(RATED)}); define it in a YAML file "
-                "and give that as aspect_file"
-            )
+            raise unknown_aspect(self.aspect, RATED)
         if self.definition is not None and self.definition.name != self.aspect:
             raise ValueError(f"the definition is of {self.definition.name!r}, not of {self.aspect!r}")
         return self
@@ -150,7 +147,11 @@ class ShortForm(RatingJudge):
     def about(self) -> AspectDef:
         """The definition of the aspect; the templates show its brief form."""
         about = super().about
-        return about if self.definitions == "released" else about.model_copy(update={"brief": about.definition})
+        match self.definitions:
+            case "released":
+                return about
+            case "full":
+                return about.model_copy(update={"brief": about.definition})
 
     def signature_fields(self) -> Mapping[str, object]:
         """As for every rating judge; and the definitions, where they are the full ones."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
-from summeter.evaluators.base import JudgmentBuilder
+from summeter.evaluators.aspects import RATED, AspectDef, read_aspects, unknown_aspect
+from summeter.evaluators.base import JudgmentBuilder, Semicolons, semicolons
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
 from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating
@@ -48,7 +48,7 @@ class RatedTogether(LLMJudge[Ratings]):
     aspects: ClassVar[tuple[str, ...]] = tuple(RATED)
     reads_sentences: ClassVar[bool] = False
 
-    rated: tuple[str, ...] = SUMMEVAL
+    rated: Semicolons[str] = SUMMEVAL
     aspect_file: Path | None = Field(default=None, exclude=True)
     definitions: tuple[AspectDef, ...] = ()
 
@@ -60,13 +60,8 @@ class RatedTogether(LLMJudge[Ratings]):
         if fields.get("definitions"):
             raise ValueError("give an `aspect_file` or `definitions`, not both")
         known = read_aspects(Path(fields["aspect_file"]))
-        rated = _split(fields.get("rated")) or tuple(known)
+        rated = semicolons(fields.get("rated")) or tuple(known)
         return {**fields, "rated": rated, "definitions": tuple(known[name] for name in rated if name in known)}
-
-    @field_validator("rated", mode="before")
-    @classmethod
-    def _names(cls, value: Any) -> Any:
-        return _split(value)
 
     @model_validator(mode="after")
     def _known(self) -> Self:
@@ -74,10 +69,7 @@ class RatedTogether(LLMJudge[Ratings]):
             raise ValueError("`rated` names two or more different aspects (for one, use `rts`)")
         known = [*(aspect.name for aspect in self.definitions), *RATED]
         if unknown := [name for name in self.rated if name not in known]:
-            raise ValueError(
-                f"the aspect {unknown[0]!r} is not known (known: {', '.join(known)}); define it in a YAML file and "
-                "give that as aspect_file"
-            )
+            raise unknown_aspect(unknown[0], known)
         return self
 
     @property
@@ -153,10 +145,6 @@ class RatedTogether(LLMJudge[Ratings]):
             else builder.ok(aspect, value=rating.value, reason=rating.reason)
             for aspect, rating in reply.items()
         ]
-
-
-def _split(value: Any) -> Any:
-    return tuple(part.strip() for part in value.split(";")) if isinstance(value, str) else value
 
 
 def _read_ratings(value: Any, aspects: Iterable[str]) -> Ratings:
