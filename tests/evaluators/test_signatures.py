@@ -12,7 +12,7 @@ from summeter.evaluators.catalog import CATALOG, build
 
 SIGNATURES = {
     "support": [
-        "support|scorer:lexical@6314d873|split:rules-1|v:1",
+        "support|scorer:lexical@6314d873bfa187af|split:rules-1|v:1",
     ],
     "abstractiveness": [
         "abstractiveness|v:1",

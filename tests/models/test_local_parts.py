@@ -137,7 +137,7 @@ def _folder(path: Path, **files: str) -> Path:
 def test_a_folder_is_named_by_what_it_holds(tmp_path: Path) -> None:
     one = locate(parse(f"local/{_folder(tmp_path / 'nli')}"))
     assert one.name == "local/nli"
-    assert one.revision == one.digest[:12]
+    assert one.revision == one.digest[:16]
     (tmp_path / "nli" / "README.md").write_text("a card")
     assert locate(parse(f"local/{tmp_path / 'nli'}")).digest == one.digest
     (tmp_path / "nli" / "config.json").write_text(json.dumps({"id2label": {}}))
@@ -148,7 +148,7 @@ def test_a_folder_can_be_pinned(tmp_path: Path) -> None:
     folder = _folder(tmp_path / "nli")
     digest = locate(parse(str(folder))).digest
     assert locate(parse(f"{folder}@{digest[:12]}")).digest == digest
-    with pytest.raises(UsageError, match=f"pinned to 0123456789ab, but .* is {digest[:12]}"):
+    with pytest.raises(UsageError, match=f"pinned to 0123456789ab, but .* is {digest[:16]}"):
         locate(parse(f"{folder}@0123456789ab"))
 
 

@@ -68,7 +68,7 @@ def combination() -> Combination:
         weight=model["weight"],
         calibration=calibrations(model["calibration"]),
         card=stored["card"],
-        digest=hashlib.sha256(text.encode()).hexdigest()[:8],
+        digest=hashlib.sha256(text.encode()).hexdigest()[:16],
     )
 
 

@@ -88,9 +88,9 @@ def _read(name: str) -> Any:
 
 
 def digest(model: Mapping[str, Any], common: Mapping[str, float]) -> str:
-    """First eight hex digits of the SHA-256 of model, everyday words and the revision of the feature code."""
+    """First 16 hex digits of the SHA-256 of model, everyday words and the revision of the feature code."""
     text = json.dumps([REVISION, model, common], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache

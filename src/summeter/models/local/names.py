@@ -168,8 +168,8 @@ def _folder(name: LocalName) -> Located:
     folder = path.resolve()
     digest = _checked(folder)
     if pinned is not None and not (_HASH.fullmatch(pinned) and digest.startswith(pinned)):
-        raise UsageError(f"{path} is pinned to {pinned}, but the hash of its files is {digest[:12]}")
-    return Located(folder, f"local/{folder.name}", digest[:12], digest)
+        raise UsageError(f"{path} is pinned to {pinned}, but the hash of its files is {digest[:16]}")
+    return Located(folder, f"local/{folder.name}", digest[:16], digest)
 
 
 def _embedded(name: LocalName) -> Located:
@@ -179,7 +179,7 @@ def _embedded(name: LocalName) -> Located:
         raise UsageError(f"embedded/{name.path}: summeter brings no such model; it brings: {', '.join(known)}")
     folder = places / name.path
     digest = _checked(folder)
-    return Located(folder, f"embedded/{name.path}", digest[:12], digest)
+    return Located(folder, f"embedded/{name.path}", digest[:16], digest)
 
 
 def _hub(name: LocalName, *, offline: bool) -> Located:
@@ -208,7 +208,7 @@ def _hub(name: LocalName, *, offline: bool) -> Located:
         raise UsageError(f"{shown} cannot be fetched from the hub: {error}") from error
     digest = _checked(folder)
     # The snapshot's folder is named by its commit.
-    return Located(folder, f"hf/{name.path}", folder.name[:12], digest)
+    return Located(folder, f"hf/{name.path}", folder.name[:16], digest)
 
 
 def _checked(folder: Path) -> str:
