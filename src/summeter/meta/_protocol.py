@@ -42,6 +42,7 @@ from summeter.stats import (
     auroc,
     corrected,
     decide,
+    enough_permutations,
     least_p,
     permutation_p,
     sign_flips,
@@ -541,7 +542,9 @@ def _differences(
     """Every two judges on every mean of the table (or cell, where it has none), corrected over all of them."""
     targets = board.targets()
     targets = targets or [_Target([place], cell.at, Weight.CELLS) for place, cell in enumerate(board.cells)]
-    flips = sign_flips(board.data.documents, testing.permutations, testing.seed)
+    family = len(targets) * len(judges) * (len(judges) - 1) // 2
+    permutations = max(testing.permutations, enough_permutations(family, testing.alpha))
+    flips = sign_flips(board.data.documents, permutations, testing.seed)
     tests: list[_Test] = []
     for (a, first), (b, second) in combinations(zip(judges, results, strict=True), 2):
         lost = np.isnan(first.decisions) | np.isnan(second.decisions)
