@@ -18,8 +18,10 @@ from pydantic import ValidationError
 from runs.older import without_checksums
 
 from summeter.engine.api import evaluate
+from summeter.engine.outputs import import_outputs
 from summeter.engine.runs import Run, rescore
 from summeter.records import InputError, Judgment, Target
+from summeter.report import html
 from summeter.runs.journal import Journal
 from summeter.runs.run import RunFolder, read_manifest
 
@@ -174,6 +176,16 @@ def test_a_value_that_is_not_finite_is_a_failure_with_a_reason(tmp_path: Path) -
     assert {row.reason for row in run.judgments() if row.status == "error"} == {
         "computed a Judgment that cannot be: value is nan: Input should be a finite number"
     }
+
+
+@pytest.mark.parametrize("values", [[1.7e308, 1.7e308], [1e308, 1e308, 0.5], [-1e308, -1e308], [5e-324]])
+def test_values_at_the_edge_of_floats_have_a_mean(tmp_path: Path, values: list[float]) -> None:
+    row = {"doc_id": "d", "system": "s", "evaluator": "mine", "aspect": "faithfulness", "unit": "claim"}
+    raw = tmp_path / "raw.jsonl"
+    raw.write_text("".join(json.dumps({**row, "value": value, "index": at}) + "\n" for at, value in enumerate(values)))
+    run = import_outputs([{"doc_id": "d", "system": "s", "document": "a", "summary": "a"}], raw, tmp_path / "run")
+    assert run.scores()[0].value == pytest.approx(math.fsum(value / len(values) for value in values))
+    assert html([run], tmp_path / "page.html").is_file()
 
 
 def test_a_writer_that_was_killed_leaves_nothing_for_good(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -130,12 +131,15 @@ def _environment() -> Environment:
 
 
 def across(value: float, low: float, high: float) -> str:
-    """Where a value lies on a drawing of 100 units whose ends are `low` and `high`.
+    """Where a value lies on a drawing of 100 units whose ends are `low` and `high`; in its middle where floats of that
+    size do not tell these apart, or their difference is none.
 
-    >>> across(3, 1, 5)
-    '50.0'
+    >>> across(3, 1, 5), across(1e308, 1e308, 1e308 + 0.5)
+    ('50.0', '50.0')
     """
-    return f"{(value - low) / (high - low) * DRAWN:.1f}"
+    width = high - low
+    share = (value - low) / width if 0 < width < math.inf else 0.5
+    return f"{share * DRAWN:.1f}"
 
 
 def percent(share: float) -> str:

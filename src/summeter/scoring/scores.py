@@ -214,13 +214,16 @@ def _means(values: Floats, groups: Ints, n: Ints) -> Floats:
     sums = np.bincount(groups, weights=values, minlength=len(n))
     # The sum of one number, of two, and of whole numbers is right as it stands.
     whole = np.bincount(groups, weights=values % 1 != 0, minlength=len(n)) == 0
-    inexact = (n > 2) & ~whole
+    inexact = (n > 2) & ~whole & np.isfinite(sums)
     if inexact.any():
         chosen = np.flatnonzero(inexact[groups])
         chosen = chosen[np.argsort(groups[chosen], kind="stable")]
         source = iter(values[chosen].tolist())
         sums[inexact] = [fsum(islice(source, size)) for size in n[inexact].tolist()]
     means: Floats = np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
+    if np.isinf(means).any():  # the sum is beyond the largest number, their mean is not
+        shares = np.bincount(groups, weights=values / n[groups], minlength=len(n))
+        means = np.where(n > 0, shares, np.nan)
     return means
 
 
