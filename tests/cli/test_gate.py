@@ -14,7 +14,7 @@ from summeter.cli.reports import bounds
 from summeter.cli.study_command import pairs_of
 from summeter.meta.results import CONTRACT
 from summeter.records import Document, Judgment, Summary, UsageError
-from summeter.runs.manifest import JudgeEntry
+from summeter.runs.manifest import JudgeEntry, RunStatus
 
 LENIENT = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scripted/two|v:1"})
 
@@ -76,8 +76,34 @@ class TestGate:
 
     def test_a_broken_run_is_told(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         folder = make(tmp_path / "run", status="interrupted").folder
-        ends("gate", folder, "--min", "faithfulness=0")
-        assert "warning: the run is interrupted, not complete" in capsys.readouterr().out
+        assert ends("gate", folder, "--min", "faithfulness=0") == 4
+        got = capsys.readouterr()
+        assert "warning: the run is interrupted, not complete" in got.out
+        assert "gate not passed: the run is interrupted, of 2 documents these are judged: mock.fact_check " in got.err
+
+    @pytest.mark.parametrize("status", ["running", "failed", "incomplete"])
+    def test_no_run_passes_that_did_not_come_to_its_end(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], status: RunStatus
+    ) -> None:
+        folder = make(tmp_path / "run", status=status).folder
+        assert ends("gate", folder, "--min", "faithfulness=0", "--json") == 4
+        got = capsys.readouterr()
+        assert json.loads(got.out)["passed"] is False
+        assert f"the run is {status}, " in got.err
+
+    def test_nothing_judged_yet(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        folder = make(tmp_path / "run", judges=[(FACT_CHECK, lambda *_: [])], status="interrupted").folder
+        assert ends("gate", folder, "--min", "faithfulness=0") == 4
+        assert "the run is interrupted" in capsys.readouterr().err
+
+    def test_a_run_with_judgments_gone_is_no_run_to_gate(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        folder = make(tmp_path / "run").folder
+        file = next((folder / "judgments").glob("*.jsonl"))
+        file.write_text("".join(file.read_text("utf-8").splitlines(keepends=True)[:1]), "utf-8")
+        assert ends("gate", folder, "--min", "faithfulness=0") == 2
+        assert "gone" in capsys.readouterr().err
 
     def test_bounds(self) -> None:
         assert bounds(["a=0.5", " b = 1"]) == {"a": 0.5, "b": 1.0}

@@ -65,6 +65,8 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     rated = people({("d", system): {"x": value} for system, value in zip("ABC", (1.0, 2, 5), strict=True)})
     alone = agreement_with_people(judged, rated)
     assert (alone.rows[0].value, alone.rows[0].status, alone.rows[0].details["verdict"]) == (1.0, "no_interval", None)
+    huge = agreement_with_people(ratings({"d0": {"A": 1e308}}), votes)
+    assert (huge.rows, "beyond 1e+100" in huge.notes[0]) == ((), True)
     # Another aspect, or nobody: nothing to say.
     assert agreement_with_people(ratings({"d": {"A": 1.0}}, "fluency"), votes).rows == ()
     with pytest.raises(UsageError, match="give people's judgments as gold"):

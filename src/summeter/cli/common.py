@@ -101,7 +101,7 @@ def show_scores(run: Run) -> None:
         console.print()
     pairs(compared, console)
     trust(reliabilities([run]), console)
-    for line in agreement_lines(agreement_with_people(run)):
+    for line in agreement_lines(agreement_with_people(run, seed=run.seed)):
         typer.echo(f"with people: {line}")
     if (cut := run.totals.truncated).judgments:
         typer.echo(f"{cut}.")

@@ -76,24 +76,26 @@ def gate(
     system: Annotated[list[str] | None, typer.Option(help="Only this system; default: each. Repeatable.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Exit with 3 where the mean of an aspect is under its bound, or missing, for any system and judge of RUN."""
+    """Exit with 3 where the mean of an aspect is under its bound, or missing, for any system and judge of RUN.
+
+    With 4 where RUN did not come to its end with everything judged.
+    """
     from summeter.meta import gate as study
     from summeter.meta import load_calibration
     from summeter.meta._gate import check, sentences
     from summeter.runs.run import RunFolder
 
+    folder = RunFolder(run)
     rows = study(
-        RunFolder(run),
-        bounds(minimum),
-        calibrations=list(map(load_calibration, calibration or ())),
-        judge=judge,
+        folder, bounds(minimum), calibrations=list(map(load_calibration, calibration or ())), judge=judge,
         systems=tuple(system or ()),
-    )
+    )  # fmt: skip
     if as_json:
-        print_study_json(rows, passed=all(row.details["passed"] for row in rows))
+        passed = folder.manifest.status == "complete" and all(row.details["passed"] for row in rows)
+        print_study_json(rows, passed=passed)
     else:
         typer.echo("\n".join((*sentences(rows), *map(in_options, rows.notes))))
-    check(rows)
+    check(rows, folder)
 
 
 def bounds(texts: list[str]) -> dict[str, float]:

@@ -31,6 +31,7 @@ from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, order_effect, pearson
 from summeter.stats.base import Bools, Floats, Ints, correlation_p
+from summeter.stats.correlation import near_one
 from summeter.stats.resample import Resampling
 
 Measure = Callable[[str], int]
@@ -211,6 +212,7 @@ def partial(one: Floats, two: Floats, given: Floats) -> float | None:
 
 def _length_sums(rows: Floats, documents: Ints, size: int) -> Floats:
     """Sums by document of the judge's scores, the lengths and people's scores (3 x summaries), and of products."""
+    rows = near_one(rows)  # a correlation knows no units, and products of large scores overflow
     rows = rows - rows.mean(axis=1, keepdims=True) if rows.shape[1] else rows
     parts = np.vstack([np.ones(rows.shape[1]), rows, (rows[:, None] * rows[None]).reshape(9, -1)])
     sums = np.zeros((size, len(parts)))

@@ -12,7 +12,7 @@ from typing import Any
 from summeter.meta._calibrate import Calibration
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import checks_keywords
-from summeter.records import GateError, Judgment, UsageError
+from summeter.records import CoverageError, GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
 from summeter.stats import decide
@@ -32,7 +32,7 @@ def gate(
     the outcome. With a calibration of an aspect only the judge that was calibrated is held against it.
 
     Raises UsageError for an aspect, judge or system that the run does not have, and for a calibration that is
-    stale: its judge's signature is not in the run.
+    stale: its judge's signature is not in the run. CoverageError where nothing is judged yet.
     """
     by_aspect = _by_aspect(run, calibrations, minimums)
     scores = _scores(run, by_aspect)
@@ -41,6 +41,8 @@ def gate(
         wanted = by_aspect.get(aspect)
         fit = [one for one in scores if one.aspect == aspect and _wanted(one, judge, wanted)]
         if not fit:
+            if any(aspect in entry.aspects for entry in run.manifest.judges):
+                check_complete(run)
             there = sorted({f"{one.aspect} ({one.judge})" for one in scores})
             raise UsageError(f"no score on {aspect}{f' by {judge}' if judge else ''}; there are: {', '.join(there)}")
         named = list(dict.fromkeys(one.system for one in fit))
@@ -155,9 +157,32 @@ def _sentence(row: Row) -> str:
     return f"{mark} {row.system}: {row.aspect} by {row.judge} {result} (n = {row.n}, missing {row.missing})"
 
 
-def check(study: Study) -> None:
-    """Raise GateError (exit 3) where a bound was not reached, naming the first."""
+def check(study: Study, run: RunFolder) -> None:
+    """Raise CoverageError (exit 4) where the run did not come to its end with everything judged, GateError (exit 3)
+    where a bound was not reached, naming the first."""
+    check_complete(run)
     lost = [row for row in study if not row.details["passed"]]
     if lost:
         first = "; the first: " + _sentence(lost[0]).removeprefix("FAILED ")
         raise GateError(f"gate not passed: {len(lost)} of {len(study)} means are under their bound or missing{first}")
+
+
+def check_complete(run: RunFolder) -> None:
+    """Raise CoverageError where the run did not come to its end with everything judged."""
+    if run.manifest.status != "complete":
+        raise CoverageError(f"gate not passed: the run is {run.manifest.status}, {_how_far(run)}; carry it on first")
+
+
+def _how_far(run: RunFolder) -> str:
+    """How much of what there must be is judged, in words."""
+    limit = run.manifest.options.get("limit")
+    documents = list(run.data.documents)[: limit if isinstance(limit, int) else None]
+    errors = run.manifest.counts.get("error", 0)
+    if run.manifest.status == "incomplete" and errors:
+        return f"{errors:,} of {sum(run.manifest.counts.values()):,} judgments ended in an error"
+    finished: dict[str, set[str]] = {judge.signature: set() for judge in run.manifest.judges if not judge.prepares_only}
+    for item in run.progress():
+        finished.get(item.signature, set()).add(item.document_id)
+    names = {judge.signature: judge.name for judge in run.manifest.judges}
+    parts = [f"{names[signature]} {len(judged):,}" for signature, judged in finished.items()]
+    return f"of {len(documents):,} documents these are judged: {', '.join(parts) or 'none'}"

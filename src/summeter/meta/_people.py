@@ -14,7 +14,7 @@ from summeter.choices import Coefficient, Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta._correlate import rows_interval
 from summeter.meta.gold import aspects, decisions, gold_scores
-from summeter.meta.inputs import Gold, RunLike, gold_input, judge_input
+from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, Scores, align
 from summeter.meta.results import Row, Study, resampling
 from summeter.meta.selection import (
@@ -55,12 +55,16 @@ def agreement_with_people(
     "agreement_with_people": `balanced_accuracy` of decisions on sentences, else key facts, else summaries, where both
     sides decide 0 or 1; else `spearman` of scores of summaries. `n` units have both sides. `details.chance` is the
     value of guessing (0.5 or 0) and `details.verdict` is "above chance", "at chance" (the interval at `confidence`,
-    drawn by document, holds it) or "below chance", None without an interval. No row where people judged nothing.
+    drawn by document, holds it) or "below chance", None without an interval. No row where people judged nothing; scores
+    beyond what arithmetic can hold are said in a note.
 
     >>> agreement_with_people(run).rows  # doctest: +SKIP
     """
     chosen, resample = Selection(**select), resampling(resamples, confidence, seed)
-    read = _read(run, gold, chosen)
+    try:
+        read = _read(run, gold, chosen)
+    except TooLargeError as error:  # a run's page is drawn all the same
+        return Study(STUDY, [], [str(error)])
     if read is None:
         return Study(STUDY, [])
     questions = read.judge.rows

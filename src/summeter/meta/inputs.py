@@ -68,6 +68,10 @@ LARGEST = 1e100
 """Squares and sums of larger scores overflow: no study could compute with them."""
 
 
+class TooLargeError(UsageError):
+    """A score is beyond LARGEST."""
+
+
 def judge_input(run: RunLike) -> JudgeInput:
     """A run, a table or judgments as `JudgeInput`. Judgments alone have no context and reduce units by share.
 
@@ -98,7 +102,7 @@ def _checked(table: JudgmentTable) -> JudgmentTable:
     large = table.take(np.abs(table.value) > LARGEST)
     if len(large):
         aspect, document, system = (column.labels()[0] for column in (large.aspect, large.document, large.system))
-        raise UsageError(
+        raise TooLargeError(
             f"{aspect} of {document} by {system} is {large.value[0]:g}, and scores beyond {LARGEST:g} mean nothing"
         )
     return table

@@ -5,7 +5,6 @@ The names are a public contract: `--json` prints them, reports and other people'
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
@@ -29,13 +28,6 @@ CONTRACT = (
 """The columns that every row of every study has, null where one does not apply."""
 
 _NAMES = ("judge", "aspect", "gold_aspect", "level", "average", "system", "domain", "category", "pair", "statistic")
-
-
-TOO_LARGE = "not a finite number: the values are too large, or too small, to compute with"
-
-
-def _overflowed(field: Any) -> bool:
-    return isinstance(field, float) and not math.isfinite(field)
 
 
 class Row(Record):
@@ -73,22 +65,6 @@ class Row(Record):
     gold_signature: str | None = None
     interval: str | None = None
     details: dict[str, Any] = Field(default_factory=dict)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _finite(cls, fields: Any) -> Any:
-        """What overflowed is no number: the value becomes None with the reason, an end or p-value None."""
-        if not isinstance(fields, Mapping) or not any(map(_overflowed, fields.values())):
-            return fields
-        finite = {name: None if _overflowed(field) else field for name, field in fields.items()}
-        if finite.get("value") is None:
-            finite |= {"status": "undefined", "low": None, "high": None, "interval": None, "p": None}
-            finite["reason"] = finite.get("reason") or TOO_LARGE
-        elif finite.get("low") is None or finite.get("high") is None:
-            status = "no_interval" if "low" in fields else finite.get("status", "ok")
-            finite |= {"status": status, "low": None, "high": None, "interval": None}
-            finite["reason"] = finite.get("reason") or TOO_LARGE
-        return finite
 
     @model_validator(mode="after")
     def _no_number_without_a_reason(self) -> Self:

@@ -9,8 +9,6 @@ from enum import StrEnum
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
 
-import numpy as np
-
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
 from summeter.data.human import RAW
 from summeter.meta.context import Context
@@ -97,7 +95,7 @@ class Selection:
 
 
 def checks_keywords(study: Callable[P, R]) -> Callable[P, R]:
-    """Makes an unknown keyword of a study a UsageError that names the nearest one, and keeps numpy quiet."""
+    """Makes an unknown keyword of a study a UsageError that names the nearest one."""
     parameters = inspect.signature(study).parameters
     known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -108,12 +106,7 @@ def checks_keywords(study: Callable[P, R]) -> Callable[P, R]:
         for name in keywords:
             if name not in known and name not in parameters:
                 _refuse(name, known)
-        # What overflows is told in its row (see `Row`) or by the error, not as a warning of numpy.
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            try:
-                return study(*args, **keywords)
-            except OverflowError as error:
-                raise UsageError("the values are too large to compute with; bring them to a common scale") from error
+        return study(*args, **keywords)
 
     return checked
 

@@ -180,7 +180,7 @@ def _in_blocks(of_block: Callable[[slice], Floats], weights: Floats) -> Floats:
     return np.asarray(np.where(weights.sum(axis=1) >= 2, values, np.nan))
 
 
-def _near_one(side: Floats) -> Floats:
+def near_one(side: Floats) -> Floats:
     """Values (or each row of a table) divided by a power of two, exactly, so that their largest is near 1."""
     largest = np.abs(side).max(axis=-1, keepdims=True, initial=0.0)
     return np.asarray(np.ldexp(side, -np.frexp(largest)[1]))
@@ -188,15 +188,15 @@ def _near_one(side: Floats) -> Floats:
 
 def _flat(side: Floats) -> Bools:
     """Whether a list is constant, up to rounding; of a table, each row."""
-    side = _near_one(side)
+    side = near_one(side)
     mean = side.mean(axis=-1, keepdims=True)
     return np.asarray(np.linalg.norm(side - mean, axis=-1) <= _ROUNDING * np.abs(mean[..., 0]))
 
 
 def _centred(side: Floats) -> Floats:
     """Values about their mean, brought near 1, so that squares neither vanish nor overflow."""
-    side = _near_one(side)
-    return _near_one(side - side.mean(axis=-1, keepdims=True))
+    side = near_one(side)
+    return near_one(side - side.mean(axis=-1, keepdims=True))
 
 
 def _pearson(x: Floats, y: Floats) -> Weighted:
@@ -561,7 +561,7 @@ def permute_correlations(
     labels = np.arange(n) if clusters is None else np.unique(codes(clusters)[kept], return_inverse=True)[1]
     swaps = generator(seed).integers(0, 2, (resamples, int(labels.max()) + 1), dtype=np.int8).astype(np.bool_)
     if CORRELATIONS[kind].scale_free:
-        a, b = (a - a.mean()) / a.std(), (b - b.mean()) / b.std()
+        a, b = ((side - side.mean()) / side.std() for side in (near_one(a), near_one(b)))
     gaps = np.concatenate([_gaps(g, a, b, block[:, labels], kind) for block in _blocks(swaps, n)])
     # Exchanges without a correlation (NaN) cannot be called smaller than the observed difference: they count.
     reached = int((~(np.abs(gaps) < abs(r_a - r_b) - 1e-12)).sum())
@@ -579,7 +579,8 @@ def _gaps(g: Floats, a: Floats, b: Floats, swapped: Bools, kind: Coefficient) ->
     """Return r(g, a') - r(g, b') of each exchange (a row of ``swapped``)."""
     if kind is Coefficient.PEARSON:
         # Standardised, the sums are linear in the exchange: no list need be made.
-        gold, mask = (g - g.mean()) / g.std(), swapped.astype(np.float64)
+        gold, mask = near_one(g), swapped.astype(np.float64)
+        gold = (gold - gold.mean()) / gold.std()
         return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)
     whole = np.ones(swapped.shape)
     first, second = (weighted_correlations(g, np.where(swapped, *sides), whole, kind) for sides in ((b, a), (a, b)))

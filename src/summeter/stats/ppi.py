@@ -149,9 +149,9 @@ def labels_needed(
     spread, covariance = float(people.var(ddof=1)), float(np.cov(people, theirs)[0, 1])
     predicted = float(sample.machine.var(ddof=1))
     m = np.arange(2, pool + 1)
-    gain = max(covariance, 0.0) ** 2 / predicted if predicted > 0 else 0.0
+    helps = covariance > 0 and predicted > 0
     # The weight is cut at 1, as in the estimate; where the cut binds, the variance follows from weight 1.
-    weight = np.minimum((pool - m) / pool * max(covariance, 0.0) / predicted, 1.0) if gain else np.zeros(len(m))
+    weight = np.minimum((pool - m) / pool * covariance / predicted, 1.0) if helps else np.zeros(len(m))
     rest = np.maximum(pool - m, 1)
     variance = weight**2 * predicted / rest + (spread - 2 * weight * covariance + weight**2 * predicted) / m
     enough = np.flatnonzero(variance <= wanted)
