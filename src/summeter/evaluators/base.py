@@ -209,6 +209,11 @@ class Evaluator(BaseModel):
         }
 
     @property
+    def decision_threshold(self) -> float | None:
+        """The value from which on it labels 1, where each label is a threshold of the value beside it; else None."""
+        return None
+
+    @property
     def rating_scale(self) -> tuple[float, float] | None:
         """The ends of the scale that its signature names, or None."""
         low, dash, high = str(self.signature_fields().get("scale") or "").partition("-")

@@ -39,6 +39,7 @@ class JudgeEntry(Record):
     `file` is the stem of its files under judgments/ and prepared/ (see `stem`). `imported` marks judgments read from
     raw outputs rather than made by the run. `members` are the signatures of the judges that a derived judge is computed
     from; `roles` names the roles of the run that its own roles took, where they are others (`{"judge": "second"}`).
+    `threshold` is the value from which on it labels 1, where its labels are thresholds of its values.
     """
 
     name: str
@@ -53,6 +54,7 @@ class JudgeEntry(Record):
     prepares_only: bool = False
     members: tuple[str, ...] = ()
     roles: dict[str, str] = Field(default_factory=dict)
+    threshold: float | None = None
 
 
 class DataEntry(Record):

@@ -1,3 +1,4 @@
+import math
 from itertools import pairwise
 
 import pytest
@@ -5,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.evaluators.support.analysis import analyse
+from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.numbers import numbers
+from summeter.evaluators.support.scorer import LexicalScorer
 
 
 @pytest.mark.parametrize(
@@ -166,3 +169,40 @@ def test_nothing_crashes_and_spans_stay_in_the_text(pieces):
     read = analyse(text)
     assert all(0 <= w.start < w.end <= len(text) and w.key for w in read)
     assert all(a.end <= b.start for a, b in pairwise(read))
+
+
+LONG = (
+    "hundred " * 200,
+    "million " * 100,
+    "9" * 400,
+    "9" * 20_000,
+    "1," + "000," * 300 + "000",
+    "-" + "7" * 5000 + "%",
+    "a hundred thousand million billion trillion " * 20,
+    "$" + "8" * 400 + " million",
+    "1" * 5000 + "." + "2" * 5000,
+    "٣" * 500,
+    "1e400",
+    "twenty " * 200,
+    "one hundred and " * 100,
+    "3" * 400 + "/" + "7" * 400,
+    "half a " + "million " * 80,
+)
+
+
+@pytest.mark.parametrize("text", LONG, ids=range(len(LONG)))
+def test_no_number_is_too_long(text):
+    assert all(math.isfinite(number.value) for number in numbers(text))
+    evidence = prepare(f"The price was {text} in May.", [(0, len(text) + 22)])
+    for claim in (f"The price was {text} in May.", f"The price was {text[:-1]} in June.", text):
+        assert LexicalScorer().score([claim], evidence)[0].reasons
+
+
+def test_digits_beyond_every_float_are_compared_as_they_are_written():
+    long = "7" * 400
+    evidence = prepare(f"The code is {long}1.", [(0, 414)])
+    right, wrong = LexicalScorer().score([f"The code is {long}1.", f"The code is {long}2."], evidence)
+    assert right.supported
+    assert right.reasons == ("copied word for word from here",)
+    assert not wrong.supported
+    assert "is not in the source; nearest: '777" in wrong.reasons[0]

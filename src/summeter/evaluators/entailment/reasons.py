@@ -34,6 +34,19 @@ def short(number: float) -> str:
     return ".00" if text == "-0.00" else text.replace("0.", ".", 1)
 
 
+def beside(value: float, threshold: float) -> str:
+    """A value that stands beside a threshold: with as many digits as show on which side of it the value lies.
+
+    >>> beside(0.4, 0.5), beside(0.4996, 0.5), beside(0.5, 0.5)
+    ('.40', '.4996', '.50')
+    """
+    for digits in range(2, 16):
+        text = f"{value:.{digits}f}"
+        if (float(text) >= threshold) == (value >= threshold):
+            return short(value) if digits == 2 else text.replace("0.", ".", 1)
+    return repr(value)
+
+
 def explanation(row: Floats, where: str, *, supported: bool, contrary: Sequence[str] = ()) -> str:
     """Why a claim is decided as it is: the passage's own verdict, then what words and numbers say against it."""
     if supported:

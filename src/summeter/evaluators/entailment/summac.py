@@ -101,6 +101,11 @@ class SummaC(Evaluator):
         own = judged or (grain if grain in {"paragraph", "document"} else "sentence")
         return grain, own  # type: ignore[return-value]
 
+    @property
+    def decision_threshold(self) -> float:
+        """The setting `threshold`."""
+        return self.threshold
+
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the hash of the weights."""
         return {**super().signature_fields(), **({"weights": load(self.weights).id} if self.weights else {})}

@@ -92,6 +92,11 @@ class Fenice(PromptedEvaluator):
         resolving = ("coref",) if self.resolves and self.coref != "rules" else ()
         return ("nli", *resolving, *(() if self.step == "nli_sent" else drawing))
 
+    @property
+    def decision_threshold(self) -> float:
+        """The setting `threshold`."""
+        return self.threshold
+
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the parser or the prompt that draws the claims."""
         if self.claims == "parse" and self.step != "nli_sent":

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from summeter.evaluators.entailment.premises import CONTRADICT, NEUTRAL
-from summeter.evaluators.entailment.reasons import TELLING, against, shares, short
+from summeter.evaluators.entailment.reasons import TELLING, against, beside, shares, short
 from summeter.evaluators.fenice.align import Best, Rules, Verdict
 from summeter.text.english.pronouns import Mention
 
@@ -23,7 +23,7 @@ def explanation(
     from 1.
     """
     best, neutral = verdict.best, rules.subtracted == NEUTRAL
-    where, much = place(best, spans), f"score {short(best.score)} ({shares(best.row, neutral=neutral)})"
+    where, much = place(best, spans), f"score {beside(best.score, threshold)} ({shares(best.row, neutral=neutral)})"
     if best.score >= threshold:
         parts = [f"{quoted(claim)} is supported by {where}: {much}"]
     elif best.row[CONTRADICT] >= TELLING:

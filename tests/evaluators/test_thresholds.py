@@ -1,0 +1,74 @@
+"""The label never contradicts the value beside it, for judges that need no LLM; the run says where the line is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from evaluators.networks import TableNLI, document, judge, local_models
+
+from summeter.engine.api import evaluate
+from summeter.evaluators.base import Evaluator, Tools
+from summeter.evaluators.catalog import CATALOG, find
+from summeter.evaluators.entailment.reasons import beside
+from summeter.evaluators.entailment.summac import SummaC
+from summeter.evaluators.fenice.evaluator import Fenice
+from summeter.models.base import Entailment
+
+NO_LINE = {"support"}
+"""Judges whose label rests on more than the value."""
+SUMMARIES = ("Ada sold the mill. It rained in May. Nobody was hurt.", "The boat sank, and the crew swam home.")
+
+
+class DrawnNLI(TableNLI):
+    """Probabilities drawn by the pair, many of them close to a half."""
+
+    async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
+        rows = []
+        for pair in pairs:
+            rng = random.Random(repr(pair))
+            entail = rng.choice([0.5, 0.4996, 0.5004, rng.random()])
+            contradict = rng.choice([0.0, rng.random() * (1 - entail)])
+            rows.append(Entailment(entail, 1 - entail - contradict, contradict))
+        return rows
+
+
+def local_judges() -> list[Evaluator]:
+    """Every judge of the catalog that asks no LLM, and those with a line at several places."""
+    known = [find(name)() for name in CATALOG if name != "ensemble"]
+    judges = [judge for judge in known if not judge.samples and not judge.needs]
+    lines = [made(threshold=line) for made in (Fenice, SummaC) for line in (-1.0, 0.0, 0.4998, 1.0)]
+    return [
+        *(judge for judge in judges if judge.name != "ensemble"),
+        *lines,
+        Fenice(step="nli_sent"),
+        SummaC(labels="ec"),
+    ]
+
+
+@pytest.mark.parametrize("evaluator", local_judges(), ids=str)
+def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
+    source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
+    tools = Tools(signature="s", **{**local_models(), "nli": DrawnNLI()})
+    rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]
+    labelled = [row for row in rows if row.status == "ok" and row.value is not None and row.label is not None]
+    if evaluator.name in NO_LINE or not labelled:
+        assert evaluator.decision_threshold is None
+        return
+    line = evaluator.decision_threshold
+    assert line is not None
+    assert all(row.label == int(row.value >= line) for row in labelled if row.value is not None)
+
+
+def test_a_number_beside_the_line_shows_its_side() -> None:
+    for value in (0.4996, 0.499999, 0.5 - 2**-54, 0.5, 0.5004, -0.003, 0.0):
+        for line in (0.5, 0.0):
+            assert (float(beside(value, line)) >= line) == (value >= line)
+
+
+def test_the_run_says_where_the_line_is(tmp_path: Path) -> None:
+    rows = [{"doc_id": "d", "system": "s", "document": "Ada sold the mill.", "summary": "Ada sold it."}]
+    run = evaluate(rows, ["support"], out=tmp_path / "run")
+    assert [entry.threshold for entry in run.manifest.judges] == [None]
