@@ -37,7 +37,7 @@ from summeter.models.local.batcher import LocalUsage  # noqa: E402
 from summeter.models.local.bind import build, identify  # noqa: E402
 from summeter.records import Document, Span  # noqa: E402
 from summeter.runs.results import ResultStore  # noqa: E402
-from summeter.stats.correlation import kendall_b  # noqa: E402
+from summeter.stats import correlate  # noqa: E402
 
 _SAID = (
     "engineer=technician mayor=burgomaster farmer=grower teacher=instructor clerk=official "
@@ -101,7 +101,7 @@ def line(exact: np.ndarray, near: np.ndarray) -> str:
     """What there is to say of one setting."""
     gap = np.abs(exact - near)
     summaries = [rows.reshape(-1, SUMMARY).mean(1) for rows in (_mixed(exact), _mixed(near))]
-    tau = kendall_b(*summaries).value
+    tau = correlate(*summaries, "kendall_b").value
     kinds = ", ".join(
         f"{kind} {(gap[at::4] < SAME).mean():.0%} (mean {gap[at::4].mean():.4f})" for at, kind in enumerate(KINDS)
     )

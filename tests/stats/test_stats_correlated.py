@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from summeter.choices import Coefficient
-from summeter.stats import Status, pearson, permute_correlations, williams, williams_from_r
+from summeter.stats import Status, correlate, permute_correlations, williams, williams_from_r
 
 
 def test_williams_by_hand() -> None:
@@ -28,7 +28,7 @@ def test_williams_of_scores_is_the_one_of_their_correlations() -> None:
     gold = rng.normal(size=50)
     a, b = gold + rng.normal(size=50), gold + 2 * rng.normal(size=50)
     got = williams([*gold, None], [*a, 1], [*b, 1])
-    want = williams_from_r(pearson(gold, a).value, pearson(gold, b).value, pearson(a, b).value, 50)
+    want = williams_from_r(correlate(gold, a).value, correlate(gold, b).value, correlate(a, b).value, 50)
     assert (got.t, got.p, got.n, got.missing) == (want.t, want.p, 50, 1)
     swapped = williams(gold, b, a)
     assert swapped.t == pytest.approx(-got.t)

@@ -1,6 +1,7 @@
 """Correlations by hand, against scipy with p-values, and under every kind of bad input."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,6 @@ from summeter.stats import (
     correlate,
     correlation_by_group,
     correlation_of,
-    kendall_b,
-    kendall_c,
-    pearson,
-    spearman,
 )
 from summeter.stats import correlation as module
 from summeter.stats.correlation import weighted_correlations
@@ -35,6 +32,9 @@ def correlation_interval(
     left, right = np.asarray(x, float), np.asarray(y, float)
     return drawn.interval(correlation_of(left, right, drawn.codes, coefficient), width=len(left))
 
+
+kendall_b, kendall_c = (partial(correlate, coefficient=name) for name in ("kendall_b", "kendall_c"))
+pearson, spearman = correlate, partial(correlate, coefficient="spearman")
 
 SCIPY = {
     Coefficient.PEARSON: scipy.stats.pearsonr,

@@ -86,6 +86,6 @@ def test_numpy_input_is_not_changed() -> None:
     x = np.array([3.0, np.nan, 1.0, 2.0])
     before = x.copy()
     stats.Bootstrap(4).mean(x)
-    stats.spearman(x, x)
+    stats.correlate(x, x, "spearman")
     stats.calibrate_ties(x, x)
     np.testing.assert_array_equal(x, before)

@@ -29,7 +29,7 @@ from summeter.meta.results import Row, Study, interval_row, merged, named, pair_
 from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
-from summeter.stats import OrderEffect, order_effect, pearson
+from summeter.stats import OrderEffect, correlate, order_effect
 from summeter.stats.base import Bools, Floats, Ints, correlation_p
 from summeter.stats.correlation import near_one
 from summeter.stats.resample import Resampling
@@ -175,7 +175,7 @@ def length_rows(
     about = merged(one.fields(), details={"length": unit})
     about |= {"study": "length", "level": Level.SUMMARY.value, "average": "pooled", "n": n,
               "missing": int((~(np.isnan(one.judge) & np.isnan(one.gold))).sum()) - n}  # fmt: skip
-    by_judge, by_people = pearson(judge, words), pearson(gold, words)
+    by_judge, by_people = correlate(judge, words), correlate(gold, words)
     gap = None if by_judge.value is None or by_people.value is None else by_judge.value - by_people.value
     part = partial(judge, words, gold)
     part_p = None if part is None else correlation_p(part, n - 3)
@@ -202,7 +202,7 @@ def partial(one: Floats, two: Floats, given: Floats) -> float | None:
     >>> round(partial(np.array([1.0, 2, 3, 5]), np.array([2.0, 1, 4, 3]), np.array([1.0, 3, 2, 4])), 6)
     0.952579
     """
-    found = [pearson(x, y).value for x, y in ((one, two), (one, given), (two, given))]
+    found = [correlate(x, y).value for x, y in ((one, two), (one, given), (two, given))]
     r12, r13, r23 = (math.nan if value is None else value for value in found)
     rest = (1 - r13**2) * (1 - r23**2)
     if len(one) < _FEWEST or math.isnan(r12 + rest) or rest < 1e-12:

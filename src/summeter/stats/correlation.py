@@ -50,6 +50,12 @@ Variant = Literal["b", "c"]  # of Kendall's tau
 def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> Statistic:
     """Return the named correlation of x and y over their complete pairs, with its two-sided p-value.
 
+    ``pearson``: p from Student's t with n - 2 degrees of freedom (1 for two pairs). ``spearman``: Pearson's r of the
+    average ranks; p alike, none for two pairs. ``kendall_b`` is (C - D) / sqrt((T - Tx)(T - Ty)), C and D counting
+    concordant and discordant pairs, T all, Tx and Ty those tied in x and in y; ``kendall_c`` is Stuart's, 2 (C - D) /
+    (n^2 (m - 1) / m), m the smaller number of distinct values; their p is scipy's: exact without ties when n <= 33 or
+    at most one pair disagrees, else normal with the tie-corrected variance.
+
     Raises ValueError for an unknown coefficient or lists of different lengths.
 
     >>> correlate([1, 2, 3, 4], [1, 3, 2, 4], "spearman").value
@@ -67,45 +73,6 @@ def _statistic(x: Floats, y: Floats, missing: int, kind: Coefficient, value: flo
         return undefined(kind.value, TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
     test = CORRELATIONS[kind].p if with_p else None
     return Statistic(kind.value, value, len(x), missing, test(x, y, value) if test is not None else None)
-
-
-def pearson(x: Values, y: Values) -> Statistic:
-    """Return Pearson's r; p from Student's t with n - 2 degrees of freedom (p = 1 for two pairs).
-
-    >>> round(pearson([1, 2, 3], [1, 2, 4]).value, 6)
-    0.981981
-    """
-    return correlate(x, y, Coefficient.PEARSON)
-
-
-def spearman(x: Values, y: Values) -> Statistic:
-    """Return Spearman's rho: Pearson's r of the average ranks; p as for Pearson, none for two pairs.
-
-    >>> spearman([1, 2, 3, 4], [1, 3, 2, 4]).value
-    0.8
-    """
-    return correlate(x, y, Coefficient.SPEARMAN)
-
-
-def kendall_b(x: Values, y: Values) -> Statistic:
-    """Return Kendall's tau-b, (C - D) / sqrt((T - Tx)(T - Ty)).
-
-    C and D count concordant and discordant pairs, T all pairs, Tx and Ty those tied in x and in y. The p-value is
-    scipy's: exact without ties when n <= 33 or at most one pair disagrees, else normal with the tie-corrected variance.
-
-    >>> round(kendall_b([1, 2, 2, 3], [1, 2, 3, 3]).value, 12)
-    0.8
-    """
-    return correlate(x, y, Coefficient.KENDALL_B)
-
-
-def kendall_c(x: Values, y: Values) -> Statistic:
-    """Return Stuart's tau-c, 2 (C - D) / (n^2 (m - 1) / m), m the smaller number of distinct values; p as tau-b.
-
-    >>> round(kendall_c([0, 0, 1, 1], [1, 2, 3, 4]).value, 12)
-    1.0
-    """
-    return correlate(x, y, Coefficient.KENDALL_C)
 
 
 def raw(x: Floats, y: Floats, coefficient: Coefficient) -> float | None:
