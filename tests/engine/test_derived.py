@@ -15,7 +15,7 @@ from engine.test_run import files
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run, rescore
-from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
 from summeter.records import Item, Judgment
 
@@ -65,6 +65,26 @@ class Buggy(Centred):
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         yield next(super().derive(judged, signature))
         raise ZeroDivisionError("oops")
+
+
+class Endless(Centred):
+    """Computes what is no number."""
+
+    name: ClassVar[str] = "endless"
+
+    def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
+        for (item, _), value in zip(judged, (float("nan"), float("inf"), 0.5), strict=False):
+            yield self.judgment(item, signature, "faithfulness", value=value)
+
+
+class Dizzy(Lengths):
+    """A judge whose arithmetic goes wrong on some items."""
+
+    name: ClassVar[str] = "dizzy"
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        value = float("nan") if item.document.id == "d0" else 1.0
+        return [JudgmentBuilder(self, item, tools.signature).ok("faithfulness", value=value)]
 
 
 def values(run: Run, judge: str) -> dict[tuple[str, str], float | None]:
@@ -120,6 +140,18 @@ def test_an_error_of_its_own_is_no_number(tmp_path: Path) -> None:
     assert {(one.status, one.value, one.reason) for one in mine} == {("error", None, "ZeroDivisionError: oops")}
     assert len(mine) == 4
     assert all(one.status == "ok" for one in run.judgments() if one.judge == "lengths")
+
+
+def test_a_value_that_is_not_finite_is_a_failure_with_a_reason(tmp_path: Path) -> None:
+    run = evaluate(rows(3), [Endless(), Dizzy()], out=tmp_path / "run")
+    endless = [row for row in run.judgments() if row.judge == "endless"]
+    assert [(row.status, row.value) for row in endless[:3]] == [("error", None), ("error", None), ("ok", 0.5)]
+    assert endless[0].reason == "computed nan, which is no number"
+    lost = [failure for failure in run.failures() if failure.judge == "dizzy"]
+    assert lost
+    assert {failure.document_id for failure in lost} == {"d0"}
+    assert all("value is nan" in failure.reason for failure in lost)
+    assert run.manifest.status == "incomplete"
 
 
 def test_empty_summaries_are_skipped_and_it_is_not_asked(tmp_path: Path) -> None:

@@ -120,7 +120,8 @@ def _compiled(source: str) -> jinja2.Template:
     return environment.from_string(source)
 
 
-def _parts(source: str) -> list[tuple[Any, str]]:
+@lru_cache(maxsize=256)
+def _parts(source: str) -> tuple[tuple[Any, str], ...]:
     """Split at the turn markers before filling, so that no data can open a turn of its own."""
     parts: list[tuple[Any, list[str]]] = [("user", [])]
     for line in source.splitlines(keepends=True):
@@ -128,7 +129,7 @@ def _parts(source: str) -> list[tuple[Any, str]]:
             parts.append((line.strip().strip("- "), []))
         else:
             parts[-1][1].append(line)
-    return [(role, "".join(lines)) for role, lines in parts if "".join(lines).strip()]
+    return tuple((role, "".join(lines)) for role, lines in parts if "".join(lines).strip())
 
 
 @cache
