@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import struct
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from summeter.interrupt import STOP, checkpoint
+from summeter.models.layers.item_timeout import within
 from summeter.models.local.batcher import Batcher, Codec
 from summeter.models.local.bind import identify
 from summeter.records import InputError, InstallError, ModelError, ReplayMiss, UsageError
 from summeter.runs.results import ResultStore, result_key
 
 LENGTHS: Codec[int] = Codec("length", lambda one: struct.pack("<q", one), lambda data: struct.unpack("<q", data)[0])
+WORDS: Codec[str] = Codec("word", str.encode, bytes.decode)
 
 
 class Computer:
@@ -134,3 +139,36 @@ def test_a_role_for_a_network_takes_no_llm_and_coreference_says_what_it_needs() 
         identify("nli", "openai/gpt-4o", "nli")
     with pytest.raises(InstallError, match=r"summeter\.local_models"):
         identify("coref", "hf/org/coref", "coref")
+
+
+class TestEnding:
+    """Work in the batcher's thread is for all who wait: no item's time ends it, and Ctrl-C does."""
+
+    @staticmethod
+    def slowly(texts: Sequence[tuple[str, ...]]) -> list[str]:
+        for _ in range(100):
+            checkpoint()
+            time.sleep(0.003)
+        return [text.upper() for (text,) in texts]
+
+    def test_the_time_of_the_item_that_began_it_does_not_end_it(self) -> None:
+        batcher = Batcher("m", WORDS, self.slowly)
+
+        async def both() -> list[object]:
+            asked = (within(0.05, batcher.ask([("a",)])), within(60.0, batcher.ask([("b",)])))
+            return list(await asyncio.gather(*asked, return_exceptions=True))
+
+        early, late = asyncio.run(both())
+        assert isinstance(early, ModelError)
+        assert late == ["B"]
+
+    def test_it_ends_where_the_run_is_to_stop(self) -> None:
+        batcher = Batcher("m", WORDS, self.slowly)
+        stop = threading.Timer(0.05, STOP.set)
+        stop.start()
+        try:
+            with pytest.raises(asyncio.CancelledError):
+                asyncio.run(batcher.ask([("a",)]))
+        finally:
+            stop.join()
+            STOP.clear()

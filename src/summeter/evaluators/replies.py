@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from summeter.records import ReplyError
+from summeter.text.fold import nfkc
 
 T = TypeVar("T")
 
@@ -258,7 +259,7 @@ def plain(text: str) -> str:
     >>> plain("４½ of ٥")
     '4 1⁄2 of 5'
     """
-    folded = unicodedata.normalize("NFKC", _FRACTION.sub(r" \g<0>", text)).translate({0xFE0F: None, 0x20E3: None})
+    folded = nfkc(_FRACTION.sub(r" \g<0>", text)).translate({0xFE0F: None, 0x20E3: None})
     return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
 
 
@@ -435,7 +436,7 @@ def choice(value: Any) -> str | None:
     """
     if not isinstance(value, str):
         return None
-    folded = unicodedata.normalize("NFKC", value).casefold()
+    folded = nfkc(value).casefold()
     folded = "".join(char for char in folded if unicodedata.category(char) != "Cf")
     return " ".join(folded.replace("_", " ").split()).strip(" .,;:!*'\"`“”‘’()[]<>。")
 

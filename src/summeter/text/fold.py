@@ -45,7 +45,7 @@ _TRIES: Final = 8
 def nfkc(text: str) -> str:
     """Unicode NFKC; of more than 30 combining marks in a row each 30 by themselves, because putting marks in their
     order takes a time that grows with the square of their number."""
-    if len(text) <= _MARKS:
+    if len(text) <= _MARKS or text.isascii():
         return unicodedata.normalize("NFKC", text)
     pieces: list[str] = []
     start = run = 0

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from summeter.evaluators.replies import choice, clean, show
 from summeter.records import ReplyError
+from summeter.text.fold import nfkc
 
 
 class Scale(NamedTuple):
@@ -310,7 +311,7 @@ def unquoted(text: str, material: Sequence[str]) -> str:
 
 
 def _folded(material: Sequence[str]) -> list[str]:
-    return [" ".join(unicodedata.normalize("NFKC", text).casefold().split()) for text in material]
+    return [" ".join(nfkc(text).casefold().split()) for text in material]
 
 
 def _value(match: re.Match[str], scale: Scale) -> float:
