@@ -217,3 +217,17 @@ def test_counts_of_tokens_that_no_call_can_have_are_unknown() -> None:
         calls = store.tokens()
     assert [call.tokens_in for call in calls] == [None, None, None, None, 12]
     assert {(call.tokens_out, call.batch) for call in calls} == {(3, "b")}
+
+
+def test_a_schema_of_garbage_is_refused_by_name(tmp_path: Path) -> None:
+    """SQLite's message repeats the garbage, which is no UTF-8."""
+    with CallStore(tmp_path / "calls.sqlite") as store:
+        store.put("k", "{}", "{}")
+    data, garbage = (
+        (tmp_path / "calls.sqlite").read_bytes(),
+        b"sqli\xcd\xf70JT\xac\x95\xa7\x90F\xd3\x01~\xb6\xf1#f\xffM",
+    )
+    (tmp_path / "calls.sqlite").write_bytes(data.replace(b"sqlite_autoindex_calls_1", garbage))
+    for readonly in (False, True):
+        with pytest.raises(InputError, match=r"calls\.sqlite: is not a readable call store"):
+            CallStore(tmp_path / "calls.sqlite", readonly=readonly).get("k")

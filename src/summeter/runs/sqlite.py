@@ -92,7 +92,7 @@ class KeyValueFile:
         try:
             self._connection = self._connect()
             self._prepare()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             self.close()
             raise self._fault(error) from error
         except SummeterError:
@@ -148,7 +148,7 @@ class KeyValueFile:
         try:
             with self._lock:
                 return work(self._connection)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._fault(error) from error
 
     def _connect(self) -> sqlite3.Connection:
@@ -194,10 +194,11 @@ class KeyValueFile:
             for sql in cls.SCHEMA:
                 connection.execute(sql)
 
-    def _fault(self, error: sqlite3.Error) -> SummeterError:
+    def _fault(self, error: sqlite3.Error | UnicodeDecodeError) -> SummeterError:
         where, name = self.path or "memory", self.NAME
         code = getattr(error, "sqlite_errorname", "") or ""
-        if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        # SQLite's own message of a garbled schema repeats the garbage, which Python cannot decode.
+        if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, UnicodeDecodeError):
             return InputError.at(where, None, None, f"is not a readable {name} ({error}); move it away or restore it")
         if code.startswith("SQLITE_BUSY"):
             return SummeterError(f"{where}: another process has held the {name} for {BUSY_SECONDS:.0f} s")
