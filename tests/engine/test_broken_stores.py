@@ -23,7 +23,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
 from summeter.models.providers.http import HttpLLM
-from summeter.records import WriteError
+from summeter.records import InputError, WriteError
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 
@@ -205,3 +205,21 @@ def test_calls_that_only_the_log_of_a_killed_writer_holds_are_replayed(
     disk("ro")
     with CallStore(place / "calls.sqlite", readonly=True) as store:
         assert store.get("k") == '{"text": "a"}'
+
+
+def test_a_replay_of_damaged_calls_names_them(tmp_path: Path) -> None:
+    with StubServer(behave) as server:
+        file = judge(tmp_path / "run", server).folder / "calls.sqlite"
+    data = bytearray(file.read_bytes())
+    data[4096:8192] = bytes(4096)
+    file.write_bytes(data)
+    with pytest.raises(InputError, match=r"run/calls\.sqlite: is not a readable call store"):
+        evaluate(DATA, ["finesure"], replay=tmp_path / "run", out=tmp_path / "again")
+
+
+def test_a_replay_onto_a_full_disk_says_so(tmp_path: Path, disk: Callable[[str], Path]) -> None:
+    with StubServer(behave) as server:
+        judge(tmp_path / "run", server)
+    place = disk("size=96k")
+    with pytest.raises((WriteError, OSError), match=r"cannot be written|No space left"):
+        evaluate(DATA, ["finesure"], replay=tmp_path / "run", out=place / "again")

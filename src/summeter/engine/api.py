@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -49,7 +48,6 @@ from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, MANIFEST, read_manifest
-from summeter.runs.sqlite import connect_readonly
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
@@ -241,19 +239,10 @@ def _keep_files(folder: Path, jobs: Sequence[Job]) -> None:
 
 def _copy_stores(replay: Path, folder: Path) -> None:
     """The new run holds the calls and results it was replayed from, so that it can be replayed in turn."""
-    for name in (CALLS, RESULTS):
-        source, copy = replay / name, folder / name
-        if source.exists() and not copy.exists():
-            _copy_store(source, copy)
-
-
-def _copy_store(source: Path, copy: Path) -> None:
-    try:
-        with closing(connect_readonly(source)) as old, closing(sqlite3.connect(copy)) as new:
-            old.backup(new)
-    except sqlite3.Error as error:
-        copy.unlink(missing_ok=True)
-        raise WriteError.of(copy, f"the copy of {source}", error) from error
+    for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
+        if (replay / name).exists() and not (folder / name).exists():
+            with kind(replay / name, readonly=True) as store:
+                store.copy_to(folder / name)
 
 
 @dataclass(frozen=True)

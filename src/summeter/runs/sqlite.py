@@ -125,6 +125,18 @@ class KeyValueFile:
             self.broken = WriteError.of(self.path or "memory", f"the {self.NAME}", error)
             raise self.broken from error
 
+    def copy_to(self, file: Path) -> None:
+        """Write all that is there to another file; somebody else may be writing here. InputError for damaged pages."""
+        ((state,), *_) = self.rows("PRAGMA quick_check(1)")
+        if state != "ok":
+            raise self._unreadable(state)
+        try:
+            with closing(sqlite3.connect(file)) as copy:
+                self._connection.backup(copy)
+        except sqlite3.Error as error:
+            file.unlink(missing_ok=True)
+            raise WriteError.of(file, f"the copy of {self.path}", error) from error
+
     def close(self) -> None:
         """Let go of the file. Closing twice is harmless."""
         # One that never opened has no connection.
@@ -194,12 +206,16 @@ class KeyValueFile:
             for sql in cls.SCHEMA:
                 connection.execute(sql)
 
+    def _unreadable(self, why: object) -> InputError:
+        what = f"is not a readable {self.NAME} ({why}); move it away or restore it"
+        return InputError.at(self.path or "memory", None, None, what)
+
     def _fault(self, error: sqlite3.Error | UnicodeDecodeError) -> SummeterError:
         where, name = self.path or "memory", self.NAME
         code = getattr(error, "sqlite_errorname", "") or ""
         # SQLite's own message of a garbled schema repeats the garbage, which Python cannot decode.
         if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or isinstance(error, UnicodeDecodeError):
-            return InputError.at(where, None, None, f"is not a readable {name} ({error}); move it away or restore it")
+            return self._unreadable(error)
         if code.startswith("SQLITE_BUSY"):
             return SummeterError(f"{where}: another process has held the {name} for {BUSY_SECONDS:.0f} s")
         if isinstance(error, sqlite3.ProgrammingError):
