@@ -22,6 +22,7 @@ import json
 import logging
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -68,6 +69,11 @@ def spoils(question: str) -> str | None:
 # ---- the server ----
 
 
+def asked(prompt: str) -> str:
+    """What a prompt asks, whatever the codes of its fences: every run has its own."""
+    return re.sub(r"(<<<[a-z ]+) \w+>>>", r"\1>>>", prompt)
+
+
 async def serve() -> None:
     from aiohttp import web
 
@@ -79,7 +85,7 @@ async def serve() -> None:
         day = request.match_info["day"]
         bad = day == "bad"
         body = await request.json()
-        question = next(turn["content"] for turn in body["messages"] if turn["role"] == "user")
+        question = asked(next(turn["content"] for turn in body["messages"] if turn["role"] == "user"))
         tries[day][question] += 1
         drawn = share(question, tries[day][question]) if bad else 1.0
         if drawn < 0.32:
