@@ -34,6 +34,8 @@ SCORES = {
     "It fails, scoring a one out of five.": 1,
     "It wanders; 3 out of 5.": 3,
     "It is irrelevant (1/5).": 1,
+    "4 out of 5.": 4,
+    "(4/5)": 4,
     "Score: four": 4,
     "Score: Three out of five": 3,
     "Score: 3.5": 3.5,

@@ -37,9 +37,7 @@ class DirectAssessment(RatingJudge):
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The score, a whole number."""
         score = reading.field(answer, "score")
-        if isinstance(score, str) and reading.is_bare(score):
-            return Rating(reading.number_in(score, SCALE))
-        return Rating(reading.point(score, SCALE))
+        return Rating(reading.number_in(score, SCALE) if isinstance(score, str) else reading.point(score, SCALE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The one score named; a whole number that stands alone will do."""

@@ -225,8 +225,8 @@ def number_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) ->
 
 
 def is_bare(text: str) -> bool:
-    """Whether a text is a number and nothing else."""
-    return _BARE.fullmatch(_trimmed(_MARKUP.sub("", text))) is not None
+    """Whether a text is a number and nothing else, not even what it is out of."""
+    return re.fullmatch(_NUMBER, _trimmed(_MARKUP.sub("", text)), re.IGNORECASE) is not None
 
 
 class _Answer(NamedTuple):
