@@ -317,13 +317,13 @@ def test_a_model_of_the_hubs_cache_is_found_without_the_hub(
 ) -> None:
     from huggingface_hub import constants
 
-    commit = "1a2b3c4d5e6f" + "0" * 28
+    commit = "1a2b3c4d5e6f7a8b" + "0" * 24
     repository = tmp_path / "models--org--nli"
     shutil.copytree(folders / "bert", repository / "snapshots" / commit)
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(commit)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     for text in ("hf/org/nli", f"hf/org/nli@{commit}"):
-        assert open_model(text, "classifier", offline=True).id == "hf/org/nli@1a2b3c4d5e6f"
+        assert open_model(text, "classifier", offline=True).id == "hf/org/nli@1a2b3c4d5e6f7a8b"
     with pytest.raises(UsageError, match=r"not in the cache of this machine, and this run is offline"):
         open_model("hf/org/other", "classifier", offline=True)

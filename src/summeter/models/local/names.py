@@ -117,7 +117,7 @@ def _settings(text: str, inside: str) -> LocalSettings:
 
 
 class Located(NamedTuple):
-    """A model on this disk. `name` is its name without a path of this machine, `revision` the first twelve digits of
+    """A model on this disk. `name` is its name without a path of this machine, `revision` the first sixteen digits of
     the hub's commit or, of a folder, of the hash of its files; `digest` is that hash."""
 
     folder: Path

@@ -33,7 +33,7 @@ class Opened:
     def id(self) -> str:
         """What stands in signatures: the model's name, its revision, and what else bears on its results.
 
-        `local/nli@1a2b3c4d5e6f+int8+max1024`
+        `local/nli@1a2b3c4d5e6f7a8b+int8+max1024`
         """
         precision = "" if self.runtime.precision == "fp32" else f"+{self.runtime.precision}"
         longest = f"+max{self.settings.max_tokens}" if self.settings.max_tokens else ""
