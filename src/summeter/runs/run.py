@@ -103,18 +103,15 @@ def checksum(lines: Iterable[bytes]) -> int:
     return sum(map(crc32, lines)) & 0xFFFFFFFF
 
 
-def in_order(file: Path, items: Iterable[Done]) -> bool:
-    """Whether a file of judgments holds the lines of these items, one item after the other, and nothing else; False
-    also where some have no checksum. Reads the lines without parsing them."""
+def in_order(file: Path, items: Iterable[Done], *, more: bool = False) -> bool:
+    """Whether a file of judgments holds the lines of these items, one item after the other, and nothing else (with
+    `more`: others behind them too); False also where some have no checksum. Reads the lines without parsing them."""
     if not file.exists():
         return not any(True for _ in items)
     with file.open("rb") as lines:
-        return (
-            all(
-                item.checksum is not None and checksum(islice(lines, item.judgments)) == item.checksum for item in items
-            )
-            and not lines.readline()
-        )
+        return all(
+            item.checksum is not None and checksum(islice(lines, item.judgments)) == item.checksum for item in items
+        ) and (more or not lines.readline())
 
 
 class JudgmentLines:
@@ -292,7 +289,8 @@ class RunFolder:
         stamp = _stamp(file), _stamp(self.folder / PROGRESS)
         if self._checked.get(file.name) == stamp:
             return
-        if any(item.checksum is not None for item in items) and not in_order(file, items):
+        running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
+        if any(item.checksum is not None for item in items) and not in_order(file, items, more=running):
             lines = JudgmentLines(file)
             if faults := lines.damaged or lines.alterations(items):
                 advice = f"{_AGAIN}: what is damaged is judged anew"
