@@ -287,6 +287,9 @@ class TestTables:
         assert load(tmp_path / "a.parquet").hash == load(rows).hash
 
 
+NO_LABEL = "a label is 1 (supported, present), 0 (not) or a name, not 2"
+
+
 class TestFolder:
     def rows(self) -> list[dict[str, Any]]:
         return [ONE | {"key_facts": ["k", "l"], "human": {"key_fact_labels": [1, {"a": 0}], "ratings": {"x": 3}}},
@@ -416,6 +419,9 @@ class TestFolder:
             ("judgments/human.raw.jsonl",
              '{"target": {"document_id": "d9", "system": "s"}, "aspect": "", "judge": "", "signature": "", "label": 1}',
              "human.raw.jsonl:4: target: is about 'd9' by 's', which is not in the dataset; import the data again"),
+            ("judgments/human.raw.jsonl",
+             '{"target": {"document_id": "d1", "system": "s"}, "aspect": "", "judge": "", "signature": "", "label": 2}',
+             f"human.raw.jsonl:4: label: Value error, {NO_LABEL}; import the data again"),
         ],
     )  # fmt: skip
     def test_bad_records(self, tmp_path: Path, name: str, line: str, message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,7 @@ def test_a_torn_last_line_is_passed_over(tmp_path: Path) -> None:
         ('{"a": 1}', "target"),
         (MIXED[0].line.replace('"value":0.25', '"value":"high"'), "value"),
         (MIXED[0].line.replace('"unit":"sentence"', '"unit":"word"'), "target.unit"),
+        *((re.sub('"label":[^,]*', f'"label":{label}', MIXED[0].line), "label") for label in ("7", "-1")),
         (MIXED[3].line.replace('"reason":"no JSON: prose"', '"reason":null'), None),
         (MIXED[3].line.replace('"value":null', '"value":1.0'), None),
     ],

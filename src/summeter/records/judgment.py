@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
 from summeter.records.base import Record
 from summeter.records.facts import Claim
@@ -31,6 +31,12 @@ class Target(Record):
         return self.document_id, self.system, self.rival
 
 
+def _decided(label: int | str | None) -> int | str | None:
+    if isinstance(label, int) and label not in (0, 1):
+        raise ValueError(f"a label is 1 (supported, present), 0 (not) or a name, not {label}")
+    return label
+
+
 class Judgment(Record):
     """One verdict.
 
@@ -48,7 +54,7 @@ class Judgment(Record):
     signature: str
     model: str | None = None
     value: float | None = None
-    label: int | str | None = None
+    label: Annotated[int | str | None, AfterValidator(_decided)] = None
     error_type: str | None = None
     evidence: tuple[Span, ...] = ()
     reason: str | None = None

@@ -358,7 +358,7 @@ FROM read_json(?, format = 'newline_delimited', columns = {columns}, maximum_obj
 _FAULTY = """
 SELECT count(*) FROM judgments WHERE {absent} OR status NOT IN ({statuses}) OR unit NOT IN ({units})
     OR (status = 'ok') <> (NOT isnan("value") OR label IS NOT NULL)
-    OR (status <> 'ok' AND coalesce(reason, '') = '') OR label IN ('true', 'false')
+    OR (status <> 'ok' AND coalesce(reason, '') = '') OR NOT (label IN ('0', '1') OR label LIKE '"%')
 """
 
 
