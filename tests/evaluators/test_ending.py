@@ -65,6 +65,14 @@ def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Pat
         asyncio.run(judged())
 
 
+def test_preparing_a_document_ends_too(tmp_path: Path) -> None:
+    data = load(rows(tmp_path / "rows.jsonl", {"a": "The boat sank."}, sentences(5, 2)))
+    ((document, _),) = data.items()
+    bare = document.model_copy(update={"references": ()})
+    with checked(ends), pytest.raises(Ended):
+        asyncio.run(Support().prepare(bare, Tools(signature="s")))
+
+
 def test_nothing_ends_what_nobody_limits() -> None:
     checkpoint()
 

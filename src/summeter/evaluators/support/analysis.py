@@ -12,6 +12,7 @@ from summeter.evaluators.support.lexicon import (
     opposite_words,
 )
 from summeter.evaluators.support.numbers import Number, numbers
+from summeter.interrupt import checkpoint
 from summeter.text.ngrams import Token, words
 
 
@@ -182,6 +183,8 @@ def analyse(text: str) -> list[Word]:
     held: Number | None = None  # the number whose word stands last in found
     at = 0  # all before is read
     for i, token in enumerate(tokens):
+        if not i % 1024:
+            checkpoint()
         while waiting and waiting[-1].end <= token.start:
             waiting.pop()
         number = waiting[-1] if waiting else None

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Set
 
 from summeter.evaluators.support.evidence import Evidence
+from summeter.interrupt import checkpoint
 
 ROOM = 100
 """Words of a premise; one sentence may have more."""
@@ -28,6 +29,7 @@ def premises(evidence: Evidence, keys: Set[str]) -> tuple[str, ...]:
     >>> premises(prepare(text, [(0, 20), (21, 31), (32, 50)]), {"profit", "staff", "may"})
     ('Profits rose in May.', 'Profits rose in May. It rained. Staff fell in May.')
     """
+    checkpoint()
     shared = [{word.key for word in evidence.words_of(i, i + 1)} & keys for i in range(len(evidence.sentences))]
     best = max(range(len(shared)), key=lambda i: (len(shared[i]), -i))
     few: list[int] = []
