@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_args
@@ -36,6 +36,13 @@ from summeter.scoring import reply_counts
 
 NO_OUTPUT = "no raw output was given for this summary"
 NAME = re.compile(r"(?!.*\.\.)[\w.\-+ ]{1,80}")  # of an evaluator: it names files and stands in signatures
+
+
+_NUMBERED: dict[Unit, tuple[str, Callable[[Item], Sequence[object]]]] = {
+    "sentence": ("summary", lambda item: item.sentences),
+    "key_fact": ("document", lambda item: item.key_facts),
+}
+"""Units that a value names by number: what they are of, and which there are."""
 
 
 class Imported(NamedTuple):
@@ -265,14 +272,13 @@ class _Lookup:
 
     def _index_fault(self, row: RawRow) -> tuple[str, str] | None:
         """A value of a sentence or a key fact must say of which, and that one must be there."""
-        if row.unit not in {"sentence", "key_fact"}:
+        if row.unit not in _NUMBERED:
             return None
-        what, about = row.unit.replace("_", " "), self.item(row)
-        number = len(about.sentences) if row.unit == "sentence" else len(about.key_facts)
+        owner, units = _NUMBERED[row.unit]
+        what, number = row.unit.replace("_", " "), len(units(self.item(row)))
         if row.index is None:
             return "index", f"is missing; say which {what}, counted from 0"
-        if row.index >= number and (number or row.unit == "sentence"):  # key facts may be the experiment's own
-            owner = "summary" if row.unit == "sentence" else "document"
+        if row.index >= number and (number or owner == "summary"):  # key facts may be the experiment's own
             return "index", (f"{row.index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, "
                              "counted from 0")  # fmt: skip
         return None
@@ -382,12 +388,12 @@ class _Judge:
         valued: dict[tuple[Any, ...], dict[int, Output]] = {}
         for output in self.outputs:
             row = output.row
-            if row.output is None and row.index is not None and row.unit in {"sentence", "key_fact"}:
+            if row.output is None and row.index is not None and row.unit in _NUMBERED:
                 valued.setdefault((item_key(output.item), row.aspect, row.unit), {})[row.index] = output
         for (_, aspect, unit), by_index in valued.items():
             output = next(iter(by_index.values()))
-            units = output.item.sentences if unit == "sentence" else output.item.key_facts
-            for index in sorted(set(range(len(units))) - set(by_index)):
+            _, units = _NUMBERED[unit]
+            for index in sorted(set(range(len(units(output.item)))) - set(by_index)):
                 yield output, Judgment(
                     target=target(output.item, unit, index), aspect=aspect, judge=self.entry.name,
                     signature=self.signature, model=self.entry.model, status="skipped",
