@@ -29,6 +29,7 @@ from summeter.records import (
     SummeterError,
     TransientError,
     UsageError,
+    WriteError,
 )
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
@@ -481,6 +482,7 @@ class TestResume:
             with monkeypatch.context() as patch:
                 patch.setattr("summeter.runs.batches.os.fsync", full)
                 found, _ = run(server, vendor, tmp_path, [ask(1, vendor)])
+            assert isinstance(found[0], WriteError)  # which ends the run, and not only its items
             assert "No space left on device" in str(found[0])
             assert server.batches == {}
             assert (tmp_path / "batches.jsonl").read_bytes() == b""
