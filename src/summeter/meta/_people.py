@@ -58,7 +58,7 @@ def agreement_with_people(
     drawn by document, holds it) or "below chance", None without an interval. No row where people judged nothing; scores
     beyond what arithmetic can hold are said in a note.
 
-    >>> agreement_with_people(run).rows  # doctest: +SKIP
+        sm.meta.agreement_with_people(run).rows
     """
     chosen, resample = Selection(**select), resampling(resamples, confidence, seed)
     try:
