@@ -17,7 +17,7 @@ PAGES = sorted(page.name for page in (ROOT / "docs").glob("*.md") if re.search(r
 MODULES = sorted(
     ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
     for file in SOURCE.rglob("*.py")
-    if re.search(r"^\s*>>> ", file.read_text("utf-8"), re.M)
+    if re.search(r"^\s*>>> (?!.*doctest: \+SKIP)", file.read_text("utf-8"), re.M)
 )
 
 
