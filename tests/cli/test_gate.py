@@ -54,6 +54,13 @@ class TestGate:
         found = json.loads(capsys.readouterr().out)
         assert (found["passed"], found["rows"][0]["value"], found["rows"][0]["missing"]) == (False, None, 2)
 
+    def test_two_settings_of_one_judge_are_told_apart(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        warm = FACT_CHECK.model_copy(update={"signature": f"{FACT_CHECK.signature}|t:1", "file": "warm.000000"})
+        folder = make(tmp_path / "run", judges=[(FACT_CHECK, fact_check), (warm, fact_check)]).folder
+        assert ends("gate", folder, "--min", "faithfulness=0") == 0
+        lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("passed aster")]
+        assert len(set(lines)) == 2
+
     def test_json(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert ends("gate", run, "--min", "completeness=0.1", "--min", "conciseness=0.1", "--json") in {0, 3}
         found = json.loads(capsys.readouterr().out)

@@ -37,7 +37,7 @@ from summeter.meta.selection import (
     meta_input,
     row,
 )
-from summeter.records import UsageError
+from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
 
@@ -105,12 +105,19 @@ def estimate(
         read = read._replace(context=read.judge.context)
     rows: list[Row] = []
     notes: list[str] = []
-    for matrix in paired_matrices(read, chosen):
+    matrices = paired_matrices(read, chosen)
+    names = judge_names(JudgeKey(scores.judge, scores.signature) for scores in (part.pairs.judge for part in matrices))
+    for matrix in matrices:
         for system in matrix.systems:
             rows += _system_rows(matrix.group, system, how)
         rows += _pair_rows(matrix, how)
-        notes += _warnings(matrix.group, matrix.systems)
-    verdicts = [_verdict(row) for row in rows if row.statistic == "ppi_difference"]
+        judge = matrix.pairs.judge
+        notes += _warnings(matrix.group, matrix.systems, names[JudgeKey(judge.judge, judge.signature)])
+    verdicts = [
+        _verdict(row, names[JudgeKey(row.judge or "", row.signature or "")])
+        for row in rows
+        if row.statistic == "ppi_difference"
+    ]
     return Study(STUDY, rows, [*notes, *verdicts])
 
 
@@ -206,7 +213,7 @@ def _difference(group: Group, name: str, human: Floats, machine: Floats, family:
     )  # fmt: skip
 
 
-def _verdict(row: Row) -> str:
+def _verdict(row: Row, judge: str) -> str:
     if row.value is None or row.low is None or row.high is None:
         return f"{row.pair} on {row.gold_aspect}: {row.reason}"
     settled = "is settled" if row.details["settled"] else "is not settled"
@@ -214,15 +221,15 @@ def _verdict(row: Row) -> str:
     after = "" if many == 1 else f", interval widened for {many} pairs"
     return (
         f"{row.pair} on {row.gold_aspect}: {row.value:+.2f} [{row.low:.2f}, {row.high:.2f}] from {row.n} labelled "
-        f"documents and {row.details['unlabelled']} more by {row.judge}; the difference {settled}{after}"
+        f"documents and {row.details['unlabelled']} more by {judge}; the difference {settled}{after}"
     )
 
 
-def _warnings(group: Group, systems: Sequence[str]) -> Iterator[str]:
+def _warnings(group: Group, systems: Sequence[str], judge: str) -> Iterator[str]:
     where = f" in {group.value}" if group.column else ""
     for system in systems:
         part = _of(group, system)
-        about = f"{part.judge.judge}, {part.gold.aspect}{where}, {system}"
+        about = f"{judge}, {part.gold.aspect}{where}, {system}"
         yield from (f"warning: {about}: {text}" for text in sample_warnings(part.y, part.x))
     labelled = group.pairs.take(~np.isnan(group.pairs.y))
     every, seen = (

@@ -12,7 +12,7 @@ from typing import Any
 from summeter.meta._calibrate import Calibration
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import checks_keywords
-from summeter.records import CoverageError, GateError, Judgment, UsageError
+from summeter.records import CoverageError, GateError, JudgeKey, Judgment, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
 from summeter.stats import decide
@@ -143,10 +143,12 @@ def sentences(study: Study) -> list[str]:
 
     "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
     """
-    return [_sentence(row) for row in study]
+    keys = [JudgeKey(row.judge or "", row.signature or "", row.model) for row in study]
+    names = judge_names(keys)
+    return [_sentence(row, names[key]) for row, key in zip(study, keys, strict=True)]
 
 
-def _sentence(row: Row) -> str:
+def _sentence(row: Row, judge: str) -> str:
     bound, passed = row.details["min"], row.details["passed"]
     if row.value is None:
         result = f"has no mean ({row.reason}); the bound is {bound:g}"
@@ -154,17 +156,19 @@ def _sentence(row: Row) -> str:
         ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
         result = f"{row.value:.3f}{ends} {'>=' if passed else '<'} {bound:g}"
     mark = "passed" if passed else "FAILED"
-    return f"{mark} {row.system}: {row.aspect} by {row.judge} {result} (n = {row.n}, missing {row.missing})"
+    return f"{mark} {row.system}: {row.aspect} by {judge} {result} (n = {row.n}, missing {row.missing})"
 
 
 def check(study: Study, run: RunFolder) -> None:
     """Raise CoverageError (exit 4) where the run did not come to its end with everything judged, GateError (exit 3)
     where a bound was not reached, naming the first."""
     check_complete(run)
-    lost = [row for row in study if not row.details["passed"]]
+    lost = [line for line, row in zip(sentences(study), study, strict=True) if not row.details["passed"]]
     if lost:
-        first = "; the first: " + _sentence(lost[0]).removeprefix("FAILED ")
-        raise GateError(f"gate not passed: {len(lost)} of {len(study)} means are under their bound or missing{first}")
+        first = "; the first: " + lost[0].removeprefix("FAILED ")
+        raise GateError(
+            f"gate not passed: {len(lost)} of {len(study.rows)} means are under their bound or missing{first}"
+        )
 
 
 def check_complete(run: RunFolder) -> None:
