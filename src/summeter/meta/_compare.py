@@ -667,10 +667,8 @@ def _pooled(
     one, two = _at(first, task.level), _at(second, task.level)
     documents = one.document.codes if one.source is None else None
     units, by = (len(one), task.level.value) if documents is None else (len(np.unique(documents)), "document")
-    if kind is Coefficient.PEARSON:
-        most = max(testing.permutations, enough_permutations(family, testing.alpha))
-    else:
-        most = max(min(testing.permutations, _RANK_EXCHANGES), enough_permutations(family, testing.alpha, 1))
+    most = testing.permutations if kind is Coefficient.PEARSON else min(testing.permutations, _RANK_EXCHANGES)
+    most = max(most, enough_permutations(family, testing.alpha, 1))  # each costs a correlation
     got = permute_correlations(one.y, one.x, two.x, kind, documents, most, testing.seed)
     details: dict[str, Any] = {"first_value": got.first, "second_value": got.second, "permutations": most}
     if kind is Coefficient.PEARSON:
