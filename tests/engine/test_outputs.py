@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -144,3 +145,32 @@ def test_units_without_a_value_are_missing(tmp_path: Path, unit: str) -> None:
     assert (score.value, score.n, score.missing) == (1.0, 1, 1)
     reasons = {row.reason for row in run.judgments() if row.target.item == ("d0", "a", None) and row.status != "ok"}
     assert reasons == {f"no value was given for this {unit.replace('_', ' ')}"}
+
+
+def test_a_csv_gives_what_the_rows_as_json_give(tmp_path: Path) -> None:
+    judged = [{**VALUE, "unit": "sentence", "index": 1, "value": 0.5}, REPLY, {**REPLY, "system": "b", "output": ""}]
+    header = [
+        "doc_id",
+        "system",
+        "evaluator",
+        "aspect",
+        "output",
+        "value",
+        "unit",
+        "index",
+        "rival",
+        "attempt",
+        "model",
+    ]
+    (tmp_path / "json").mkdir()
+    wanted = imported(tmp_path / "json", *judged)
+    file = tmp_path / "raw.csv"
+    with file.open("w", newline="") as handle:
+        table = csv.DictWriter(handle, header)
+        table.writeheader()
+        table.writerows(judged)
+    got = import_outputs(wanted.data, file, tmp_path / "run")
+    assert got.judgments() == wanted.judgments()
+    file.write_text("doc_id,system,evaluator,aspect,value\nd0,a,mine,overall,half\n")
+    with pytest.raises(InputError, match='2: value: must be a finite number, not "half"'):
+        import_outputs(wanted.data, file, tmp_path / "other")

@@ -190,6 +190,22 @@ def _message(field: str, details: ErrorDetails) -> str:
     }[details["type"]]
 
 
+def _typed(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells of a table of texts as JSON would give them: no empty ones (but an empty reply), numbers as numbers.
+
+    >>> _typed({"doc_id": "7", "rival": "", "output": "", "value": "0.5", "index": "2"})
+    {'doc_id': '7', 'value': 0.5, 'index': 2}
+    """
+    typed = {name: cell for name, cell in cells.items() if cell != ""}
+    for name in ("value", "index", "attempt"):
+        if name in typed:
+            with suppress(ValueError):  # what is no number is named as it stands
+                typed[name] = json.loads(typed[name])
+    if "output" in cells and "value" not in typed:
+        typed["output"] = cells["output"]
+    return typed
+
+
 class Output(NamedTuple):
     """A checked row with the item it is about."""
 
@@ -207,9 +223,10 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], dict[JudgeOfRow
     faults, lookup = Faults(file_name(raw)), _Lookup(data)
     outputs: dict[tuple[Any, ...], Output] = {}
     repeated: dict[JudgeOfRows, int] = {}
-    for line in read_rows(raw, faults, format_of(raw)):
+    form = format_of(raw)
+    for line in read_rows(raw, faults, form):
         try:
-            row = RawRow.model_validate(line.cells)
+            row = RawRow.model_validate(_typed(line.cells) if form in {"csv", "tsv"} else line.cells)
         except ValidationError as error:
             for field, message in explained(error, _message):
                 faults.add(line.line, field, message)
