@@ -68,7 +68,7 @@ def bias(
     if gold is None and isinstance(run, RunFolder):
         gold = run.data
     read = meta_input(run, gold if gold is not None else (), chosen)
-    own = {one.partition(":")[0] for one in chosen.aspects}
+    own = {aspect for aspect, _ in chosen.aspect_pairs}
     rows: list[Row] = []
     notes: list[str] = []
     for judge in verdicts(read.judge.table, chosen.judge):
@@ -76,18 +76,18 @@ def bias(
             rows += position_rows(judge, resample)
     lengths = lengths_of(run, gold, length)
     try:
-        found = paired_matrices(read, chosen)
+        matrices = paired_matrices(read, chosen)
     except UsageError as error:
-        found = []
+        matrices = []
         if not rows:
             raise
         notes.append(f"only position was audited: {error}")
-    for one in found:
+    for matrix in matrices:
         if lengths:
-            rows += length_rows(one, lengths, length, resample)
+            rows += length_rows(matrix, lengths, length, resample)
         if families:
-            rows.append(self_preference(one, families, judge_families or {}, resample))
-    if found and not families:
+            rows.append(self_preference(matrix, families, judge_families or {}, resample))
+    if matrices and not families:
         notes.append("families were not given, so self-preference was not audited")
     return Study("bias", rows, notes)
 
@@ -99,7 +99,7 @@ def family_of(
     for name in (judge, signature, model):
         if name is not None and name in judge_families:
             return judge_families[name]
-    held = [one for one in dict.fromkeys(families.values()) if one.casefold() in (model or "").casefold()]
+    held = [family for family in dict.fromkeys(families.values()) if family.casefold() in (model or "").casefold()]
     return held[0] if len(held) == 1 else None
 
 
@@ -107,7 +107,7 @@ def lengths_of(run: RunLike, gold: Gold | None, unit: str) -> dict[tuple[str, st
     """The length of each summary by (document, system); empty where no texts are at hand."""
     data = run.data if isinstance(run, RunFolder) else gold
     summaries: Sequence[Summary] = data.summaries if isinstance(data, Dataset) else ()
-    return {(one.document_id, one.system): LENGTHS[unit](one.text) for one in summaries}
+    return {(summary.document_id, summary.system): LENGTHS[unit](summary.text) for summary in summaries}
 
 
 def position_rows(judge: Verdicts, resample: Resampling) -> list[Row]:
@@ -156,25 +156,25 @@ def sign_p(effect: OrderEffect) -> float | None:
     >>> sign_p(OrderEffect(0, 5, 0, 0, 5, 0))
     0.0625
     """
-    one, two = effect.first_slot, effect.second_slot
-    total = one + two
+    first, second = effect.first_slot, effect.second_slot
+    total = first + second
     if not total:
         return None
-    ways = sum(math.comb(total, k) for k in range(min(one, two) + 1))
+    ways = sum(math.comb(total, k) for k in range(min(first, second) + 1))
     return min(1.0, 2 * ways / int(2**total))
 
 
 def length_rows(
-    one: PairedMatrix, lengths: Mapping[tuple[str, str], int], unit: str, resample: Resampling
+    matrix: PairedMatrix, lengths: Mapping[tuple[str, str], int], unit: str, resample: Resampling
 ) -> list[Row]:
     """Rows about length; a summary counts when it has a length and both have scored it."""
-    size = np.array([[lengths.get((doc, system), np.nan) for doc in one.documents] for system in one.systems])
-    kept = one.kept & ~np.isnan(size)
-    judge, gold, words = one.judge[kept], one.gold[kept], size[kept].astype(np.float64)
+    size = np.array([[lengths.get((doc, system), np.nan) for doc in matrix.documents] for system in matrix.systems])
+    kept = matrix.kept & ~np.isnan(size)
+    judge, gold, words = matrix.judge[kept], matrix.gold[kept], size[kept].astype(np.float64)
     n = int(kept.sum())
-    about = merged(one.fields(), details={"length": unit})
+    about = merged(matrix.fields(), details={"length": unit})
     about |= {"study": "length", "level": Level.SUMMARY.value, "average": "pooled", "n": n,
-              "missing": int((~(np.isnan(one.judge) & np.isnan(one.gold))).sum()) - n}  # fmt: skip
+              "missing": int((~(np.isnan(matrix.judge) & np.isnan(matrix.gold))).sum()) - n}  # fmt: skip
     by_judge, by_people = correlate(judge, words), correlate(gold, words)
     gap = None if by_judge.value is None or by_people.value is None else by_judge.value - by_people.value
     part = partial(judge, words, gold)
@@ -183,7 +183,7 @@ def length_rows(
         ("partial_pearson", part, part_p), ("length_judge", by_judge.value, by_judge.p),
         ("length_people", by_people.value, by_people.p), ("length_gap", gap, None),
     ]  # fmt: skip
-    bootstrap = resample(np.arange(len(one.documents)))
+    bootstrap = resample(np.arange(len(matrix.documents)))
     # Clusters without a row are drawn too, so the sums are laid out by document.
     sums = _length_sums(np.stack([judge, words, gold]), np.nonzero(kept)[1].astype(np.int64), bootstrap.units)
     (samples,) = bootstrap.samples(lambda weights: length_statistics(weights @ sums))
@@ -194,7 +194,7 @@ def length_rows(
     ]
 
 
-def partial(one: Floats, two: Floats, given: Floats) -> float | None:
+def partial(x: Floats, y: Floats, given: Floats) -> float | None:
     """The correlation of two lists at equal values of a third: (r12 - r13 r23) / sqrt((1 - r13^2)(1 - r23^2)).
 
     None with fewer than four rows, or where the third explains one of them wholly.
@@ -202,10 +202,10 @@ def partial(one: Floats, two: Floats, given: Floats) -> float | None:
     >>> round(partial(np.array([1.0, 2, 3, 5]), np.array([2.0, 1, 4, 3]), np.array([1.0, 3, 2, 4])), 6)
     0.952579
     """
-    found = [correlate(x, y).value for x, y in ((one, two), (one, given), (two, given))]
-    r12, r13, r23 = (math.nan if value is None else value for value in found)
+    values = [correlate(first, second).value for first, second in ((x, y), (x, given), (y, given))]
+    r12, r13, r23 = (math.nan if value is None else value for value in values)
     rest = (1 - r13**2) * (1 - r23**2)
-    if len(one) < _FEWEST or math.isnan(r12 + rest) or rest < 1e-12:
+    if len(x) < _FEWEST or math.isnan(r12 + rest) or rest < 1e-12:
         return None
     return max(-1.0, min(1.0, (r12 - r13 * r23) / math.sqrt(rest)))
 
@@ -235,25 +235,25 @@ def length_statistics(sums: Floats) -> Floats:
 
 
 def self_preference(
-    one: PairedMatrix, families: Mapping[str, str], judge_families: Mapping[str, str], resample: Resampling
+    matrix: PairedMatrix, families: Mapping[str, str], judge_families: Mapping[str, str], resample: Resampling
 ) -> Row:
     """How far a judge favours its own family's systems beyond people."""
-    judge = one.pairs.judge
+    judge = matrix.pairs.judge
     family = family_of(judge.judge, judge.signature, judge.model, families, judge_families)
-    own = np.array([family is not None and families.get(system) == family for system in one.systems])
-    kept = one.kept
-    names = [system for system, mine in zip(one.systems, own, strict=True) if mine]
-    about = merged(one.fields(), details={"family": family, "own_systems": names})
+    own = np.array([family is not None and families.get(system) == family for system in matrix.systems])
+    kept = matrix.kept
+    names = [system for system, mine in zip(matrix.systems, own, strict=True) if mine]
+    about = merged(matrix.fields(), details={"family": family, "own_systems": names})
     about |= {"study": "self_preference", "level": Level.SUMMARY.value, "statistic": "self_preference",
               "n": int(kept.sum()), "missing": int((~kept).sum())}  # fmt: skip
-    bootstrap = resample(np.arange(len(one.documents)))
+    bootstrap = resample(np.arange(len(matrix.documents)))
     reason = _no_family(family, own, families)
-    scales = [float(side[kept].std()) if kept.any() else 0.0 for side in (one.judge, one.gold)]
+    scales = [float(side[kept].std()) if kept.any() else 0.0 for side in (matrix.judge, matrix.gold)]
     if reason is None and min(scales) < 1e-12:
         reason = "one side gives every summary the same score"
     if reason is not None:
         return interval_row(bootstrap.alone(None, reason), **about)
-    gap = one.judge / scales[0] - one.gold / scales[1]
+    gap = matrix.judge / scales[0] - matrix.gold / scales[1]
     sums, counts = (_by_side(part, own) for part in (np.where(kept, gap, 0.0), kept.astype(np.float64)))
     interval = bootstrap.interval(
         lambda weights: _difference(weights @ sums.T, weights @ counts.T),
@@ -262,7 +262,7 @@ def self_preference(
     if interval.value is not None:
         by_judge, by_people = (
             float(_difference(_by_side(np.where(kept, side, 0.0), own).sum(axis=1)[None], counts.sum(axis=1)[None])[0])
-            for side in (one.judge, one.gold)
+            for side in (matrix.judge, matrix.gold)
         )
         about = merged(about, details={"judge_difference": by_judge, "people_difference": by_people})
     return interval_row(interval, **about)

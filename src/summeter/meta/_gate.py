@@ -39,17 +39,17 @@ def gate(
     rows: list[Row] = []
     for aspect, least in minimums.items():
         wanted = by_aspect.get(aspect)
-        fit = [one for one in scores if one.aspect == aspect and _wanted(one, judge, wanted)]
+        fit = [score for score in scores if score.aspect == aspect and _wanted(score, judge, wanted)]
         if not fit:
             if any(aspect in entry.aspects for entry in run.manifest.judges):
                 check_complete(run)
-            there = sorted({f"{one.aspect} ({one.judge})" for one in scores})
+            there = sorted({f"{score.aspect} ({score.judge})" for score in scores})
             raise UsageError(f"no score on {aspect}{f' by {judge}' if judge else ''}; there are: {', '.join(there)}")
-        named = list(dict.fromkeys(one.system for one in fit))
+        named = list(dict.fromkeys(score.system for score in fit))
         for system in systems:
             if system not in named:
                 raise UsageError(f"no system {system!r} with a score on {aspect}; there are: {', '.join(named)}")
-        means = system_scores(one for one in fit if not systems or one.system in systems)
+        means = system_scores(score for score in fit if not systems or score.system in systems)
         rows.extend(_row(mean, least, wanted) for mean in means)
     return Study(STUDY, rows, list(_notes(run, by_aspect)))
 
@@ -63,23 +63,23 @@ def _wanted(score: Score, judge: str | None, calibration: Calibration | None) ->
 def _by_aspect(
     run: RunFolder, calibrations: Iterable[Calibration], minimums: Mapping[str, float]
 ) -> dict[str, Calibration]:
-    found: dict[str, Calibration] = {}
-    for one in calibrations:
-        if one.aspect not in minimums:
-            raise UsageError(f"the calibration is of {one.aspect}, which is not gated; give its minimum too")
-        if one.aspect in found:
-            raise UsageError(f"two calibrations of {one.aspect}; give one an aspect")
-        check_fresh(one, run)
-        found[one.aspect] = one
-    return found
+    by_aspect: dict[str, Calibration] = {}
+    for calibration in calibrations:
+        if calibration.aspect not in minimums:
+            raise UsageError(f"the calibration is of {calibration.aspect}, which is not gated; give its minimum too")
+        if calibration.aspect in by_aspect:
+            raise UsageError(f"two calibrations of {calibration.aspect}; give one an aspect")
+        check_fresh(calibration, run)
+        by_aspect[calibration.aspect] = calibration
+    return by_aspect
 
 
 def check_fresh(calibration: Calibration, run: RunFolder) -> None:
     """Raise UsageError, showing both signatures, where the run's judge is not the one that was calibrated."""
-    able = [one for one in run.manifest.judges if calibration.aspect in one.aspects]
-    if any(one.signature == calibration.signature for one in able):
+    able = [entry for entry in run.manifest.judges if calibration.aspect in entry.aspects]
+    if any(entry.signature == calibration.signature for entry in able):
         return
-    same = [one.signature for one in able if one.name == calibration.judge] or [one.signature for one in able]
+    same = [entry.signature for entry in able if entry.name == calibration.judge] or [entry.signature for entry in able]
     there = "\n  ".join(same) or "(no judge of this aspect)"
     raise UsageError(
         f"the calibration of {calibration.judge} on {calibration.aspect} is stale: the judge has changed since\n"
@@ -90,25 +90,27 @@ def check_fresh(calibration: Calibration, run: RunFolder) -> None:
 
 def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]:
     judgments = run.judgments()
-    tuned = {one.signature: one for one in by_aspect.values() if one.threshold is not None}
+    tuned = {
+        calibration.signature: calibration for calibration in by_aspect.values() if calibration.threshold is not None
+    }
     if not tuned:
         return [*summary_scores(judgments, run.reduce)]
     # Decisions are counted as a share, also where the judge's own score is a mean of values; its other aspects stay.
-    decided = [_decided(one, tuned[one.signature]) for one in judgments if _tuned(one, tuned)]
-    kept = [one for one in judgments if not _tuned(one, tuned)]
+    decided = [_decided(judgment, tuned[judgment.signature]) for judgment in judgments if _tuned(judgment, tuned)]
+    kept = [judgment for judgment in judgments if not _tuned(judgment, tuned)]
     return [*summary_scores(kept, run.reduce), *summary_scores(decided, {})]
 
 
-def _tuned(one: Judgment, tuned: Mapping[str, Calibration]) -> bool:
-    return one.signature in tuned and one.aspect == tuned[one.signature].aspect
+def _tuned(judgment: Judgment, tuned: Mapping[str, Calibration]) -> bool:
+    return judgment.signature in tuned and judgment.aspect == tuned[judgment.signature].aspect
 
 
-def _decided(one: Judgment, calibration: Calibration) -> Judgment:
+def _decided(judgment: Judgment, calibration: Calibration) -> Judgment:
     """The judgment with the decision that the threshold makes of its value; without a value it stays as it is."""
-    if one.status != "ok" or one.value is None or calibration.threshold is None:
-        return one
-    label = int(decide([one.value], calibration.threshold)[0])
-    return one.model_copy(update={"label": label, "value": float(label)})
+    if judgment.status != "ok" or judgment.value is None or calibration.threshold is None:
+        return judgment
+    label = int(decide([judgment.value], calibration.threshold)[0])
+    return judgment.model_copy(update={"label": label, "value": float(label)})
 
 
 def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Row:
@@ -131,11 +133,11 @@ def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Ro
 def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str]:
     if run.manifest.status != "complete":
         yield f"warning: the run is {run.manifest.status}, not complete"
-    for one in by_aspect.values():
-        if one.kappa.value is None or one.kappa.low is None or one.kappa.low <= 0:
-            yield f"warning: {one.judge} was calibrated on {one.aspect} at a kappa that may be 0"
-        if one.data_hash == run.manifest.data.hash:
-            yield f"{one.aspect}: the run judges the very data it was calibrated on"
+    for calibration in by_aspect.values():
+        if calibration.kappa.value is None or calibration.kappa.low is None or calibration.kappa.low <= 0:
+            yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} at a kappa that may be 0"
+        if calibration.data_hash == run.manifest.data.hash:
+            yield f"{calibration.aspect}: the run judges the very data it was calibrated on"
 
 
 def sentences(study: Study) -> list[str]:

@@ -44,9 +44,9 @@ class JudgeInput:
 
     def questions(self, aspect: str | None = None, judge: str | None = None) -> list[Question]:
         """The (judge, signature, aspect) there are, composites included, by aspect or judge (or signature)."""
-        found = [*self.rows, *self.composites]
-        named = [one for one in found if judge is None or judge in (one.judge, one.signature)]
-        return [one for one in named if aspect is None or one.aspect == aspect]
+        questions = [*self.rows, *self.composites]
+        named = [question for question in questions if judge is None or judge in (question.judge, question.signature)]
+        return [question for question in named if aspect is None or question.aspect == aspect]
 
     def fields(self, question: Question) -> dict[str, Any]:
         """Who answered a question, on what, as fields of a row."""
@@ -55,7 +55,7 @@ class JudgeInput:
     def scores(self, question: Question, level: Level, use: Use = Use.VALUE) -> Scores:
         """One judge's values at a level; a composite is the mean of its three aspects' scores of summaries."""
         if (composite := self.composites.get(question)) is not None:
-            parts = [self.table.take(self.rows[one]) for found in composite.parts.values() for one in found]
+            parts = [self.table.take(self.rows[part]) for questions in composite.parts.values() for part in questions]
             return composite_scores(parts, composite, self.reduce)
         return scores_of(self.table.take(self.rows[question]), question, level, self.reduce, use)
 
