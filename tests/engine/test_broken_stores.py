@@ -223,3 +223,14 @@ def test_a_replay_onto_a_full_disk_says_so(tmp_path: Path, disk: Callable[[str],
     place = disk("size=96k")
     with pytest.raises((WriteError, OSError), match=r"cannot be written|No space left"):
         evaluate(DATA, ["finesure"], replay=tmp_path / "run", out=place / "again")
+
+
+def test_a_store_that_cannot_be_opened_leaves_a_finished_run_finished(tmp_path: Path) -> None:
+    with StubServer(behave) as server:
+        run = judge(tmp_path / "run", server)
+        before = (run.folder / "run.json").read_bytes()
+        assert run.manifest.status == "complete"
+        (run.folder / "calls.sqlite").write_bytes(b"garbage" * 1000)
+        with pytest.raises(InputError):
+            judge(run.folder, server)
+    assert (run.folder / "run.json").read_bytes() == before

@@ -7,7 +7,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
@@ -107,23 +107,23 @@ async def evaluate_async(
             plan, None, _call_settings(plan, money)
         ).close()  # a missing key is told of before anything is written
     _check_folder(folder)
-    with Journal(folder) as journal:
+    with Journal(folder) as journal, ExitStack() as stores:
         before = _before(folder, plan.data)
         # Only now: a server may load its model to answer, and then all for a folder that is refused.
         plan = plan._replace(contexts=await contexts(plan.models, plan.options, before, replay=recorded))
         started = _open(folder, plan, replay, before)
         _keep_files(folder, plan.jobs)
         _tell_damage(folder, journal.repair(started.judges))
-        journal.manifest(started)
         if replay is not None:
             _copy_stores(Path(replay), folder)
+        # Opened before run.json says "running": a store that cannot be used leaves a finished run finished.
+        store = stores.enter_context(CallStore(folder / CALLS)) if plan.models else None
+        results = stores.enter_context(ResultStore(folder / RESULTS)) if plan.networks else None
+        journal.manifest(started)
         session = _Session(plan, journal, money, replay is not None, progress or Progress(), executor)
         status: RunStatus = "failed"
         try:
-            with (
-                CallStore(folder / CALLS) if plan.models else nullcontext() as store,
-                ResultStore(folder / RESULTS) if plan.networks else nullcontext() as results,
-            ):
+            with stores:
                 known = await asyncio.to_thread(PreparedIndex, folder, plan.jobs)
                 await session.judge(known, store, results)
             status = "complete"
@@ -161,7 +161,7 @@ def _check_folder(folder: Path) -> None:
         strange = [
             path.name
             for path in folder.iterdir()
-            if path.name not in _OWN and not path.name.startswith((".data.", f".{MANIFEST}."))
+            if path.name not in _OWN and not path.name.startswith((".data.", f".{MANIFEST}.", CALLS, RESULTS))
         ]
         if strange:
             raise UsageError(
