@@ -13,7 +13,10 @@ from engine.judges import rows
 from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
 from summeter.engine.runs import Run
+from summeter.meta._gate import gate, sentences
 from summeter.records import InputError
+from summeter.report import html
+from summeter.report.terminal import markdown
 
 VALUE = {"doc_id": "d0", "system": "a", "evaluator": "mine", "aspect": "overall", "value": 1}
 REPLY = {"doc_id": "d0", "system": "a", "evaluator": "rts", "aspect": "coherence", "output": "Score: 4"}
@@ -174,3 +177,17 @@ def test_a_csv_gives_what_the_rows_as_json_give(tmp_path: Path) -> None:
     file.write_text("doc_id,system,evaluator,aspect,value\nd0,a,mine,overall,half\n")
     with pytest.raises(InputError, match='2: value: must be a finite number, not "half"'):
         import_outputs(wanted.data, file, tmp_path / "other")
+
+
+def test_units_without_a_value_are_told_beside_the_means(tmp_path: Path) -> None:
+    run = imported(tmp_path, {**VALUE, "unit": "sentence", "index": 0})
+    (row,) = run.summary()
+    assert (row.n, row.missing, row.units, row.units_missing) == (1, 1, 1, 1)
+    note = ("1 of 2 units of summaries with a score were not judged: left out of these "
+            "scores (a 1 of 2).")  # fmt: skip
+    assert run.summary().unjudged() == note
+    assert note in markdown(run.summary()).replace("\\", "")
+    assert note in html([run], tmp_path / "page.html").read_text()
+    assert sentences(gate(run, {"overall": 0.0})) == [
+        "passed a: overall by mine 1.000 >= 0 (n = 1, missing 1; 1 of 2 units not judged)"
+    ]

@@ -28,8 +28,9 @@ def gate(
     """Hold the means of a run against the least they may be.
 
     Rows of the study "gate", one for each aspect of `minimums`, judge and system (all of them, or those named):
-    `statistic` mean, `value`, interval, `n` and `missing`, with `details.min` and `details.passed`. See `failed` for
-    the outcome. With a calibration of an aspect only the judge that was calibrated is held against it.
+    `statistic` mean, `value`, interval, `n` and `missing`, with `details.min` and `details.passed`; where units
+    of these summaries were not judged, `details.units` (judged) and `details.units_missing` too. See `check` for the
+    outcome. With a calibration of an aspect only the judge that was calibrated is held against it.
 
     Raises UsageError for an aspect, judge or system that the run does not have, and for a calibration that is
     stale: its judge's signature is not in the run. CoverageError where nothing is judged yet.
@@ -116,6 +117,8 @@ def _decided(judgment: Judgment, calibration: Calibration) -> Judgment:
 def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Row:
     passed = mean.value is not None and mean.value >= least
     details: dict[str, Any] = {"min": least, "passed": passed}
+    if mean.units_missing:
+        details |= {"units": mean.units, "units_missing": mean.units_missing}
     if calibration is not None:
         details |= {
             "threshold": calibration.threshold, "calibrated_on": calibration.data_hash,
@@ -158,7 +161,9 @@ def _sentence(row: Row, judge: str) -> str:
         ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
         result = f"{row.value:.3f}{ends} {'>=' if passed else '<'} {bound:g}"
     mark = "passed" if passed else "FAILED"
-    return f"{mark} {row.system}: {row.aspect} by {judge} {result} (n = {row.n}, missing {row.missing})"
+    lost = row.details.get("units_missing", 0)
+    units = f"; {lost} of {row.details['units'] + lost} units not judged" if lost else ""
+    return f"{mark} {row.system}: {row.aspect} by {judge} {result} (n = {row.n}, missing {row.missing}{units})"
 
 
 def check(study: Study, run: RunFolder) -> None:

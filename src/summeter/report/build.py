@@ -122,7 +122,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         wanted=sum(statuses.values()) - statuses.get("skipped", 0),
         coverage=view.coverage,
         verdict=pair_verdict(view) if view.pairs and not len(view.table) else headline(view, judges),
-        missing=view.table.missing(),
+        missing=" ".join(filter(None, (view.table.missing(), view.table.unjudged()))) or None,
         truncated=str(totals.truncated) if totals.truncated.judgments else None,
         intervals=_intervals(view),
         options=tuple(

@@ -291,9 +291,9 @@ def _rich_head(lines: Sequence[str]) -> Text:
 
 
 def _notes(table: SystemTable) -> list[str]:
-    """What stands beneath: how many scores are missing, the interval, the signatures."""
+    """What stands beneath: how many scores and units are missing, the interval, the signatures."""
     notes = list(dict.fromkeys(note for column in table.columns() if (note := table.unlike(column))))
-    notes += [missing] if (missing := table.missing()) else []
+    notes += [note for note in (table.missing(), table.unjudged()) if note]
     notes += [f"interval: {interval}" for interval in dict.fromkeys(row.interval for row in table.rows)]
     for _, signature, aspect in table.columns():
         # A composite's signature is the sum of those of its parts, which stand here already.

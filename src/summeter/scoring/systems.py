@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ class SystemScore(Record):
     """Mean of one system's summary scores on one aspect by one judge.
 
     `value` is None when no summary has a score. `low`-`high` is the bootstrap percentile interval over
-    documents (None with fewer than two). `n` summaries have a score, `missing` have none.
+    documents (None with fewer than two). `n` summaries have a score, `missing` have none. These scores are made of
+    `units` (sentences, key facts, claims...) that were judged; `units_missing` more were not and are left out.
     `domain` is None for the mean over all.
     """
 
@@ -41,6 +43,8 @@ class SystemScore(Record):
     high: float | None
     n: int
     missing: int
+    units: int = 0
+    units_missing: int = 0
     statistic: str = "mean"
     interval: str
     reason: str | None = None
@@ -71,10 +75,12 @@ def system_scores(
 def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> SystemScore:
     got = Bootstrap(table.document.codes[rows], RESAMPLES, LEVEL, seed).mean(table.value[rows])
     first = table[int(rows[0])]
+    scored = rows[~np.isnan(table.value[rows])]
     return SystemScore(
         system=first.system, judge=first.judge, signature=first.signature, model=first.model,
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,
         n=got.n, missing=got.missing, reason=got.reason,
+        units=int(table.n[scored].sum()), units_missing=int(table.missing[scored].sum()),
         interval=got.method_text,
     )  # fmt: skip
 
@@ -199,6 +205,22 @@ class SystemTable:
         total = missing + sum(row.n for row in rows)
         nothing = f", {skipped} of them with nothing to judge" if skipped else ""
         return f"{missing:,} of {total:,} scores are missing{nothing}: left out of the means, never zero."
+
+    def unjudged(self) -> str | None:
+        """How many units were not judged of the summaries that have a score, by system; None where all were."""
+        rows = [row for row in self.rows if row.aspect != COMPOSITE]
+        lost: Counter[str] = Counter()
+        units: Counter[str] = Counter()
+        for row in rows:
+            lost[row.system] += row.units_missing
+            units[row.system] += row.units + row.units_missing
+        if not lost.total():
+            return None
+        named = [f"{name} {number:,} of {units[name]:,}" for name, number in lost.most_common(_NAMED) if number]
+        more = sum(number > 0 for number in lost.values()) - len(named)
+        listed = ", ".join(named) + (f" and {more} more systems" if more else "")
+        what = "units of summaries with a score"
+        return f"{lost.total():,} of {units.total():,} {what} were not judged: left out of these scores ({listed})."
 
     def lead(self) -> tuple[str, str, str] | None:
         """The column that systems are ranked by: the first composite, else the first."""
