@@ -15,6 +15,7 @@ from scipy import stats as scipy_stats
 
 from summeter.meta._compare import (
     Significance,
+    clusters,
     compare_by_people,
     compare_evaluators,
     compare_scores,
@@ -262,6 +263,20 @@ class TestWords:
                            zip(combinations("xyz", 2), (0.5, 0.2, 0.9), strict=True)], 0.05)  # fmt: skip
         told = verdict(dict.fromkeys("xyz", 0.5), pairs, "coherence", self.PLAN)
         assert told == "x, y and z cannot be told apart on coherence (smallest p = .60 after Holm over 3 pairs)"
+
+    def test_too_few_documents_part_nobody(self) -> None:
+        pairs = corrected([
+            PairDifference("a", "b", 1.5, 1.2, 1.8, 0.0001, None, 0, 20, 0, 20),
+            PairDifference("a", "c", 1.3, None, None, 0.25, None, 0, 3, 17, 3, 0.25),
+            PairDifference("b", "c", 0.0, None, None, 1.0, None, 0, 3, 17, 3, 0.25),
+        ], 0.05)  # fmt: skip
+        values = {"a": 5.0, "b": 3.7, "c": 3.7}
+        assert set(clusters(values, pairs, self.PLAN).values()) == {1}
+        told = verdict(values, pairs, "x", self.PLAN)
+        assert "p < .001 after Holm over 3 pairs on 20 documents; a and c cannot be told apart: 3 documents are" in told
+        # Where d is told from all on enough documents, its cluster stays, and clusters are counted without gaps.
+        more = [PairDifference(name, "d", 3.0, 2, 4, 1e-4, 1e-3, 6, 20, 0, 20, better=name) for name in "abc"]
+        assert clusters(values | {"d": 1.0}, [*pairs, *more], self.PLAN) == {"a": 1, "b": 1, "c": 1, "d": 2}
 
     def test_many_systems_are_told_by_neighbours_and_clusters(self) -> None:
         names = list("abcde")

@@ -337,15 +337,32 @@ def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, A
 def clusters(
     values: Mapping[str, float | None], pairs: Sequence[PairDifference], testing: Significance
 ) -> dict[str, int | None]:
-    """The cluster of each name, 1 for the highest values; two are told apart where a difference is claimed."""
+    """The cluster of each name, 1 for the highest values; two are told apart where a difference is claimed.
+
+    The rules hold for members compared on enough documents: no cut parts two that share fewer than FEWEST.
+    """
     place = {name: number for number, name in enumerate(values)}
     claimed: list[list[float | None]] = [[None] * len(values) for _ in values]
     for pair in pairs:
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
             claimed[place[pair.better]][place[worse]] = 0.0
-    found = clusters_of_equals(list(values.values()), claimed, testing.alpha, testing.rule)
-    return dict(zip(values, found, strict=True))
+    found = dict(
+        zip(values, clusters_of_equals(list(values.values()), claimed, testing.alpha, testing.rule), strict=True)
+    )
+    return _joined(found, [pair for pair in pairs if pair.better is None and pair.units < FEWEST])
+
+
+def _joined(found: Mapping[str, int | None], untested: Sequence[PairDifference]) -> dict[str, int | None]:
+    """Clusters without the cuts between two members that too few documents compare."""
+    ends = [(found[pair.first], found[pair.second]) for pair in untested]
+    spans = [(min(one, two), max(one, two)) for one, two in ends if one is not None and two is not None]
+    merged_numbers: dict[int | None, int | None] = {None: None}
+    last = 0
+    for cluster in sorted({cluster for cluster in found.values() if cluster is not None}):
+        last += not any(low < cluster <= high for low, high in spans)
+        merged_numbers[cluster] = last
+    return {name: merged_numbers[cluster] for name, cluster in found.items()}
 
 
 # ---- in words ----
@@ -394,8 +411,7 @@ def _too_few(pair: PairDifference, alpha: float) -> str | None:
     if pair.p_holm is None or (least <= alpha and not few):
         return None
     after = f"{show_p(least)} at the least after Holm over {_pairs(pair.family)}" if least > alpha else f"of {FEWEST}"
-    units = f"{pair.units} {pair.by}{'' if pair.units == 1 else 's'}"
-    return f"{units} {'is' if pair.units == 1 else 'are'} too few for a verdict ({after})"
+    return f"{_units(pair)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({after})"
 
 
 def verdict(
@@ -423,8 +439,13 @@ def verdict(
     by_name = {frozenset((pair.first, pair.second)): pair for pair in pairs}
     two_by_two = combinations(ranked, 2) if len(pairs) <= _ALL_PAIRS else pairwise(ranked)
     shown = [by_name[frozenset(two)] for two in two_by_two]
-    better = [sentence(pair, aspect, testing, verb=verb) for pair in shown if pair.better]
-    others = [_alike(pair) for pair in shown if pair.p_holm is not None and not pair.better]
+    unlike = len({pair.units for pair in pairs}) > 1
+    better = [
+        sentence(pair, aspect, testing, verb=verb) + (f" on {_units(pair)}" if unlike else "")
+        for pair in shown
+        if pair.better
+    ]
+    others = [_alike(pair, testing.alpha) for pair in shown if pair.p_holm is not None and not pair.better]
     return "; ".join([*better, *others, *unranked, *([equals] if len(pairs) > _ALL_PAIRS else [])])
 
 
@@ -443,8 +464,14 @@ def _none_better(ranked: Sequence[str], pairs: Sequence[PairDifference], aspect:
     return f"{who} cannot be told apart on {aspect} ({after}{unseen})"
 
 
-def _alike(pair: PairDifference) -> str:
+def _units(pair: PairDifference) -> str:
+    return f"{pair.units} {pair.by}{'' if pair.units == 1 else 's'}"
+
+
+def _alike(pair: PairDifference, alpha: float) -> str:
     lost = f", {pair.missing} without both scores" if pair.missing else ""
+    if pair.units < FEWEST and (why := _too_few(pair, alpha)):
+        return f"{pair.first} and {pair.second} cannot be told apart: {why}{lost}"
     return f"{pair.first} and {pair.second} cannot be told apart ({show_p(pair.p_holm or 0.0)}{lost})"
 
 
