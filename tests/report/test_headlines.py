@@ -68,9 +68,30 @@ def test_two_documents_settle_nothing() -> None:
 
 
 def test_a_clear_difference_is_claimed_with_its_interval_and_p() -> None:
-    told = said({"aster": line(0.9, 12), "birch": line(0.5, 12)})
+    birch = {name: value + (0.02 if place % 2 else -0.02) for place, (name, value) in enumerate(line(0.5, 12).items())}
+    told = said({"aster": line(0.9, 12), "birch": birch})
     assert told.startswith("By j, aster is better than birch on faithfulness: 0.9")
-    assert "ahead by 0.40 [0.40, 0.40] on the 12 documents both have, p < .001" in told
+    assert "ahead by 0.40 [0.39, 0.41] on the 12 documents both have, p < .001" in told
+
+
+def test_an_interval_without_spread_is_not_shown() -> None:
+    told = said({name: dict.fromkeys(line(0, 12), value) for name, value in (("aster", 5.0), ("birch", 4.0))})
+    assert told == (
+        "By j, aster is better than birch on faithfulness: 5.00, ahead by 1.00 on the 12 documents both have, p < .001."
+    )
+
+
+def test_two_leaders_with_unlike_intervals_are_given_none() -> None:
+    scores = {"aster": [1, 5] * 6, "birch": [2, 4] * 6, "cedar": [1, 1] * 6}
+    told = said({name: {f"d{at}": float(value) for at, value in enumerate(row)} for name, row in scores.items()})
+    assert "aster and birch share the highest faithfulness, 3.00: no difference between them is claimed" in told
+
+
+def test_a_headline_claims_on_the_documents_of_the_ranking() -> None:
+    unlike = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 3)}
+    assert "3 shared documents are too few to tell it from the others (at least 6 are needed)" in said(unlike)
+    assert "better" not in said(unlike)
+    assert table(unlike).best(COLUMN) is None
 
 
 def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:
@@ -142,10 +163,17 @@ def two_judges(folder: Path, first: str, second: str) -> RunFolder:
 
 def test_a_headline_says_where_judges_disagree(tmp_path: Path) -> None:
     (run,) = page([two_judges(tmp_path / "a", "aster", "birch")]).runs
-    assert run.verdict.startswith("By strict, aster is best on faithfulness")
-    assert "On faithfulness, the judges disagree: strict puts aster highest; kind puts birch highest." in run.verdict
+    disagree = "On faithfulness, the judges disagree: strict puts aster highest; kind puts birch highest."
+    assert run.verdict.startswith(f"{disagree} By strict, aster is best on faithfulness")
+    assert " By kind, birch is best on faithfulness" in run.verdict
     (run,) = page([two_judges(tmp_path / "b", "cedar", "cedar")]).runs
     assert run.verdict.endswith("On faithfulness, all 2 judges put cedar highest.")
+    (run,) = page([two_judges(tmp_path / "c", "none", "none")]).runs
+    assert run.verdict.endswith("On faithfulness, both judges find aster, birch and cedar equal.")
+    (run,) = page([two_judges(tmp_path / "d", "none", "birch")]).runs
+    assert run.verdict.startswith(
+        "On faithfulness, the judges disagree: strict finds aster, birch and cedar equal; kind puts birch highest."
+    )
 
 
 def test_a_change_between_runs_needs_six_documents_and_a_corrected_p(tmp_path: Path) -> None:

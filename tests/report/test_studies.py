@@ -169,7 +169,7 @@ def test_what_is_neither_run_nor_study() -> None:
 def test_means_that_differ_in_the_last_digit_are_level() -> None:
     def mean(system: str, value: float) -> SystemScore:
         return SystemScore(
-            system=system, judge="j", signature="j|v:1", model=None, aspect="a", value=value, low=None, high=None, n=3,
+            system=system, judge="j", signature="j|v:1", model=None, aspect="a", value=value, low=None, high=None, n=6,
             missing=0, interval="none",
         )  # fmt: skip
 

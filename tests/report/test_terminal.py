@@ -114,10 +114,31 @@ def test_short_names_need_no_note(table: SystemTable) -> None:
 def test_markdown_marks_the_best_and_keeps_cells_together(table: SystemTable) -> None:
     lines = markdown(table).splitlines()
     assert lines[0].startswith("| # | system | faithfulness | completeness |")
-    assert lines[2].startswith("| 1 | aster | **1.00** n=1, 1 missing |")
+    assert lines[2].startswith("| 1 | aster | 1.00 n=1, 1 missing |")  # of 1 document nothing is claimed
     assert lines[3].startswith("| 2 | cedar | 0.00 n=1, 0 missing | 0.50 n=1, 0 missing |")
     assert any("for which every system has a score (each has: aster 1, cedar 2)" in line for line in lines)
     assert lines[3].count("|") == lines[0].count("|")
+
+
+@pytest.mark.parametrize(
+    ("documents", "first", "second"),
+    [
+        (6, "| 1 | aster | **0.90** n=6, 0 missing |", "| 2 | birch | 0.50 [0.40, 0.60] n=6, 0 missing |"),
+        (5, "| 1 | aster | 0.90 n=5, 0 missing |", "| 2 | birch | 0.50 n=5, 0 missing |"),
+    ],
+)
+def test_best_and_intervals_need_six_documents_and_some_spread(documents: int, first: str, second: str) -> None:
+    means = [
+        SystemScore(
+            system=system, judge="j", signature="j|v:1", model=None, aspect="faithfulness", value=value, low=low,
+            high=high, n=documents, missing=0, interval="i",
+        )
+        for system, value, low, high in (("aster", 0.9, 0.9, 0.9), ("birch", 0.5, 0.4, 0.6))
+    ]  # fmt: skip
+    table = SystemTable(means)
+    assert markdown(table).splitlines()[2:4] == [first, second]
+    assert ("0.40" in printed(table, terminal=False)) == (documents == 6)
+    assert table.to_dicts()[1]["low"] == 0.4  # the figures themselves stay
 
 
 def test_markdown_escapes_names() -> None:

@@ -11,7 +11,7 @@ from summeter.meta._compare import show_p
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Cell, Column, RankRow, RankTable, Source
 from summeter.report.views import RunView
-from summeter.report.words import NEUTRAL, SAME, count, gloss, same, scale_of, with_interval
+from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, scale_of, with_interval
 from summeter.scoring import COMPOSED, COMPOSITE, Shared, SystemScore, SystemTable
 from summeter.scoring.systems import FIRST
 from summeter.stats import PairDifference
@@ -126,7 +126,7 @@ def as_cell(mean: SystemScore | None, *, best: bool = False) -> Cell | None: ...
 
 def as_cell(mean: SystemScore | None, *, best: bool = False) -> Cell | None:
     """A mean as a cell."""
-    return None if mean is None else Cell(mean.value, mean.low, mean.high, mean.n, mean.missing, best, mean.reason)
+    return None if mean is None else Cell(mean.value, *mean.ends, mean.n, mean.missing, best, mean.reason)
 
 
 def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
@@ -152,8 +152,19 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     lead = view.table.lead()
     if lead is None:
         return "Nothing has been judged yet."
-    first = leading(view.table, lead, _said_by(view, lead, sources), view.seed)
-    return " ".join([first, *_disagreements(view, lead, sources)])
+    judged = _judged(view, lead)
+    told = {aspect: _disagreement(view, columns, sources) for aspect, columns in judged.items() if len(columns) > 1}
+    claims = {frozenset(_leaders_of(view, lead)): lead}  # one column for each answer to who is highest
+    for column in judged.get(lead[2], []):
+        claims.setdefault(frozenset(_leaders_of(view, column)), column)
+    sentences = [
+        leading(view.table, column, _said_by(view, column, sources), view.seed)
+        for column in list(claims.values())[:FEW]
+    ]
+    agreements = list(told.values())[:MOST_ASPECTS]
+    if len(claims) > 1 and lead[2] in told:  # no judge's claim stands before it is said that another sees it otherwise
+        return " ".join([agreements[0], *sentences, *agreements[1:]])
+    return " ".join([*sentences, *agreements])
 
 
 def _said_by(view: RunView, column: Key, sources: Sequence[Source]) -> str:
@@ -164,7 +175,8 @@ def _said_by(view: RunView, column: Key, sources: Sequence[Source]) -> str:
 def leading(table: SystemTable, column: Key, judge: str, seed: int = 0) -> str:
     """Who is highest in a column of scores, and from which others it differs by more than chance.
 
-    That is the test of `meta compare`: permutations by document, corrected over all pairs of systems.
+    That is the test of `meta compare`: permutations by document, corrected over all pairs of systems, on the documents
+    that the ranking is over.
     """
     title, shared = gloss(column[2]).title, table.shared(column)
     if shared is None or not shared.values:
@@ -181,16 +193,18 @@ def leading(table: SystemTable, column: Key, judge: str, seed: int = 0) -> str:
 def _leader(shared: Shared, column: Key, title: str, seed: int) -> str:
     leaders = _highest(shared)
     mean = shared.cells[leaders[0]]
-    shown = with_interval(mean.value, mean.low, mean.high)
+    shown = with_interval(mean.value, *mean.ends)
     if len(shared.cells) == 1:
         return f"{leaders[0]} has {title} {shown} over {count(mean.n, 'summary', 'summaries')}"
     if len(leaders) > 1:
         alike = len(leaders) == len(shared.cells)
         who = f"{_few(leaders)} {'have the same' if alike else 'share the highest'}"
+        if len({shared.cells[leader].ends for leader in leaders}) > 1:
+            shown = number(mean.value)
         return f"{who} {title}, {shown}: no difference between them is claimed"
     if column[2] in NEUTRAL:
         return f"{leaders[0]} has the highest {title}, {shown}; neither high nor low is good in itself"
-    return _apart(leaders[0], title, shown, compare_scores(shared.values, seed=seed))
+    return _apart(leaders[0], title, shown, compare_scores(shared.ranked, seed=seed))
 
 
 def _few(names: Sequence[str]) -> str:
@@ -233,6 +247,8 @@ def _on(pair: PairDifference) -> str:
 
 
 def _gap(pair: PairDifference, leader: str) -> str:
+    if same(pair.low, pair.high):  # every document has one difference: there is nothing to resample
+        return number(None if pair.difference is None else abs(pair.difference))
     if pair.first == leader:
         return with_interval(pair.difference, pair.low, pair.high)
     difference, low, high = (None if end is None else -end for end in (pair.difference, pair.high, pair.low))
@@ -253,28 +269,38 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def _disagreements(view: RunView, lead: Key, sources: Sequence[Source]) -> list[str]:
-    """For each aspect of several judges, whether they put the same systems first; the leading aspect goes first."""
+def _judged(view: RunView, lead: Key) -> dict[str, list[Key]]:
+    """By aspect, the columns in which several systems are ranked; the leading aspect goes first."""
     columns: dict[str, list[Key]] = {}
     for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
         shared = view.table.shared(column)
         if column[2] not in NEUTRAL and shared is not None and len(shared.cells) > 1:
             columns.setdefault(column[2], []).append(column)
-    sentences = []
-    for aspect, judged in columns.items():
-        if len(judged) < 2:
-            continue
-        highest = {_said_by(view, column, sources): _leaders_of(view, column) for column in judged}
-        title = gloss(aspect).title
-        if len(set(map(frozenset, highest.values()))) == 1:
-            leaders = _few(next(iter(highest.values())))
-            sentences.append(f"On {title}, all {len(judged)} judges put {leaders} highest.")
-            continue
-        told = "; ".join(f"{judge} puts {_few(systems)} highest" for judge, systems in highest.items())
-        sentences.append(f"On {title}, the judges disagree: {told}.")
-    return sentences[:MOST_ASPECTS]
+    return columns
+
+
+def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:
+    """Whether the judges of an aspect put the same systems first."""
+    highest = {_said_by(view, column, sources): _leaders_of(view, column) for column in columns}
+    equal = {_said_by(view, column, sources): _all_equal(view, column) for column in columns}
+    title = gloss(columns[0][2]).title
+    if len(set(map(frozenset, highest.values()))) == 1:
+        leaders = _few(next(iter(highest.values())))
+        if all(equal.values()):
+            return f"On {title}, {'both' if len(columns) == 2 else f'all {len(columns)}'} judges find {leaders} equal."
+        return f"On {title}, all {len(columns)} judges put {leaders} highest."
+    told = "; ".join(
+        f"{judge} finds {_few(systems)} equal" if equal[judge] else f"{judge} puts {_few(systems)} highest"
+        for judge, systems in highest.items()
+    )
+    return f"On {title}, the judges disagree: {told}."
+
+
+def _all_equal(view: RunView, column: Key) -> bool:
+    shared = view.table.shared(column)
+    return shared is not None and len(_highest(shared)) == len(shared.cells)
 
 
 def _leaders_of(view: RunView, column: Key) -> list[str]:
     shared = view.table.shared(column)
-    return _highest(shared) if shared is not None else []
+    return _highest(shared) if shared is not None and shared.cells else []

@@ -248,7 +248,7 @@ def _cell(table: SystemTable, system: str, column: Key) -> tuple[str, ...]:
     counts = f"n={cell.n}, {cell.missing} missing"
     if cell.value is None:
         return ("-", counts)
-    lines = (plain_number(cell.value, 2), plain_interval(cell.low, cell.high, 2), counts)
+    lines = (plain_number(cell.value, 2), plain_interval(*cell.ends, 2), counts)
     shown = tuple(line for line in lines if line)
     return Best(shown) if column[2] not in NEUTRAL and table.best(column) == system else shown
 

@@ -12,7 +12,7 @@ import numpy as np
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
-from summeter.stats import Bootstrap
+from summeter.stats import FEWEST, Bootstrap
 from summeter.stats.base import Floats, Ints
 from summeter.tables import Table
 
@@ -48,6 +48,13 @@ class SystemScore(Record):
     statistic: str = "mean"
     interval: str
     reason: str | None = None
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """`low` and `high` for a reader; (None, None) below 6 summaries or where resampling has no spread."""
+        if self.low is None or self.high is None or self.n < FEWEST or math.isclose(self.low, self.high, abs_tol=1e-9):
+            return None, None
+        return self.low, self.high
 
 
 def system_scores(
@@ -100,6 +107,12 @@ class Shared(NamedTuple):
     def own(self) -> dict[str, int]:
         """For how many documents each system has a score."""
         return {system: int((~np.isnan(scores)).sum()) for system, scores in self.values.items()}
+
+    @property
+    def ranked(self) -> dict[str, Floats]:
+        """The scores by system on the documents that `cells` are over."""
+        common = ~np.isnan(np.stack(list(self.values.values()))).any(axis=0)
+        return {system: scores[common] for system, scores in self.values.items()}
 
     @property
     def same(self) -> bool:
@@ -170,13 +183,17 @@ class SystemTable:
         return mean.model_copy(update={"missing": own.missing})
 
     def best(self, column: tuple[str, str, str]) -> str | None:
-        """The system whose mean is the highest to two decimals; None where several share that, or one is alone."""
+        """The system whose mean is the highest to two decimals.
+
+        None where several share that, one is alone, or there are too few documents (below 6) for any claim.
+        """
         if column not in self._best:
             means = {row.system: self.compared(row.system, column) for row in self.rows}
             shown = {name: f"{mean.value:.2f}" for name, mean in means.items() if mean and mean.value is not None}
             top = max(shown.values(), key=float, default=None)
             highest = [name for name, text in shown.items() if text == top]
-            self._best[column] = highest[0] if len(highest) == 1 and len(shown) > 1 else None
+            few = any(mean.n < FEWEST for mean in means.values() if mean and mean.value is not None)
+            self._best[column] = highest[0] if len(highest) == 1 and len(shown) > 1 and not few else None
         return self._best[column]
 
     def unlike(self, column: tuple[str, str, str]) -> str | None:
