@@ -274,6 +274,14 @@ class TestWords:
         assert set(clusters(values, pairs, self.PLAN).values()) == {1}
         told = verdict(values, pairs, "x", self.PLAN)
         assert "p < .001 after Holm over 3 pairs on 20 documents; a and c cannot be told apart: 3 documents are" in told
+        several = dict.fromkeys("xyzw", 4.0)
+        level = [
+            PairDifference(one, two, 0.1, -1, 1, 0.9, 1, 9, 20, 0, 20)
+            for one, two in [*product("abc", several), *combinations(several, 2)]
+        ]
+        assert "clusters, best first: {a, b, c, x, y, z, w}" in verdict(
+            values | several, [*pairs, *level], "x", self.PLAN
+        )
         # Where d is told from all on enough documents, its cluster stays, and clusters are counted without gaps.
         more = [PairDifference(name, "d", 3.0, 2, 4, 1e-4, 1e-3, 6, 20, 0, 20, better=name) for name in "abc"]
         assert clusters(values | {"d": 1.0}, [*pairs, *more], self.PLAN) == {"a": 1, "b": 1, "c": 1, "d": 2}

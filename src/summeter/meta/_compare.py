@@ -431,7 +431,8 @@ def verdict(
     found = clusters(values, pairs, testing)
     numbers = sorted({number for number in found.values() if number is not None})
     alike = [", ".join(name for name in values if found[name] == number) for number in numbers]
-    equals = "clusters of equals, best first: " + " > ".join(f"{{{names}}}" for names in alike)
+    mixed = any(pair.better and found[pair.first] == found[pair.second] for pair in pairs)
+    equals = f"clusters{'' if mixed else ' of equals'}, best first: " + " > ".join(f"{{{names}}}" for names in alike)
     if len(values) > MOST_NAMED:
         claimed = sum(pair.better is not None for pair in pairs)
         counted = f"{claimed} of {_pairs(len(pairs))} differ on {aspect} (p <= {testing.alpha:g} after Holm)"
