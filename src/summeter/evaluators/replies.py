@@ -254,13 +254,19 @@ def read_answer(
 
 
 def plain(text: str) -> str:
-    """A text in compatibility form, its digits those of ASCII; a fraction does not fold into the number before it.
+    """A text in compatibility form, its digits those of ASCII; a fraction does not fold into the number before it, and
+    what is raised or lowered (a power, a footnote's number) keeps a mark.
 
-    >>> plain("４½ of ٥")
-    '4 1⁄2 of 5'
+    >>> plain("４½ of ٥ ³")
+    '4 1⁄2 of 5 ^3'
     """
-    folded = nfkc(_FRACTION.sub(r" \g<0>", text)).translate({0xFE0F: None, 0x20E3: None})
+    raised = "".join(f"^{char}" if _is_raised(char) else char for char in text)
+    folded = nfkc(_FRACTION.sub(r" \g<0>", raised)).translate({0xFE0F: None, 0x20E3: None})
     return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
+
+
+def _is_raised(char: str) -> bool:
+    return char > "\x7f" and unicodedata.decomposition(char).startswith(("<super>", "<sub>"))
 
 
 def _keys(value: Any) -> dict[str, Any]:

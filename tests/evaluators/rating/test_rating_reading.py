@@ -263,3 +263,61 @@ def test_hostile_replies_take_no_long_time(text: str) -> None:
         with pytest.raises(ReplyError):
             judge.strict(text)
     assert time.process_time() - start < 3
+
+
+INVENTED: tuple[tuple[RatingJudge, tuple[str, ...]], ...] = (
+    (HeadToHead(), (
+        "B. No: A", "A: the latter is more coherent", "B: the former is better", "A: it lost", "A: inferior",
+        "A - incoherent", "B: this one is rambling and hard to follow", '{"answer": "A", "reason": "#2 is better"}',
+        '{"answer": "B", "reason": "the former is better"}', "A\nThe latter is better.", "A\nIt lost.",
+        "A: Summary #1 is more incoherent.", "A: Summary #1 is hardly more fluent.", "C: Both are equally bad? No.",
+    )),
+    (MultipleChoice(), (
+        "E. g. the date is wrong", "D: no", "E: does not fit", "A: this option does not apply", "E\nNOT.",
+        "E: the summary does not fit", "E. The summary is good. Not.", "D\nJust kidding.", "$D", "#D",
+        "Answer: E\n\nAnswer: A", "E: no sentence has to do with the others",
+    )),
+    (ReasonThenScore(), (
+        "It deserves a score of 5. NOT.", "Score: 4. Just kidding.", "Score: \u2074", "Score: 4 (not)", "Score: 4 ❌",
+        "Corrected score: 4. Just kidding.", "Score: 4. The summary is fine. NOT.",
+    )),
+    (StarEval(), ("★★★★☆☆☆", "★★☆", "$4", "#4", ">4", "4\u00b2", "4 ❌", "4°", "Stars: $4")),
+)  # fmt: skip
+EXPLAINED: tuple[tuple[RatingJudge, dict[str, float]], ...] = (
+    (HeadToHead(), {
+        "B: Summary #2 is better.": 0, "A: The first summary is slightly more relevant than the second summary.": 1,
+        "C: both are equally good": 0.5, "A\n\nSummary #1 names the cause.": 1, "A\n\nAnswer: A": 1,
+        '{"answer": "A", "reason": "#1 is better"}': 1,
+    }),
+    (MultipleChoice(), {
+        "D: most sentences follow from what goes before. Score: four.": 4,
+        "A: no sentence has to do with the others": 1,
+        "D. The summary is mostly accurate.": 4, "B\n\nThe summary does not mention it.": 2,
+        "Answer: E\n\nAnswer: E": 5,
+        "$D$": 4, "### D": 4,
+    }),
+    (ReasonThenScore(), {
+        "Score: 2 - The summary does not tell who won.": 2, "Score: 1\nReason: It is another story.": 1,
+    }),
+    (StarEval(), {"★★★★☆": 4, "⭐⭐⭐⭐": 4, "$4$": 4, "## 4 stars": 4}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("judge", "text"),
+    [(judge, text) for judge, texts in INVENTED for text in texts],
+    ids=lambda part: getattr(part, "name", ascii(part)),
+)
+def test_an_answer_taken_back_or_of_another_form_is_unparsed(judge: RatingJudge, text: str) -> None:
+    with pytest.raises(ReplyError) as caught:
+        judge.strict(text)
+    assert caught.value.kind == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("judge", "text", "value"),
+    [(judge, text, value) for judge, replies in EXPLAINED for text, value in replies.items()],
+    ids=lambda part: getattr(part, "name", ascii(part)),
+)
+def test_an_answer_and_its_explanation_are_read(judge: RatingJudge, text: str, value: float) -> None:
+    assert judge.strict(text).value == value

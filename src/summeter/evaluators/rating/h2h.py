@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import field_validator, model_validator
 
+from summeter.evaluators.aspects import RATED
 from summeter.evaluators.base import Evaluator, Need, Semicolons, semicolons
 from summeter.evaluators.rating import legacy, reading
 from summeter.evaluators.rating.judge import Rating, RatingJudge
@@ -17,9 +18,35 @@ from summeter.records import Document, Item, ReplyError, Summary, Unit
 
 LETTERS = "ABC"
 VALUES = {"A": 1.0, "B": 0.0, "C": 0.5}
-_PLACES = {"1": "1", "2": "2", "a": "1", "b": "2", "one": "1", "two": "2", "first": "1", "second": "2"}
-_NAMED = re.compile(r"(?:#|\bsummary)\s*#?\s*([12]|a\b|b\b|one\b|two\b)|\b(first|second)\b", re.IGNORECASE)
-_TURNED = re.compile(r"\b(?:not|less|worse|neither|nor)\b|n['’]t\b", re.IGNORECASE)
+_PLACES = {
+    **dict.fromkeys(("1", "a", "one", "first", "former"), "1"),
+    **dict.fromkeys(("2", "b", "two", "second", "latter"), "2"),
+}
+_NAMED = re.compile(
+    r"(?:#|\bsummary)\s*#?\s*([12]|a\b|b\b|one\b|two\b)|\b(first|second|former|latter)\b", re.IGNORECASE
+)
+_TURNED = re.compile(
+    r"\b(?:no|not|less|worse|worst|neither|nor|inferior|los(?:t|es|er|ing)|weaker|poorer|beaten|fails?)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_STEMS = "|".join(re.sub(r"(?:ness|ce|cy|age)$", "", name) for name in RATED if name != "overall")
+_BETTER = (
+    r"(?:reads\s+)?(?:(?:much|far|slightly|clearly|somewhat|significantly|considerably)\s+)?"
+    rf"(?:better|more\s+(?:{_STEMS})[a-z]*)"
+)
+_ONE = r"(?:the\s+)?(?:summary\s*#?\s*(?:{0})|#{0}|{1}\s+summary)"
+_FIRST, _SECOND = _ONE.format("1", "first"), _ONE.format("2", "second")
+_ALIKE = rf"(?:good|bad|(?:{_STEMS})[a-z]*)"
+_IN = r"(?:\s+in\s+(?:terms\s+of\s+)?[a-z]+)?[\s.!*_)]*"
+_REASONS = {
+    letter: re.compile(reason, re.IGNORECASE)
+    for letter, reason in {
+        "A": rf"{_FIRST}\s+(?:is\s+)?{_BETTER}(?:\s+than\s+{_SECOND})?{_IN}",
+        "B": rf"{_SECOND}\s+(?:is\s+)?{_BETTER}(?:\s+than\s+{_FIRST})?{_IN}",
+        "C": rf"both\s+(?:{_FIRST}\s+and\s+{_SECOND}\s+|summaries\s+)?are\s+equally\s+{_ALIKE}{_IN}",
+    }.items()
+}
+"""What may follow a letter on its line: that the summary it stands for is better, that both are alike."""
 
 
 class HeadToHead(RatingJudge):
@@ -118,21 +145,41 @@ class HeadToHead(RatingJudge):
         return tuple(combinations(sorted(systems), 2)) if selection is None else selection
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """The value of the letter."""
-        return Rating(VALUES[reading.letter(reading.field(answer, "answer"), LETTERS)])
+        """The value of the letter, where no other text of the answer gainsays it."""
+        letter = reading.letter(reading.field(answer, "answer"), LETTERS)
+        for name, words in answer.items():
+            if name != "answer" and isinstance(words, str):
+                _check(letter, words)
+        return Rating(VALUES[letter])
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The value of the letter that the text answers with, where what it says beside it does not gainsay it."""
         del material
-        answer = reading.letter_in(text, LETTERS)
-        named = [_PLACES[(match[1] or match[2]).lower()] for match in _NAMED.finditer(answer.rest)]
-        agrees = {"A": named[:1] == ["1"], "B": named[:1] == ["2"], "C": set(named) == {"1", "2"}}[answer.letter]
-        if _TURNED.search(answer.rest) or (named and not agrees):
-            raise ReplyError(
-                f"the letter {answer.letter} and what follows it do not plainly agree: {answer.rest[:80]!r}"
-            )
+        answer = reading.letter_in(text, LETTERS, _agrees)
+        _check(answer.letter, answer.rest)
         return Rating(VALUES[answer.letter], clean(answer.rest) or None)
 
     def released(self, text: str) -> Rating:
         """The preference by the released rules: whatever cannot be read is a tie."""
         return Rating(legacy.h2h(text), clean(text) or None)
+
+
+def _agrees(letter: str, behind: str) -> bool:
+    """Whether what follows a letter says the same: in so many words, or below a letter that has a line alone."""
+    below = behind[:1] == "\n" and bool(_named(behind)) and not _gainsaid(letter, behind)
+    return below or _REASONS[letter].fullmatch(behind.strip()) is not None
+
+
+def _named(words: str) -> list[str]:
+    return [_PLACES[(match[1] or match[2]).lower()] for match in _NAMED.finditer(words)]
+
+
+def _gainsaid(letter: str, words: str) -> bool:
+    named = _named(words)
+    agrees = {"A": named[:1] == ["1"], "B": named[:1] == ["2"], "C": set(named) == {"1", "2"}}[letter]
+    return _TURNED.search(words) is not None or (bool(named) and not agrees)
+
+
+def _check(letter: str, words: str) -> None:
+    if _gainsaid(letter, words):
+        raise ReplyError(f"the letter {letter} and what else is said do not plainly agree: {words[:80]!r}")

@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.rating import legacy, reading
 from summeter.evaluators.rating.judge import Rating, RatingJudge, ShortForm
+from summeter.evaluators.replies import choice
 
 LETTERS = "ABCDE"
+_POINTS = re.compile(r"\.\s+(?:Score: (?:one|two|three|four|five)|[1-5] points?)\.?\s*$", re.IGNORECASE)
 
 
 class MultipleChoice(RatingJudge):
@@ -33,9 +36,15 @@ class MultipleChoice(RatingJudge):
         return _rating(reading.letter(reading.field(answer, "answer"), LETTERS))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The value of the one letter that the text begins with."""
+        """The value of the one letter that the text begins with, alone or before an explanation."""
         del material
-        return _rating(reading.letter_in(text, LETTERS).letter)
+        return _rating(reading.letter_in(text, LETTERS, self._agrees).letter)
+
+    def _agrees(self, letter: str, behind: str) -> bool:
+        """Whether the option's own words follow its letter, or an explanation does."""
+        option = choice(self.about.levels[LETTERS.index(letter)])
+        words = choice(_POINTS.sub("", behind))
+        return words == option or reading.explains_letter(letter, behind)
 
     def released(self, text: str) -> Rating:
         """The value of a reply that is one letter."""

@@ -1,16 +1,16 @@
 """Scores, stars and letters in plain text, as the published forms ask for them; and the fields of a JSON answer.
 
-A text counts when it is an answer of the form asked for, or ends (or begins) with one: "4", "Score: 4/5", "..., earning
-a score of 4 for fluency". A number that is merely spoken of is none ("far from a score of 5"), nor is one end of a
-range, a bound or a fraction; and a text that names two is refused. Half points are kept where the form has them: a
-judge that answers 3.5 has answered, and rounding would be a guess.
+A text counts when it is an answer of the form asked for, or ends with one, or begins with one that a plain explanation
+follows: "4", "..., earning a score of 4 for fluency", "Score: 4. The summary ...". A number that is merely spoken of is
+none ("far from a score of 5"), nor is one end of a range, a bound or a fraction; and a text that names two is refused.
+Half points are kept where the form has them: a judge that answers 3.5 has answered, and rounding would be a guess.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from summeter.evaluators.replies import choice, clean, show
@@ -146,14 +146,36 @@ _FOLLOWS = re.compile(
 _OUT_AT_END = re.compile(rf"(?:^|\()(?P<number>{_NUMBER}){_TEXT_OF}\)?$", re.IGNORECASE)
 _STARRED_SUMMARY = re.compile(rf"(?:an?\s+)?(?P<number>{_NUMBER})-star\s+(?:summary|rating)", re.IGNORECASE)
 _BARE = re.compile(_END, re.IGNORECASE)
-_GLYPHS = re.compile(r"(?P<full>[★⭐🌟]+)[☆✩]*(?:\s*\((?P<gloss>[^()]{1,60})\))?")
+_GLYPHS = re.compile(r"(?P<full>[★⭐🌟]+)(?P<empty>[☆✩]*)(?:\s*\((?P<gloss>[^()]{1,60})\))?")
 _SENTENCES = re.compile(r"(?<=[.!?。;])\s+|\s[-–—]\s(?=[A-Z])")
 _CONDITION = re.compile(r"^(?:if|unless|were|had|without)\b", re.IGNORECASE)
 _WEAK = re.compile(rf"\b(?:if|unless|could|might|perhaps|maybe)\b|{_HEDGE.pattern}", re.IGNORECASE)
-_MARKUP = re.compile(r"[*_`\"“”„«»$]|\\[\[\]()]|</?[a-z]+>|^[#>|]+|^[-•]\s", re.IGNORECASE | re.MULTILINE)
+# A "#" is markup before a blank alone ("#4" is a rank), a ">" not before a number ("> 4" is a bound).
+_MARKUP = re.compile(
+    r"[*_`\"“”„«»]|\\[\[\]()]|</?[a-z]+>|^\#{1,6}\s|^>+(?!\s*\d)|^\|+|^[-•]\s", re.IGNORECASE | re.MULTILINE
+)
+_FORMULA = re.compile(r"\$([^$\n]{1,100})\$")
+_DENIALS = frozenset("❌✗✘✖❎🚫👎⛔🙅°")
+
+# --- what may stand behind an answer: an explanation, and nothing that takes the answer back ---
+
+_EXPLAINS = re.compile(
+    r"\W*(?:(?:reason(?:ing)?|explanation|rationale|justification)\b\W*:|(?:the|this)\s+summary\b"
+    r"|(?:most|some|half|all|none)\s+of\s+(?:it|its|the|what)\b)",
+    re.IGNORECASE,
+)
+_IT_EXPLAINS = re.compile(rf"{_EXPLAINS.pattern}|\W*it\s+\w+", re.IGNORECASE)
+_LABEL_ALONE = re.compile(r"\W*(?:reason(?:ing)?|explanation|rationale|justification)\W*", re.IGNORECASE)
+_NEGATES = re.compile(r"\b(?:no|not|never|nor|neither|nothing|hardly|cannot)\b|n['’]t\b", re.IGNORECASE)
+_RETRACTS = re.compile(
+    r"\W*(?:no|not|nope|nah|never|wait|actually|sorry|correction|rather|or|wrong|false|just)\b"
+    r"|.*?\b(?:kidding|joking|jokes?|opposite|scratch|disregard|ignore|on\s+second\s+thoughts?|scores?|ratings?|stars?"
+    r"|answers?|options?|letters?|choices?|deserv\w+|merits?|fits?|appl(?:y|ies)|take\s+(?:it|that)\s+back)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 # Possessive, since the classes overlap: a long row of asterisks is tried once.
 _LETTER = re.compile(
-    r"""[\s*_"'`“(\[#>]*+
+    r"""\s*+(?:\#{1,6}\s++)?+[\s*_"'`“(\[>]*+
     (?:(?:(?:my|the|your)\s+)?(?:(?:final|correct|best)\s+)?(?:answer|option|choice)\b\s*+(?:is\b)?[\s:=*_"'`“]*+)?
     (?:(?:option|choice)\b\s*+)? [*_"'`“(\[]*+ (?P<letter>[A-Za-z])(?![\w'’])
     (?P<mark>[\s*_"'`”]*(?:[)\].:,]|\s[–—-]\s)[\s*_"'`”)\]]*+|[*_"'`”]*+\s*\n|[\s*_"'`”]*$) """,
@@ -204,14 +226,14 @@ def point(value: Any, scale: Scale = POINTS) -> float:
 
 
 def number_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> float:
-    """The one number that a text answers with: it is all of the text, or the text ends or begins with it. Words that
-    stand in `material` as well may be quoted, and answer nothing.
+    """The one number that a text answers with: it is all of the text, or the text ends with it, or an explanation
+    follows it. Words that stand in `material` as well may be quoted, and answer nothing.
 
     >>> number_in("Well written, but dull. Score: 4/5."), number_in("4"), number_in("4 out of 5 stars", STARS)
     (4.0, 4.0, 4.0)
     """
     answers = list(_answers(text, scale, material))
-    if answers and answers[-1].corrected:
+    if answers and answers[-1].corrected and answers[-1].outermost:
         return answers[-1].value
     spoken_of = [*_STARRED.finditer(text)] if scale.noun == STARS.noun else []
     spoken_of += [*_SCORE.finditer(text), *_OUT.finditer(text)]
@@ -226,11 +248,12 @@ def number_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) ->
 
 def is_bare(text: str) -> bool:
     """Whether a text is a number and nothing else, not even what it is out of."""
-    return re.fullmatch(_NUMBER, _trimmed(_MARKUP.sub("", text)), re.IGNORECASE) is not None
+    return re.fullmatch(_NUMBER, _trimmed(_bare_text(text)), re.IGNORECASE) is not None
 
 
 class _Answer(NamedTuple):
-    """A line or sentence that is an answer; `outermost` where it is the text's first or last one."""
+    """A line or sentence that is an answer; `outermost` where it is the text's last one, or its first before an
+    explanation."""
 
     value: float
     outermost: bool
@@ -239,7 +262,7 @@ class _Answer(NamedTuple):
 
 def _answers(text: str, scale: Scale, material: Sequence[str]) -> Iterator[_Answer]:
     # Blanks are made single, and the forms above repeat possessively: so each is tried in linear time.
-    lines = [line for line in (_trimmed(line) for line in _MARKUP.sub("", text).splitlines()) if line]
+    lines = [line for line in (_trimmed(line) for line in _bare_text(text).splitlines()) if line]
     known = _folded(material)
     for place, line in enumerate(lines):
         sentences = [line] if _answer(line, scale, whole=True) else _SENTENCES.split(line)
@@ -249,7 +272,25 @@ def _answers(text: str, scale: Scale, material: Sequence[str]) -> Iterator[_Answ
                 continue
             last = place == len(lines) - 1 and at == len(sentences) - 1
             corrected = match.groupdict().get("corrected") is not None
-            yield _Answer(_value(match, scale), (place == at == 0) or last, corrected)
+            outermost = last or (place == at == 0 and explains("\n".join([*sentences[1:], *lines[1:]])))
+            yield _Answer(_value(match, scale), outermost, corrected)
+
+
+def _bare_text(text: str) -> str:
+    return _MARKUP.sub("", _FORMULA.sub(r"\1", text))
+
+
+def explains(text: str, opening: re.Pattern[str] = _EXPLAINS) -> bool:
+    """Whether a text behind an answer speaks of the summary, and no sentence of it takes the answer back.
+
+    >>> explains("The summary leaves out the date."), explains("The summary is fine. NOT.")
+    (True, False)
+    """
+    sentences = [sentence for line in text.splitlines() for sentence in _SENTENCES.split(line) if sentence.strip()]
+    return opening.match(text) is not None and not any(
+        _RETRACTS.match(sentence) or (len(sentence.split()) < 3 and not _LABEL_ALONE.fullmatch(sentence))
+        for sentence in sentences
+    )
 
 
 def _answer(sentence: str, scale: Scale, *, whole: bool) -> re.Match[str] | None:
@@ -282,7 +323,7 @@ def _trimmed(text: str) -> str:
 
 
 def _is_picture(char: str) -> bool:
-    return unicodedata.category(char) in {"So", "Sk", "Mn", "Cf"} and char not in "★☆⭐🌟✩"
+    return unicodedata.category(char) in {"So", "Sk", "Mn", "Cf"} and char not in {*"★☆⭐🌟✩", *_DENIALS}
 
 
 def own(matches: Iterable[re.Match[str]], material: Sequence[str]) -> list[re.Match[str]]:
@@ -318,6 +359,9 @@ def _value(match: re.Match[str], scale: Scale) -> float:
     groups = {name: group for name, group in match.groupdict().items() if group}
     noun, text = scale.noun, match.string
     if "full" in groups:
+        shown = len(groups["full"]) + len(groups.get("empty", ""))
+        if "empty" in groups and shown != scale.high:
+            raise ReplyError(f"the {noun} is out of {shown}, not out of {scale.high:g}")
         return _glossed(scale.checked(float(len(groups["full"]))), groups.get("gloss"), scale)
     number = groups.get("number") or groups["number2"]
     for name in ("of", "of2", "of3"):
@@ -339,6 +383,8 @@ def _spoken(match: re.Match[str], scale: Scale) -> float:
 
 def _glossed(value: float, gloss: str | None, scale: Scale) -> float:
     """The value, where what stands behind it in brackets says no other number."""
+    if gloss is not None and (_RETRACTS.match(gloss) or _NEGATES.search(gloss)) and not re.search(r"\d", gloss):
+        raise ReplyError(f"the {scale.noun} is {value:g} and {show(gloss)}", fault="ambiguous")
     if gloss is None or not re.search(r"\d", gloss):
         return value
     same = re.fullmatch(rf"\s*({_NUMBER})\s*(?:%|{_TEXT_OF})\s*", gloss, re.IGNORECASE)
@@ -367,14 +413,30 @@ def letter(value: Any, letters: str) -> str:
     return answer
 
 
-def letter_in(text: str, letters: str) -> Letter:
-    """The one letter a text answers with, at its beginning or (called the answer) in its last line; `rest` is what else
-    it says.
+def _repeats(rest: str, chosen: str) -> bool:
+    """Whether a text is the letter again, or ends by calling it the answer."""
+    lines = list(_LETTER_LINE.finditer(rest))
+    named = lines[-1][2] if lines and lines[-1].end() == len(rest) else choice(rest)
+    return (named or "").upper() == chosen
+
+
+def explains_letter(letter: str, behind: str) -> bool:
+    """Whether a text behind a letter explains it; on the letter's own line it also negates nothing."""
+    del letter
+    return explains(behind, _IT_EXPLAINS) if behind[:1] == "\n" else explains(behind) and not _NEGATES.search(behind)
+
+
+def letter_in(text: str, letters: str, agrees: Callable[[str, str], bool] = explains_letter) -> Letter:
+    """The one letter a text answers with: at its beginning, or (called the answer) in its last line; `rest` is what
+    else it says.
+
+    `agrees` says whether a text may follow a letter; the text begins with a line break where the letter stands alone
+    in its line.
 
     >>> letter_in("Answer: D. Most of it is there.", "ABCDE")
     Letter(letter='D', rest='Most of it is there.')
     """
-    text = text.strip(" \t\r\n$")
+    text = _FORMULA.sub(r"\1", text.strip())
     match = _LETTER.match(text)
     named = [] if match else _LETTER_LINE.findall(text)
     if named and text.endswith(named[-1][0]) and len({letter.upper() for _, letter in named}) == 1:
@@ -392,4 +454,9 @@ def letter_in(text: str, letters: str) -> Letter:
     others = sorted({match.group()[0] for match in _OTHER.finditer(rest)} - {chosen})
     if others:
         raise ReplyError(f"the reply names more than one letter ({', '.join([chosen, *others])})", fault="ambiguous")
+    behind = "\n" * ("\n" in match["mark"]) + rest
+    if rest and not _repeats(rest, chosen) and not agrees(chosen, behind):
+        raise ReplyError(
+            f"the letter {chosen} and what follows it do not plainly agree: {show(rest)}", fault="ambiguous"
+        )
     return Letter(chosen, rest)
