@@ -166,3 +166,14 @@ class TestRoles:
         assert code == 2
         assert "the role 'judge', but no model is asked by support, abstractiveness; drop -m" in said
         assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_listing_that_cannot_be_shown_carries_nothing_on() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "summeter", "list", "evaluators"], stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False,
+        )  # fmt: skip
+    assert ended.returncode not in {0, 2}
+    assert ended.stderr.splitlines()[0] == "summeter: cannot write standard output: no space left on device"

@@ -169,8 +169,18 @@ def _explain(error: BaseException) -> int:
     raise error
 
 
+def _stdout_is_full() -> bool:
+    try:
+        os.write(sys.stdout.fileno(), b"\n")  # past the buffer, which a failed flush has emptied
+    except (OSError, ValueError) as error:
+        return isinstance(error, OSError) and error.errno in _FULL
+    return False
+
+
 def _of_disk(error: OSError) -> str:
     if error.errno in _FULL:
+        if error.filename is None and _stdout_is_full():
+            return "cannot write standard output: no space left on device"
         return f"no space left on device; {CARRIES_ON}"
     why = error.strerror or str(error) or type(error).__name__
     name = error.filename2 or error.filename

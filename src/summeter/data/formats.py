@@ -150,6 +150,9 @@ def _inner(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterable[Any]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
+_LONG_NUMBER = "is not JSON that can be read: it holds a whole number of thousands of digits"
+
+
 def parse_json(text: str) -> Any:
     """Strict JSON: no NaN or Infinity, no key twice in one object, no number beyond a double.
 
@@ -164,8 +167,8 @@ def parse_json(text: str) -> Any:
         raise NotJSON("is nested too deeply") from None
     except NotJSON:
         raise
-    except ValueError as error:  # an integer of thousands of digits
-        raise NotJSON(f"is not JSON that can be read: {error}") from None
+    except ValueError:
+        raise NotJSON(_LONG_NUMBER) from None
 
 
 def _said(error: json.JSONDecodeError) -> str:
@@ -288,8 +291,8 @@ def _json(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         faults.add(error.lineno, None, f"is not JSON: {_said(error)} at column {error.colno}")
     except RecursionError:
         faults.add(1, None, "is nested too deeply")
-    except ValueError as error:  # an integer of thousands of digits
-        faults.add(1, None, f"is not JSON that can be read: {error}")
+    except ValueError:
+        faults.add(1, None, _LONG_NUMBER)
     else:
         yield from walk.rows() if walk.at == "[" else walk.rows_within()
 
