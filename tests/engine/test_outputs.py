@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import pytest
 from engine.judges import rows
 
 from summeter.data.dataset import load
-from summeter.engine.outputs import import_outputs
+from summeter.engine.outputs import ImportedRun, import_outputs
 from summeter.engine.runs import Run
 from summeter.meta._gate import gate, sentences
-from summeter.records import InputError
+from summeter.records import InputError, UsageError
 from summeter.report import html
 from summeter.report.terminal import markdown
 
@@ -191,3 +192,53 @@ def test_units_without_a_value_are_told_beside_the_means(tmp_path: Path) -> None
     assert sentences(gate(run, {"overall": 0.0})) == [
         "passed a: overall by mine 1.000 >= 0 (n = 1, missing 1; 1 of 2 units not judged)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"evaluator": "finesure.fact_check", "aspect": "faithfulness", "unit": "sentence", "index": 0}, "a sentence"),
+        ({"evaluator": "finesure", "aspect": "completeness", "unit": "key_fact", "index": 0}, "a key fact"),
+        ({"evaluator": "yesno", "aspect": "faithfulness"}, "a summary"),
+    ],
+)
+def test_a_judge_of_yes_and_no_gives_nothing_between(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    fault = f"2: value: is 0.5; {row['evaluator']} gives {said} 1 or 0"
+    assert faults(tmp_path, VALUE, {**VALUE, **row, "value": 0.5}) == [fault]
+
+
+def test_rows_that_contradict_an_earlier_one_are_counted(tmp_path: Path) -> None:
+    again = {**VALUE, "attempt": 2}
+    run = imported(tmp_path, VALUE, VALUE, {**VALUE, "value": 0}, {**again, "value": 0.5})
+    assert isinstance(run, ImportedRun)
+    (result,) = run.imported
+    assert (result.repeated, result.contradicted) == (3, 1)
+
+
+def test_a_raw_file_of_unknown_format_is_told_to_be_renamed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"from its name; let that end in \.jsonl, \.json, \.csv"):
+        import_outputs(load(rows(1)), tmp_path / "x.raw", tmp_path / "run")
+
+
+def test_a_number_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None:
+    file = tmp_path / "raw.jsonl"
+    file.write_text(json.dumps(VALUE).replace('"value": 1', '"value": ' + "1" * 5000))
+    with pytest.raises(InputError, match="a whole number of thousands of digits") as caught:
+        import_outputs(load(rows(1)), file, tmp_path / "run")
+    assert "sys." not in str(caught.value)
+
+
+def test_the_gate_needs_the_data_that_were_judged(tmp_path: Path) -> None:
+    run = imported(tmp_path, VALUE)
+    shutil.rmtree(run.folder / "data")
+    with pytest.raises(InputError, match="data: is missing"):
+        gate(Run(run.folder), {"overall": 0.0})
+
+
+def test_a_folder_in_place_of_judgments_is_named_as_one(tmp_path: Path) -> None:
+    run = imported(tmp_path, VALUE)
+    (file,) = (run.folder / "judgments").iterdir()
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(InputError, match="is a folder, not a file of judgments"):
+        Run(run.folder).judgments()

@@ -54,6 +54,10 @@ def import_(
         again = f", {result.repeated} asked again (the last counts)" if result.repeated else ""
         absent = f", {result.absent} summaries without one" if result.absent else ""
         typer.echo(f"{result.signature}: {result.rows} rows{again}: {result.ok} usable, {result.failed} not{absent}")
+        if result.contradicted:
+            rows = "row contradicts" if result.contradicted == 1 else "rows contradict"
+            typer.echo(f"    warning: {result.contradicted} {rows} an earlier one of the same question with another "
+                       "value; give `attempt`, or keep one of them")  # fmt: skip
         for reason, number in sorted(result.reasons.items(), key=lambda pair: -pair[1])[:10]:
             typer.echo(f"    {number} x {reason}")
     typer.echo(f"report: {page}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -47,7 +48,8 @@ _NUMBERED: dict[Unit, tuple[str, Callable[[Item], Sequence[object]]]] = {
 
 class Imported(NamedTuple):
     """What became of one judge's rows: how many there were, and how many could be used, by reason where not;
-    `faults` counts those by class (`REPLY_FAULTS`)."""
+    `faults` counts those by class (`REPLY_FAULTS`). Of the `repeated` rows, `contradicted` give another value
+    than an earlier one of the same `attempt`."""
 
     judge: str
     signature: str
@@ -57,6 +59,7 @@ class Imported(NamedTuple):
     ok: int
     failed: int
     absent: int
+    contradicted: int
     reasons: dict[str, int]
     faults: dict[str, int]
 
@@ -82,7 +85,7 @@ def import_outputs(
     folder = Path(out)
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; choose another ", Parameter("out"))
-    rows, repeated = _read(dataset, raw)
+    rows, repeated, contradicted = _read(dataset, raw)
     groups: dict[JudgeOfRows, list[Output]] = {}
     for row in rows:
         groups.setdefault(row.judge, []).append(row)
@@ -92,7 +95,7 @@ def import_outputs(
     manifest = new_manifest(dataset, [judge.entry for judge in judges], options)
     with Journal(folder) as journal, CallStore(folder / CALLS) as store:
         journal.manifest(manifest)
-        imported = tuple(judge.write(journal, store, repeated) for judge in judges)
+        imported = tuple(judge.write(journal, store, repeated, contradicted) for judge in judges)
         journal.sort_files(manifest.judges, ItemOrder(dataset))
         run = ImportedRun(folder, data=dataset)
         finish(run, journal, manifest, "complete")
@@ -218,12 +221,17 @@ class Output(NamedTuple):
         return self.row.evaluator, self.row.model, self.row.output is not None
 
 
-def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], dict[JudgeOfRows, int]]:
-    """The rows that count, and for each judge how many were asked again."""
+def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeOfRows], Counter[JudgeOfRows]]:
+    """The rows that count, and for each judge how many were asked again and how many contradict an earlier one."""
     faults, lookup = Faults(file_name(raw)), _Lookup(data)
     outputs: dict[tuple[Any, ...], Output] = {}
-    repeated: dict[JudgeOfRows, int] = {}
-    form = format_of(raw)
+    repeated: Counter[JudgeOfRows] = Counter()
+    contradicted: Counter[JudgeOfRows] = Counter()
+    try:
+        form = format_of(raw)
+    except UsageError:  # its advice, the option --format, is of the data
+        names_of = ".jsonl, .json, .csv, .tsv or .parquet"
+        raise UsageError(f"cannot tell the format of {raw} from its name; let that end in {names_of}") from None
     for line in read_rows(raw, faults, form):
         try:
             row = RawRow.model_validate(_typed(line.cells) if form in {"csv", "tsv"} else line.cells)
@@ -237,13 +245,15 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], dict[JudgeOfRow
         output = Output(row, lookup.item(row))
         key = (*output.judge, row.aspect, row.doc_id, row.system, row.rival, row.unit, row.index)
         if key in outputs:
-            repeated[output.judge] = repeated.get(output.judge, 0) + 1
+            earlier = outputs[key].row
+            repeated[output.judge] += 1
+            contradicted[output.judge] += earlier.attempt == row.attempt and earlier.value != row.value
         if key not in outputs or row.attempt >= outputs[key].row.attempt:
             outputs[key] = output
     faults.stop()
     if not outputs:
         raise UsageError(f"{file_name(raw)} holds no rows")
-    return list(outputs.values()), repeated
+    return list(outputs.values()), repeated, contradicted
 
 
 class _Lookup:
@@ -313,6 +323,8 @@ class _Lookup:
         ends = scale or evaluator.value_range
         if ends is not None and not ends[0] <= row.value <= ends[1]:
             return "value", f"is {row.value:g}; {row.evaluator} gives {ends[0]:g} to {ends[1]:g}"
+        if row.unit in evaluator.binary_units and row.value not in {0.0, 1.0}:
+            return "value", f"is {row.value:g}; {row.evaluator} gives a {row.unit.replace('_', ' ')} 1 or 0"
         return None
 
     def _evaluator(self, name: str, aspect: str) -> Evaluator | None:
@@ -351,7 +363,9 @@ class _Judge:
             reduce=known.reduce if known else "share", file=stem(first.evaluator, self.signature), imported=True,
         )  # fmt: skip
 
-    def write(self, journal: Journal, store: CallStore, repeated: Mapping[Any, int]) -> Imported:
+    def write(
+        self, journal: Journal, store: CallStore, repeated: Mapping[Any, int], contradicted: Mapping[Any, int]
+    ) -> Imported:  # fmt: skip
         """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
         judged: dict[tuple[str, str, str | None], list[Judgment]] = {}
         for output in self.outputs:
@@ -377,7 +391,8 @@ class _Judge:
             journal.judged(self.entry, key, judgments)
         return Imported(
             self.entry.name, self.signature, self.aspects, len(self.outputs), repeated.get(self.outputs[0].judge, 0),
-            ok, failed, len(absent), reasons, next((dict(count.faults) for count in reply_counts(written)), {}),
+            ok, failed, len(absent), contradicted.get(self.outputs[0].judge, 0), reasons,
+            next((dict(count.faults) for count in reply_counts(written)), {}),
         )  # fmt: skip
 
     def _judgments(self, output: Output, store: CallStore) -> list[Judgment]:

@@ -122,6 +122,7 @@ class Evaluator(BaseModel):
     for the message where none is bound. `reduce`: how judgments below the summary become its
     score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).
     `value_range`: the least and the greatest value of its judgments, where there are such (a scale goes before it).
+    `binary_units`: the units of which its judgments are 1 or 0 and nothing between.
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
     something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
     `positional_setting`: the setting that a word without = in `-e` sets (`geval[sample:20]`).
@@ -140,6 +141,7 @@ class Evaluator(BaseModel):
     without_model: ClassVar[Mapping[str, str]] = {}
     reduce: ClassVar[Reduce] = "share"
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
+    binary_units: ClassVar[frozenset[Unit]] = frozenset()
     reads_sentences: ClassVar[bool] = True
     prepares_only: ClassVar[bool] = False
     pairwise: ClassVar[bool] = False

@@ -35,6 +35,7 @@ def gate(
     Raises UsageError for an aspect, judge or system that the run does not have, and for a calibration that is
     stale: its judge's signature is not in the run. CoverageError where nothing is judged yet.
     """
+    _ = run.data  # InputError where the run's copy of what was judged is gone or damaged
     by_aspect = _by_aspect(run, calibrations, minimums)
     scores = _scores(run, by_aspect)
     rows: list[Row] = []

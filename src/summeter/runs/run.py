@@ -286,6 +286,8 @@ class RunFolder:
         return {item.key: item.judgments for of_judge in items.values() for item in of_judge}
 
     def _check_lines(self, file: Path, items: Sequence[Done]) -> None:
+        if file.is_dir():
+            raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_AGAIN}")
         stamp = _stamp(file), _stamp(self.folder / PROGRESS)
         if self._checked.get(file.name) == stamp:
             return

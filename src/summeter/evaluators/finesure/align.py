@@ -31,7 +31,7 @@ from summeter.evaluators.replies import (
     show,
     yes,
 )
-from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError
+from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError, Unit
 from summeter.text.match import QuoteFinder
 
 COMPLETENESS: Final = "completeness"
@@ -82,6 +82,7 @@ class Align(LLMJudge[Alignment]):
     name: ClassVar[str] = "finesure.align"
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge matches key facts with summary sentences (FineSurE)."
+    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence", "key_fact"})
     aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS, CONCISENESS)
     long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "unread"
 

@@ -31,7 +31,7 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment
-from summeter.records import Item, Judgment, ReplyError, Span, canonical_error_type
+from summeter.records import Item, Judgment, ReplyError, Span, Unit, canonical_error_type
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 from summeter.text.match import QuoteFinder
 
@@ -67,6 +67,7 @@ class FactCheck(SentenceJudge):
     name: ClassVar[str] = "finesure.fact_check"
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM judge finds the factual errors of each sentence (FineSurE)."
+    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence"})
     reply_tokens: ClassVar[int] = 80  # reason and quote included
 
     taxonomy: Taxonomy = "finesure"

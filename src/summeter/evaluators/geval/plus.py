@@ -24,7 +24,7 @@ from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import NO_YES, choice, entries, keyed_schema, read_reply, show
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
 from summeter.models.prompts import PromptFolder
-from summeter.records import Item, ReplyError
+from summeter.records import Item, ReplyError, Unit
 
 RATED_PLUS = ("completeness", "conciseness")
 LABELS = {"no": False, "yes": True}
@@ -40,6 +40,7 @@ class GEvalPlusFaithfulness(SentenceJudge):
     name: ClassVar[str] = "geval_plus.faithfulness"
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "An LLM judge says of each sentence whether the document supports it (G-Eval+)."
+    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence"})
     reply_tokens: ClassVar[int] = 12
 
     @property

@@ -15,7 +15,7 @@ from summeter.evaluators.llm import NO_DATA, LLMJudge, material
 from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import Rating
 from summeter.evaluators.replies import YES_NO, choice, clean, object_schema, read_answer, show, text_schema
-from summeter.records import Item, Judgment, ReplyError
+from summeter.records import Item, Judgment, ReplyError, Unit
 
 FAITHFULNESS = "faithfulness"
 VALUES = {"yes": 1.0, "no": 0.0}
@@ -48,6 +48,7 @@ class YesNo(LLMJudge[Rating]):
     name: ClassVar[str] = "yesno"
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "An LLM judge says whether the whole summary is consistent, at once or after reasoning."
+    binary_units: ClassVar[frozenset[Unit]] = frozenset({"summary"})
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     reads_sentences: ClassVar[bool] = False
     reply_tokens: ClassVar[int] = 500
