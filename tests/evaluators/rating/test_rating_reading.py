@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.h2h import HeadToHead
 from summeter.evaluators.rating.judge import RatingJudge
 from summeter.evaluators.rating.mcq import MultipleChoice
@@ -270,7 +271,8 @@ INVENTED: tuple[tuple[RatingJudge, tuple[str, ...]], ...] = (
         "B. No: A", "A: the latter is more coherent", "B: the former is better", "A: it lost", "A: inferior",
         "A - incoherent", "B: this one is rambling and hard to follow", '{"answer": "A", "reason": "#2 is better"}',
         '{"answer": "B", "reason": "the former is better"}', "A\nThe latter is better.", "A\nIt lost.",
-        "A: Summary #1 is more incoherent.", "A: Summary #1 is hardly more fluent.", "C: Both are equally bad? No.",
+        "A: Summary #1 is more incoherent.", "A: Summary #1 is hardly more fluent.",
+        "A: Summary #1 is better in nothing.", "C: Both are equally bad? No.",
     )),
     (MultipleChoice(), (
         "E. g. the date is wrong", "D: no", "E: does not fit", "A: this option does not apply", "E\nNOT.",
@@ -281,6 +283,7 @@ INVENTED: tuple[tuple[RatingJudge, tuple[str, ...]], ...] = (
         "It deserves a score of 5. NOT.", "Score: 4. Just kidding.", "Score: \u2074", "Score: 4 (not)", "Score: 4 ❌",
         "Corrected score: 4. Just kidding.", "Score: 4. The summary is fine. NOT.",
     )),
+    (DirectAssessment(), ("4*2", "4**2", "4_2", '8"5', "Score: 4*2")),
     (StarEval(), ("★★★★☆☆☆", "★★☆", "$4", "#4", ">4", "4\u00b2", "4 ❌", "4°", "Stars: $4")),
 )  # fmt: skip
 EXPLAINED: tuple[tuple[RatingJudge, dict[str, float]], ...] = (

@@ -37,7 +37,7 @@ _BETTER = (
 _ONE = r"(?:the\s+)?(?:summary\s*#?\s*(?:{0})|#{0}|{1}\s+summary)"
 _FIRST, _SECOND = _ONE.format("1", "first"), _ONE.format("2", "second")
 _ALIKE = rf"(?:good|bad|(?:{_STEMS})[a-z]*)"
-_IN = r"(?:\s+in\s+(?:terms\s+of\s+)?[a-z]+)?[\s.!*_)]*"
+_IN = r"(?:\s+in\s+(?:terms\s+of\s+)?(?!no)[a-z]+)?[\s.!*_)]*"
 _REASONS = {
     letter: re.compile(reason, re.IGNORECASE)
     for letter, reason in {

@@ -150,9 +150,11 @@ _GLYPHS = re.compile(r"(?P<full>[★⭐🌟]+)(?P<empty>[☆✩]*)(?:\s*\((?P<gl
 _SENTENCES = re.compile(r"(?<=[.!?。;])\s+|\s[-–—]\s(?=[A-Z])")
 _CONDITION = re.compile(r"^(?:if|unless|were|had|without)\b", re.IGNORECASE)
 _WEAK = re.compile(rf"\b(?:if|unless|could|might|perhaps|maybe)\b|{_HEDGE.pattern}", re.IGNORECASE)
-# A "#" is markup before a blank alone ("#4" is a rank), a ">" not before a number ("> 4" is a bound).
+# A "#" is markup before a blank alone ("#4" is a rank), a ">" not before a number ("> 4" is a bound), and
+# what stands between two digits never is ("4*2" is not 42).
 _MARKUP = re.compile(
-    r"[*_`\"“”„«»]|\\[\[\]()]|</?[a-z]+>|^\#{1,6}\s|^>+(?!\s*\d)|^\|+|^[-•]\s", re.IGNORECASE | re.MULTILINE
+    r"(?<![*_`\"“”„«»])(?:(?<!\d)[*_`\"“”„«»]++|[*_`\"“”„«»]++(?!\d))|\\[\[\]()]|</?[a-z]+>|^\#{1,6}\s|^>+(?!\s*\d)|^\|+|^[-•]\s",
+    re.IGNORECASE | re.MULTILINE,
 )
 _FORMULA = re.compile(r"\$([^$\n]{1,100})\$")
 _DENIALS = frozenset("❌✗✘✖❎🚫👎⛔🙅°")
