@@ -290,7 +290,9 @@ EXPLAINED: tuple[tuple[RatingJudge, dict[str, float]], ...] = (
     (HeadToHead(), {
         "B: Summary #2 is better.": 0, "A: The first summary is slightly more relevant than the second summary.": 1,
         "C: both are equally good": 0.5, "A\n\nSummary #1 names the cause.": 1, "A\n\nAnswer: A": 1,
-        '{"answer": "A", "reason": "#1 is better"}': 1,
+        '{"answer": "A", "reason": "#1 is better"}': 1, "A: the former is better": 1,
+        '{"answer": "A", "reason": "Summary #2 does not say who won; it is less fluent. #1 is better."}': 1,
+        '{"answer": "B", "reason": "#1 is not wrong, but #2 names the cause."}': 0,
     }),
     (MultipleChoice(), {
         "D: most sentences follow from what goes before. Score: four.": 4,

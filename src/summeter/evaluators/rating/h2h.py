@@ -34,8 +34,8 @@ _BETTER = (
     r"(?:reads\s+)?(?:(?:much|far|slightly|clearly|somewhat|significantly|considerably)\s+)?"
     rf"(?:better|more\s+(?:{_STEMS})[a-z]*)"
 )
-_ONE = r"(?:the\s+)?(?:summary\s*#?\s*(?:{0})|#{0}|{1}\s+summary)"
-_FIRST, _SECOND = _ONE.format("1", "first"), _ONE.format("2", "second")
+_ONE = r"(?:the\s+)?(?:summary\s*#?\s*(?:{0})|#{0}|{1}(?:\s+summary)?)"
+_FIRST, _SECOND = _ONE.format("1", "(?:first|former)"), _ONE.format("2", "(?:second|latter)")
 _ALIKE = rf"(?:good|bad|(?:{_STEMS})[a-z]*)"
 _IN = r"(?:\s+in\s+(?:terms\s+of\s+)?(?!no)[a-z]+)?[\s.!*_)]*"
 _REASONS = {
@@ -145,18 +145,21 @@ class HeadToHead(RatingJudge):
         return tuple(combinations(sorted(systems), 2)) if selection is None else selection
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
-        """The value of the letter, where no other text of the answer gainsays it."""
+        """The value of the letter, where no other text of the answer plainly says another."""
         letter = reading.letter(reading.field(answer, "answer"), LETTERS)
         for name, words in answer.items():
             if name != "answer" and isinstance(words, str):
-                _check(letter, words)
+                stated = {other for other, reason in _REASONS.items() if reason.search(words)}
+                if stated and letter not in stated:
+                    raise _disagree(letter, words)
         return Rating(VALUES[letter])
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The value of the letter that the text answers with, where what it says beside it does not gainsay it."""
         del material
         answer = reading.letter_in(text, LETTERS, _agrees)
-        _check(answer.letter, answer.rest)
+        if _gainsaid(answer.letter, answer.rest):
+            raise _disagree(answer.letter, answer.rest)
         return Rating(VALUES[answer.letter], clean(answer.rest) or None)
 
     def released(self, text: str) -> Rating:
@@ -180,6 +183,5 @@ def _gainsaid(letter: str, words: str) -> bool:
     return _TURNED.search(words) is not None or (bool(named) and not agrees)
 
 
-def _check(letter: str, words: str) -> None:
-    if _gainsaid(letter, words):
-        raise ReplyError(f"the letter {letter} and what else is said do not plainly agree: {words[:80]!r}")
+def _disagree(letter: str, words: str) -> ReplyError:
+    return ReplyError(f"the letter {letter} and what else is said do not plainly agree: {words[:80]!r}")
