@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.layers.cache import Cache, Replay
+from summeter.models.layers.cache import Cache, Replay, WriteGuard
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
 from summeter.models.resolve import stack
-from summeter.records import CapabilityError, ModelError, ReplayMiss, TransientError, UsageError
+from summeter.records import CapabilityError, ModelError, ReplayMiss, TransientError, UsageError, WriteError
 from summeter.runs.calls import CallStore
 
 
@@ -444,3 +444,11 @@ def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
     assert "scripted/rules" in str(caught.value)
     assert other.key[:12] in str(caught.value)
     assert "without replay" in str(caught.value)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device", "run/judgments/rts.jsonl"), OSError("gone")])
+def test_nothing_is_sent_after_a_failed_write_of_any_kind(error: OSError) -> None:
+    llm = Scripted({"hello": "hi"})
+    with pytest.raises(WriteError, match=r"cannot be written: .*carries on"):
+        run(WriteGuard(llm, lambda: error).complete(ask()))
+    assert not llm.calls

@@ -81,7 +81,9 @@ class WriteGuard(Layer):
 
     async def complete(self, request: Request) -> Completion:
         if (error := self._broken()) is not None:
-            raise WriteError(str(error)) from error
+            if isinstance(error, WriteError):
+                raise WriteError(str(error)) from error
+            raise WriteError.of(getattr(error, "filename", None) or "the run", "what was judged", error) from error
         return await self.llm.complete(request)
 
 
