@@ -19,8 +19,8 @@ VERDICT = re.compile(r"no better than chance|above chance, but under the customa
 
 
 def steady(text: str) -> list[str]:
-    """Lines with N for every number, and V for the verdict on alpha."""
-    text = VERDICT.sub("V", text)
+    """Lines with N for every number, and V for the verdict on alpha; a wrapped line is one."""
+    text = VERDICT.sub("V", re.sub(r"\n {2,}(?=\S)", " ", text))
     return [re.sub(r"[-+±]?\d*\.?\d+", "N", re.sub(r" +", " ", line)).strip() for line in text.splitlines()]
 
 
