@@ -103,9 +103,8 @@ async def evaluate_async(
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
-        await _bind(
-            plan, None, _call_settings(plan, money)
-        ).close()  # a missing key is told of before anything is written
+        # A missing key is told of before anything is written.
+        await _bind(plan, None, _call_settings(plan, money)).close()
     _check_folder(folder)
     with Journal(folder) as journal, ExitStack() as stores:
         before = _before(folder, plan.data)

@@ -61,6 +61,13 @@ def agreement_with_people(
         sm.meta.agreement_with_people(run).rows
     """
     chosen, resample = Selection(**select), resampling(resamples, confidence, seed)
+    if gold is None and isinstance(run, RunFolder):  # asked for by the terminal, and by the page behind it
+        key = STUDY, resamples, confidence, seed, repr(sorted(select.items()))
+        return run.once(key, lambda: _study(run, None, chosen, resample))
+    return _study(run, gold, chosen, resample)
+
+
+def _study(run: RunLike, gold: Gold | None, chosen: Selection, resample: Resampling) -> Study:
     try:
         read = _read(run, gold, chosen)
     except TooLargeError as error:  # a run's page is drawn all the same

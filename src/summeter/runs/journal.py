@@ -14,7 +14,7 @@ import json
 import os
 import sys
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +35,7 @@ from summeter.runs.run import (
     checksum,
     in_order,
     prepared_rows,
+    whole_lines,
 )
 
 ItemKey = tuple[str, str, str | None]
@@ -138,7 +139,7 @@ class Journal:
         damaged.extend(lines.damaged)
         damaged.extend(lines.alterations(items.values()))
         if any(key not in sound for key in lines.items):
-            kept = (line for line, key in zip(_lines(file), lines.items, strict=True) if key in sound)
+            kept = (line for line, key in zip(whole_lines(file), lines.items, strict=True) if key in sound)
             write_lines(file, (line.decode().removesuffix("\n") for line in kept))
         return {key: lines.confirmed(item).model_dump_json() for key, item in sound.items()}
 
@@ -219,12 +220,6 @@ def _interned(key: DoneKey) -> DoneKey:
     """The key with each text held once, however many name it."""
     signature, document_id, system, rival = key
     return sys.intern(signature), sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
-
-
-def _lines(file: Path) -> Iterator[bytes]:
-    if file.exists():
-        with file.open("rb") as lines:
-            yield from lines
 
 
 def _sort_lines(file: Path, rank: Any) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from weakref import ref
 from zlib import crc32
 
@@ -25,6 +25,8 @@ from summeter.records import Fault, InputError, Judgment, Record, Status, UsageE
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
+
+T = TypeVar("T")
 
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
@@ -100,7 +102,11 @@ def checksum(lines: Iterable[bytes]) -> int:
     >>> checksum([b"a\\n", b"b\\n"]) == checksum([b"b\\n", b"a\\n"])
     True
     """
-    return sum(map(crc32, lines)) & 0xFFFFFFFF
+    return _combined(map(crc32, lines))
+
+
+def _combined(sums: Iterable[int]) -> int:
+    return sum(sums) & 0xFFFFFFFF
 
 
 def in_order(file: Path, items: Iterable[Done], *, more: bool = False) -> bool:
@@ -125,7 +131,7 @@ class JudgmentLines:
         self._sums: dict[DoneKey, list[int]] = {}
         self._first: dict[DoneKey, int] = {}
         names: dict[str, str] = {}
-        for number, line in enumerate(_whole_lines(file), 1):
+        for number, line in enumerate(whole_lines(file), 1):
             try:
                 row = Judgment.model_validate_json(line)
             except ValidationError as error:
@@ -143,7 +149,7 @@ class JudgmentLines:
     def holds(self, item: Done) -> bool:
         """Whether an item has exactly the lines that were written."""
         sums = self._sums.get(item.key, [])
-        return len(sums) == item.judgments and item.checksum in (None, sum(sums) & 0xFFFFFFFF)
+        return len(sums) == item.judgments and item.checksum in (None, _combined(sums))
 
     def alterations(self, items: Iterable[Done]) -> list[Fault]:
         """The items that have as many lines as were written, or more, and not those; copies of one change nothing."""
@@ -152,15 +158,16 @@ class JudgmentLines:
                   f"{item.system!r} are not as they were written")
             for item in items
             if (sums := self._sums.get(item.key)) and len(sums) >= item.judgments
-            and item.checksum not in {None, sum(sums) & 0xFFFFFFFF, sum(set(sums)) & 0xFFFFFFFF}
+            and item.checksum not in {None, _combined(sums), _combined(set(sums))}
         ]  # fmt: skip
 
     def confirmed(self, item: Done) -> Done:
         """The item with the checksum of its lines, which those of older runs have not."""
-        return item.model_copy(update={"checksum": sum(self._sums.get(item.key, [])) & 0xFFFFFFFF})
+        return item.model_copy(update={"checksum": _combined(self._sums.get(item.key, []))})
 
 
-def _whole_lines(file: Path) -> Iterator[bytes]:
+def whole_lines(file: Path) -> Iterator[bytes]:
+    """The lines of a file, if it is there, without a torn last one."""
     if file.exists():
         with file.open("rb") as lines:
             yield from (line for line in lines if line.endswith(b"\n"))
@@ -173,7 +180,7 @@ def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tu
     there and reads on.
     """
     start = 0
-    for number, line in enumerate(_whole_lines(file), 1):
+    for number, line in enumerate(whole_lines(file), 1):
         try:
             row = json.loads(line)
             same = row["id"] == digest([row["document_id"], row["data"], row["status"]], 12)
@@ -204,7 +211,7 @@ class RunFolder:
         self.manifest = read_manifest(self.folder)
         self._given = None if data is None else ref(data)
         self._data: Dataset | None = None
-        self._totals: tuple[object, RunTotals] | None = None
+        self._made: dict[Hashable, tuple[object, Any]] = {}
         self._checked: dict[str, object] = {}
 
     @property
@@ -350,12 +357,20 @@ class RunFolder:
 
     @property
     def totals(self) -> RunTotals:
-        """The run in numbers; added up again only where the run has gone on."""
+        """The run in numbers."""
+        return self.once("totals", self._add_up)
+
+    def _add_up(self) -> RunTotals:
+        domains = {document.id: document.domain for document in self.data.documents.values()}
+        return RunTotals.of(self.table(), self.reduce, domains, self.seed)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, under a key; made again only where the run has gone on."""
         stamp = tuple(_stamp(self.folder / name) for name in (PROGRESS, FAILURES))
-        if self._totals is None or self._totals[0] != stamp:
-            domains = {document.id: document.domain for document in self.data.documents.values()}
-            self._totals = stamp, RunTotals.of(self.table(), self.reduce, domains, self.seed)
-        return self._totals[1]
+        if key not in self._made or self._made[key][0] != stamp:
+            self._made[key] = stamp, make()
+        made: T = self._made[key][1]
+        return made
 
     @property
     def seed(self) -> int:
