@@ -8,12 +8,12 @@ import gzip
 import io
 import json
 import sys
-import time
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
+from growth import assert_proportional
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -389,12 +389,6 @@ class TestParquet:
         assert str(caught.value) == "pyarrow is not installed; add it with: pip install 'summeter[parquet]'"
 
 
-def seconds(path: Path) -> float:
-    start = time.process_time()
-    load(path)
-    return time.process_time() - start
-
-
 @pytest.mark.parametrize("name", ["keys.jsonl", "keys.json", "columns.csv"])
 def test_many_columns_take_time_in_proportion(tmp_path: Path, name: str) -> None:
     def put_one(count: int) -> Path:
@@ -404,8 +398,8 @@ def test_many_columns_take_time_in_proportion(tmp_path: Path, name: str) -> None
         texts = {"keys.jsonl": json.dumps(row), "keys.json": json.dumps(whole, indent=0), "columns.csv": table}
         return put(tmp_path / f"{count}.{name}", texts[name])
 
-    few, many = seconds(put_one(5_000)), seconds(put_one(50_000))
-    assert many < 3 or many < 30 * few  # ten times the columns; in the square of them it would be a hundred
+    few, many = put_one(5_000), put_one(50_000)
+    assert_proportional(lambda: load(few), lambda: load(many), times=10, quick=3)
 
 
 @pytest.mark.parametrize(

@@ -81,11 +81,11 @@ def test_a_summary_of_100_000_words_keeps_to_its_time(tmp_path: Path) -> None:
     file = rows(tmp_path / "rows.jsonl", {"long": sentences(7000, 1), "short": sentences(3, 3)}, sentences(200, 2))
     data = load(file)
     begin = time.process_time()
-    run = evaluate(data, ["support"], out=tmp_path / "run", item_timeout=1.0)
-    assert time.process_time() - begin < 6  # some 30 s to its end
+    run = evaluate(data, ["support"], out=tmp_path / "run", item_timeout=3.0)
+    assert time.process_time() - begin < 15  # some 30 s to its end
     (failure,) = Run(tmp_path / "run").failures()
     assert (failure.system, failure.status) == ("long", "error")
-    assert failure.reason.startswith("took longer than the 1 s an item may")
+    assert failure.reason.startswith("took longer than the 3 s an item may")
     assert {row.target.system for row in run.judgments() if row.status == "ok"} == {"short"}
 
 
@@ -124,7 +124,7 @@ def test_a_signal_is_heard_during_local_work(tmp_path: Path, long_summary: Path,
     ended = subprocess.run(command, capture_output=True, check=False, text=True)
     assert ended.returncode == 130, ended.stderr
     assert "interrupted" in ended.stderr
-    assert float(ended.stdout.split()[-1]) < 4  # loading included
+    assert float(ended.stdout.split()[-1]) < 10  # loading included; some 15 s to its end
     assert Run(out).manifest.status == "interrupted"
     if sent == "SIGINT":
         resumed = evaluate(load(long_summary), ["support"], out=out)

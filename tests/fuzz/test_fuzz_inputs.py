@@ -100,7 +100,7 @@ def test_inputs(name: str, fuzz: Callable[[Check], None], tmp_path: Path) -> Non
             dataset = load(data, preset=random.choice((None, None, *PRESETS)))
         except InputError as error:
             str(error).encode()  # it can be printed
-            assert time.process_time() - start < 2
+            assert time.process_time() - start < 10
             return
         folder = tmp_path / "folder"
         save(dataset, folder, force=True)
@@ -109,6 +109,6 @@ def test_inputs(name: str, fuzz: Callable[[Check], None], tmp_path: Path) -> Non
         for judgments in dataset.judgment_sets:
             assert again.judgments(judgments) == dataset.judgments(judgments)
         assert list(flat_rows(again)) == list(flat_rows(dataset))
-        assert time.process_time() - start < 2
+        assert time.process_time() - start < 10
 
     fuzz(check)

@@ -38,7 +38,7 @@ def test_json(row: dict[str, str], fuzz: Callable[[Check], None]) -> None:
         text = mutated(row["reply"], random)
         start = time.process_time()
         judgments = judge.read(text, ITEM, "strict", "s")
-        assert time.process_time() - start < 1, text
+        assert time.process_time() - start < 5, text
         assert judgments, text
         for judgment in judgments:
             assert (judgment.status == "ok") == (judgment.value is not None), text

@@ -38,7 +38,7 @@ def _stated(text: str) -> set[float]:
 def _value(judge: Any, text: str) -> float | None:
     start = time.process_time()
     (judgment,) = judge.read(text, ITEM, "strict", "s")
-    assert time.process_time() - start < 1, text
+    assert time.process_time() - start < 5, text
     assert (judgment.status == "ok") == (judgment.value is not None), text
     return judgment.value  # type: ignore[no-any-return]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
+from growth import assert_within
 from report import fake_runs as fake
 
 from summeter.evaluators.base import Prepared
@@ -274,9 +274,9 @@ def test_what_goes_wrong_within_a_card_does_not_end_the_deck() -> None:
 
 
 def test_ranks_share_what_is_equal_and_take_no_time() -> None:
-    start = time.process_time()
-    assert ranks([1.0 / (index // 2 + 1) for index in range(40_000)])[-1] == 39_999
-    assert time.process_time() - start < 2  # comparing every two systems took minutes
+    many = [1.0 / (index // 2 + 1) for index in range(40_000)]
+    assert ranks(many)[-1] == 39_999
+    assert_within(2, lambda: ranks(many))  # comparing every two systems took minutes
     assert ranks([0.5, 0.5 + 1e-12, None, 0.4]) == [1, 1, None, 3]
 
 

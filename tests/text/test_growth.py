@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
+from growth import assert_proportional
 
 from summeter.evaluators.entailment.grains import cut
 from summeter.evaluators.support.analysis import analyse
@@ -115,22 +114,8 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-def seconds(read: Callable[[str], object], text: str) -> float:
-    gc.disable()  # a full collection of all that the suite holds takes longer than what is measured
-    try:
-        begin = time.process_time()
-        read(text)
-        return time.process_time() - begin
-    finally:
-        gc.enable()
-
-
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
 def test_time_grows_with_the_length(reader: str, unit: str) -> None:
-    text = unit * (SIZE // len(unit))
-    once = seconds(READERS[reader], text)
-    if once > QUICK:
-        # A linear reader takes a quarter of the time for a quarter of the text, a quadratic one a sixteenth.
-        short = min(seconds(READERS[reader], text[: len(text) // 4]) for _ in range(2))
-        assert once < 9 * short
+    text, read = unit * (SIZE // len(unit)), READERS[reader]
+    assert_proportional(lambda: read(text[: len(text) // 4]), lambda: read(text), times=4, quick=QUICK)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import time
 from pathlib import Path
 
 import pytest
+from growth import assert_proportional, assert_within
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -258,18 +258,11 @@ def test_output_over_the_hard_cases_is_pinned() -> None:
 # --- speed ---
 
 
-def seconds(text: str) -> float:
-    begin = time.process_time()
-    split(text)
-    return time.process_time() - begin
-
-
 PROSE = "He was seen in the town of Kent with Mr. Jones on the evening of the 3.5 mile race, they said. "
 
 
 def test_six_thousand_words_take_milliseconds() -> None:
-    text = PROSE * 300  # 6,000 words
-    assert min(seconds(text) for _ in range(5)) < 0.05  # about 0.008 on one busy core of 2024
+    assert_within(0.2, lambda: split(PROSE * 300))  # about 0.008 on one busy core of 2024
 
 
 @pytest.mark.parametrize(
@@ -277,8 +270,7 @@ def test_six_thousand_words_take_milliseconds() -> None:
 )
 def test_time_grows_with_length_only(unit: str) -> None:
     small, large = unit * (10_000 // len(unit)), unit * (100_000 // len(unit))
-    # Ten times the text: ten times the time, where a quadratic rule would take a hundred times.
-    assert min(seconds(large) for _ in range(2)) < 40 * min(seconds(small) for _ in range(3)) + 0.05
+    assert_proportional(lambda: split(small), lambda: split(large), times=10, quick=0.05)
 
 
 # --- locating given sentences ---

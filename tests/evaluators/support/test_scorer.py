@@ -1,6 +1,5 @@
 import json
 import math
-import time
 from itertools import pairwise
 
 import pytest
@@ -184,9 +183,7 @@ def test_a_fact_at_the_end_of_a_long_source_is_found():
         spans.append((at, at + len(sentence)))
         at += len(sentence) + 1
     scorer = LexicalScorer()
-    start = time.perf_counter()
     verdict = scorer.score(["A heron nested on the lighthouse."], scorer.prepare(text, spans))[0]
-    assert time.perf_counter() - start < 20  # about a second on an idle core; this bound only catches explosions
     assert verdict.supported
     assert verdict.evidence == (spans[-1],)
 
