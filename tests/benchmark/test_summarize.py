@@ -65,7 +65,7 @@ def test_the_others_are_given_the_lead_s_number_of_sentences(tmp_path: Path) -> 
     data = load(tmp_path / "out" / "summaries.jsonl")
     assert data.systems == ("lead", "small", "tuned")
     about = json.loads((tmp_path / "out" / "summarize.json").read_text())
-    # Asked a length and kept it; a system that is asked none cannot miss it.
+    # Sampling a length and kept it; a system that is asked none cannot miss it.
     assert about["at_length"] == {"lead": [0, 2], "small": [2, 2], "tuned": [0, 2]}
     assert about["counts"] == {"ok": 6}
 

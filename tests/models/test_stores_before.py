@@ -20,7 +20,7 @@ from summeter.models.local.nli import LocalNLI
 from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.models.prompts import Prompt
 from summeter.models.resolve import stack_replay
-from summeter.models.structured import Answer, Asked, BoundLLM, Form, Settings
+from summeter.models.structured import Answer, BoundLLM, Form, Sampling, Settings
 from summeter.records import ReplayMiss
 from summeter.runs.calls import CallStore
 from summeter.runs.results import ResultStore
@@ -36,7 +36,7 @@ def stored(tmp_path: Path) -> Path:
 def ask(store: CallStore, text: str, settings: dict[str, Any], asked: dict[str, Any]) -> Answer[dict[str, Any]]:
     llm = BoundLLM(stack_replay(MODEL, store), Settings(**settings))
     turns = tuple(Message(role=role, content=content) for role, content in prompt_turns(text))
-    return asyncio.run(llm.ask(Prompt("p", "h", turns), Form("f", FORM_SCHEMA, read), Asked(**asked)))
+    return asyncio.run(llm.ask(Prompt("p", "h", turns), Form("f", FORM_SCHEMA, read), Sampling(**asked)))
 
 
 def test_recorded_calls_are_replayed(stored: Path) -> None:

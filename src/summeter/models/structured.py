@@ -45,7 +45,7 @@ class Answer(NamedTuple, Generic[T]):
     logprobs: tuple[TokenLogprobs, ...] | None = None
 
 
-class Asked(NamedTuple):
+class Sampling(NamedTuple):
     """What one question asks beside its text. `draw` tells independent samples of one prompt apart;
     `temperature` goes before the settings'; `top_logprobs` asks for the likeliest alternatives of every token."""
 
@@ -95,16 +95,16 @@ class BoundLLM:
         """The tokens it reads and writes together: as told, else as known of hosted models; None for no known limit."""
         return self.settings.context if self.settings.context is not None else known_context(self.llm.id)
 
-    async def ask(self, prompt: Prompt, form: Form[T], asked: Asked | None = None) -> Answer[T]:
+    async def ask(self, prompt: Prompt, form: Form[T], sampling: Sampling | None = None) -> Answer[T]:
         """Ask once, repair once at most. ModelError passes through: no answer is not a bad answer."""
-        asked = asked or Asked()
+        sampling = sampling or Sampling()
         messages, sent = prompt.messages, prompt.fenced(self.settings.fence)
-        request, completion = await self._complete(sent, messages, form, asked)
+        request, completion = await self._complete(sent, messages, form, sampling)
         calls = [request.key]
         result = _read(completion, form)
         if isinstance(result, ReplyError) and self.settings.repair and _repairable(completion, result):
             more = (Message(role="assistant", content=completion.text), _repair(result))
-            request, completion = await self._complete((*sent, *more), (*messages, *more), form, asked)
+            request, completion = await self._complete((*sent, *more), (*messages, *more), form, sampling)
             calls.append(request.key)
             result = _read(completion, form)
         reply = (tuple(calls), completion.text, completion.model, completion.logprobs)
@@ -113,19 +113,19 @@ class BoundLLM:
         return Answer(result, "ok", None, *reply)
 
     async def _complete(
-        self, sent: tuple[Message, ...], unkeyed: tuple[Message, ...], form: Form[T], asked: Asked
+        self, sent: tuple[Message, ...], unkeyed: tuple[Message, ...], form: Form[T], sampling: Sampling
     ) -> tuple[Request, Completion]:
         settings = self.settings
         schema = form.schema if settings.format == "json_schema" else None
-        draw = asked.draw + REPEATS * (settings.repeat - 1)
+        draw = sampling.draw + REPEATS * (settings.repeat - 1)
         request = Request(
             model=self.llm.id, messages=sent, unkeyed=None if sent == unkeyed else unkeyed,
-            temperature=settings.temperature if asked.temperature is None else asked.temperature,
+            temperature=settings.temperature if sampling.temperature is None else sampling.temperature,
             max_tokens=settings.max_tokens, format=settings.format,
             # One seed for all draws would make one sample of them.
             seed=None if settings.seed is None else settings.seed + draw,
             schema_name=form.name if schema else None, schema_=schema,
-            draw=draw, top_logprobs=asked.top_logprobs,
+            draw=draw, top_logprobs=sampling.top_logprobs,
         )  # fmt: skip
         return request, await self.llm.complete(request)
 

@@ -266,19 +266,21 @@ class Thresholds:
         if judgment.status != "ok" or judgment.label not in (0, 1) or value is None:
             return
         key = (run, judgment.judge, judgment.signature)
-        zero, one, low, high = self._seen.get(key, (-inf, inf, 0.0, 1.0))
-        zero, one = (zero, min(one, value)) if judgment.label == 1 else (max(zero, value), one)
-        self._seen[key] = (zero, one, min(low, value), max(high, value))
+        highest_0, lowest_1, low, high = self._seen.get(key, (-inf, inf, 0.0, 1.0))
+        highest_0, lowest_1 = (
+            (highest_0, min(lowest_1, value)) if judgment.label == 1 else (max(highest_0, value), lowest_1)
+        )
+        self._seen[key] = (highest_0, lowest_1, min(low, value), max(high, value))
 
     def words(self, run: int, judgment: Judgment) -> str | None:
         """ "clear" or "close"; None where the value is the decision itself, or no threshold parts the decisions."""
         key = (run, judgment.judge, judgment.signature)
         if key not in self._seen or judgment.value is None or judgment.label not in (0, 1):
             return None
-        zero, one, low, high = self._seen[key]
-        if (zero, one) == (0.0, 1.0) or (key not in self._set and not -inf < zero < one < inf):
+        highest_0, lowest_1, low, high = self._seen[key]
+        if (highest_0, lowest_1) == (0.0, 1.0) or (key not in self._set and not -inf < highest_0 < lowest_1 < inf):
             return None
-        threshold = self._set.get(key, (zero + one) / 2)
+        threshold = self._set.get(key, (highest_0 + lowest_1) / 2)
         return "close" if abs(judgment.value - threshold) < (high - low) / 10 else "clear"
 
 

@@ -153,7 +153,9 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     if lead is None:
         return "Nothing has been judged yet."
     judged = _judged(view, lead)
-    told = {aspect: _disagreement(view, columns, sources) for aspect, columns in judged.items() if len(columns) > 1}
+    disagreements = {
+        aspect: _disagreement(view, columns, sources) for aspect, columns in judged.items() if len(columns) > 1
+    }
     claims = {frozenset(_leaders_of(view, lead)): lead}  # one column for each answer to who is highest
     for column in judged.get(lead[2], []):
         claims.setdefault(frozenset(_leaders_of(view, column)), column)
@@ -161,8 +163,9 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
         leading(view.table, column, _said_by(view, column, sources), view.seed)
         for column in list(claims.values())[:FEW]
     ]
-    agreements = list(told.values())[:MOST_ASPECTS]
-    if len(claims) > 1 and lead[2] in told:  # no judge's claim stands before it is said that another sees it otherwise
+    agreements = list(disagreements.values())[:MOST_ASPECTS]
+    # No judge's claim stands before it is said that another sees it otherwise.
+    if len(claims) > 1 and lead[2] in disagreements:
         return " ".join([agreements[0], *sentences, *agreements[1:]])
     return " ".join([*sentences, *agreements])
 
@@ -289,11 +292,11 @@ def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Sourc
         if all(equal.values()):
             return f"On {title}, {'both' if len(columns) == 2 else f'all {len(columns)}'} judges find {leaders} equal."
         return f"On {title}, all {len(columns)} judges put {leaders} highest."
-    told = "; ".join(
+    leaders = "; ".join(
         f"{judge} finds {_few(systems)} equal" if equal[judge] else f"{judge} puts {_few(systems)} highest"
         for judge, systems in highest.items()
     )
-    return f"On {title}, the judges disagree: {told}."
+    return f"On {title}, the judges disagree: {leaders}."
 
 
 def _all_equal(view: RunView, column: Key) -> bool:

@@ -53,12 +53,12 @@ class ResultStore(KeyValueFile):
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that are there."""
         wanted = list(dict.fromkeys(keys))
-        found: dict[bytes, bytes] = {}
+        known: dict[bytes, bytes] = {}
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
             marks = ",".join("?" * len(some))
-            found.update(self.rows(f"SELECT key, value FROM results WHERE key IN ({marks})", some))  # noqa: S608 - marks
-        return found
+            known.update(self.rows(f"SELECT key, value FROM results WHERE key IN ({marks})", some))  # noqa: S608 - marks
+        return known
 
     def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
         """Store the values of a model, in one commit."""

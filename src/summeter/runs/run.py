@@ -425,8 +425,8 @@ def _stamp(file: Path) -> tuple[int, int]:
     """What changes when a file does."""
     if not file.exists():
         return 0, 0
-    found = file.stat()
-    return found.st_size, found.st_mtime_ns
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def read_manifest(folder: Path) -> Manifest:

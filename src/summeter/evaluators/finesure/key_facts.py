@@ -36,7 +36,7 @@ from summeter.evaluators.replies import (
 )
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt
-from summeter.models.structured import Answer, Asked, BoundLLM, Form
+from summeter.models.structured import Answer, BoundLLM, Form, Sampling
 from summeter.records import Document, Item, Judgment, Origin, ReplyError, Status
 
 Source = Literal["auto", "given", "reference", "document"]
@@ -183,7 +183,7 @@ class KeyFactExtraction(PromptedEvaluator):
         models = [tools.llm(role) for role in roles]
         draws = [sum(earlier.id == model.id for earlier in models[:place]) for place, model in enumerate(models)]
         questions = (
-            self._vote(role, model, document, facts, Asked(draw=draw))
+            self._vote(role, model, document, facts, Sampling(draw=draw))
             for role, model, draw in zip(roles, models, draws, strict=True)
         )
         answers = await asyncio.gather(*questions, return_exceptions=True)
@@ -212,7 +212,7 @@ class KeyFactExtraction(PromptedEvaluator):
         return Prepared(document_id=document.id, data=data, calls=calls, status=failed.status, reason=failed.reason)
 
     async def _vote(
-        self, role: str, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Asked
+        self, role: str, model: BoundLLM, document: Document, facts: Sequence[str], sampling: Sampling
     ) -> Ballot:
         """One validator's votes. Of a document too long for it, it is shown the passages nearest to the facts."""
         frame = self.validation_prompt("", facts)

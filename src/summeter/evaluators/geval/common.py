@@ -14,7 +14,7 @@ from summeter.evaluators.geval.weights import weigh
 from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import POINTS, Rating, RatingJudge
 from summeter.evaluators.replies import show
-from summeter.models.structured import Answer, Asked, BoundLLM
+from summeter.models.structured import Answer, BoundLLM, Sampling
 from summeter.records import CapabilityError, Item, ReplyError
 
 ALTERNATIVES = 20
@@ -91,7 +91,7 @@ class ScoreForm(RatingJudge):
     async def _weighed(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
         hint = f"choose another model, or the variant that draws samples: {self.name}[sample:20]"
         try:
-            answer = await llm.ask(self.prompt(item, data), self.form(item, data), Asked(top_logprobs=ALTERNATIVES))
+            answer = await llm.ask(self.prompt(item, data), self.form(item, data), Sampling(top_logprobs=ALTERNATIVES))
         except CapabilityError as error:
             if error.lacks != "logprobs":
                 raise
@@ -108,7 +108,7 @@ class ScoreForm(RatingJudge):
 
     async def _sampled(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
         prompt, form = self.prompt(item, data), self.form(item, data)
-        asking = (llm.ask(prompt, form, Asked(draw, 1.0)) for draw in range(1, self.n + 1))
+        asking = (llm.ask(prompt, form, Sampling(draw, 1.0)) for draw in range(1, self.n + 1))
         # Those that do answer are then stored, whatever becomes of the others.
         came = await asyncio.gather(*asking, return_exceptions=True)
         answers: list[Answer[Rating]] = []

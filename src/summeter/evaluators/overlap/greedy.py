@@ -91,15 +91,15 @@ def idf_file(file: str | Path | NumbersFile) -> NumbersFile:
 
 def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | None = None) -> Greedy | None:
     """The match of two texts; None where one of them has no token that weighs anything."""
-    ours, theirs = weights(candidate, idf), weights(reference, idf)
-    if not ours.sum() or not theirs.sum():
+    candidate_weights, reference_weights = weights(candidate, idf), weights(reference, idf)
+    if not candidate_weights.sum() or not reference_weights.sum():
         return None
     similar = _unit(candidate.states) @ _unit(reference.states).T
     best, other = similar.max(axis=1), similar.max(axis=0)
-    precision = float(best @ ours / ours.sum())
-    recall = float(other @ theirs / theirs.sum())
+    precision = float(best @ candidate_weights / candidate_weights.sum())
+    recall = float(other @ reference_weights / reference_weights.sum())
     total = precision + recall
-    return Greedy(precision, recall, 2 * precision * recall / total if total else 0.0, best, ours)
+    return Greedy(precision, recall, 2 * precision * recall / total if total else 0.0, best, candidate_weights)
 
 
 def weights(text: TokenStates, idf: Frequencies | None = None) -> Floats:

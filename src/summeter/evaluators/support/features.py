@@ -193,19 +193,19 @@ def _negations(claim: Sequence[Word], there: Sequence[Word]) -> tuple[bool, bool
     if len(hits) < max(2, len(keys) / 2):
         return False, False
     region = there[max(0, hits[0] - 3) : hits[-1] + 1]
-    ours = any(word.negation for word in claim)
-    theirs = any(word.negation for word in region)
-    return ours and not theirs, theirs and not ours
+    claim_negated = any(word.negation for word in claim)
+    region_negated = any(word.negation for word in region)
+    return claim_negated and not region_negated, region_negated and not claim_negated
 
 
 def _opposites(claim: Sequence[Word], there: Sequence[Word]) -> tuple[tuple[Word, Word], ...]:
     present = {word.key: word for word in there}
-    ours = {word.key for word in claim}
+    claim_keys = {word.key for word in claim}
     table = opposites()
     pairs = []
     for word in claim:
         if word.key in table and word.key not in present:
-            against = next((key for key in sorted(table[word.key]) if key in present and key not in ours), None)
+            against = next((key for key in sorted(table[word.key]) if key in present and key not in claim_keys), None)
             if against is not None:
                 pairs.append((word, present[against]))
     return tuple(pairs)

@@ -380,9 +380,9 @@ class _Collector:
 
     async def _stream(self, batch: _Batch, status: BatchStatus, failed: dict[str, ModelError]) -> bool:
         """Whether there were results, and none of them of a call of this batch."""
-        read, ours, others, strange = 0, frozenset(batch.submission.keys), False, True
+        read, own_keys, others, strange = 0, frozenset(batch.submission.keys), False, True
         async for key, result in self._api.results(batch.submission.name, status):
-            others, strange = True, strange and key not in ours
+            others, strange = True, strange and key not in own_keys
             call = batch.pending.get(key)
             if call is None or key in failed:
                 continue  # stored before, or not ours, or a second line for one call: the first counts

@@ -32,7 +32,7 @@ STATES_AT_ONCE = 128
 """Texts whose token states are held at a time: a thousand tokens of a large model are four megabytes."""
 
 _STORED: Codec[Any] = Codec(
-    "embedding", lambda one: one.astype("<f4").tobytes(), lambda data: np.frombuffer(data, dtype="<f4")
+    "embedding", lambda vector: vector.astype("<f4").tobytes(), lambda data: np.frombuffer(data, dtype="<f4")
 )
 _NEVER: Codec[TokenStates] = Codec("states", lambda _: b"", lambda _: _unstored())
 

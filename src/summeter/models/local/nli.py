@@ -26,9 +26,11 @@ _NAMES = {
 }  # fmt: skip
 
 PAIRS: Codec[Entailment] = Codec(
-    "nli", lambda one: struct.pack("<3d", *one), lambda data: Entailment(*struct.unpack("<3d", data))
+    "nli", lambda entailment: struct.pack("<3d", *entailment), lambda data: Entailment(*struct.unpack("<3d", data))
 )
-COUNTS: Codec[int] = Codec("tokens", lambda one: struct.pack("<q", one), lambda data: int(struct.unpack("<q", data)[0]))
+COUNTS: Codec[int] = Codec(
+    "tokens", lambda count: struct.pack("<q", count), lambda data: int(struct.unpack("<q", data)[0])
+)
 
 
 class LabelOrder(NamedTuple):

@@ -15,7 +15,7 @@ from summeter.runs.results import ResultStore
 
 TEXTS: Codec[str] = Codec("generated", str.encode, bytes.decode)
 SCORES: Codec[float] = Codec(
-    "log-likelihood", lambda one: struct.pack("<d", one), lambda data: float(struct.unpack("<d", data)[0])
+    "log-likelihood", lambda value: struct.pack("<d", value), lambda data: float(struct.unpack("<d", data)[0])
 )
 
 
