@@ -97,6 +97,20 @@ class TestJudgments:
         assert found[0].evidence == (Span(of="summary", start=0, end=10),)
         assert {one.signature for one in found} == {"human.alignment|v:1"}
 
+    def test_sentences_that_carry_a_key_fact(self) -> None:
+        found = judged({"conciseness_labels": [{"a": 1, "?1": 0}, None]})
+        assert [(*short(one), one.signature) for one in found] == [
+            ("a", "conciseness", "sentence", 0, 1.0, 1, None, "ok", "human.conciseness_labels|v:1"),
+            ("?1", "conciseness", "sentence", 0, 0.0, 0, None, "ok", "human.conciseness_labels|v:1"),
+            ("people", "conciseness", "sentence", 1, None, None, None, "skipped", "human.conciseness_labels|v:1"),
+        ]
+
+    def test_a_name_less_annotator_read_no_other_summary(self) -> None:
+        marked, clean = [{"annotator": "?1", "start": 0, "end": 2, "label": 0}], {"spans": []}
+        data = load([row({"spans": marked}), row(clean, system="t")])
+        readers = {one.target.system for one in data.judgments("human.raw") if one.target.unit == "summary"}
+        assert readers == {"s"}  # a person called `a` would have read both
+
     def test_conciseness_is_open_where_a_fact_was_not_voted_on(self) -> None:
         every = judged({"alignment": [{"a": [0]}, {"a": None}, {"a": []}]})
         found = [one for one in every if one.aspect == "conciseness"]
@@ -183,7 +197,8 @@ class TestFaults:
         [
             ("x", "rows:1: human: is a text; give an object of people's judgments"),
             ({"rating": {}}, ("rows:1: human.rating: is not known; did you mean 'ratings'?; a block holds: ratings, "
-             "crowd_ratings, overall, sentence_labels, sentence_error_types, key_fact_labels, alignment, spans")),
+             "crowd_ratings, overall, sentence_labels, sentence_error_types, conciseness_labels, key_fact_labels, "
+             "alignment, spans")),
             ({"ratings": [1]}, "rows:1: human.ratings: is a list; give an object {name: value}"),
             ({"ratings": {"x": "4"}}, "rows:1: human.ratings.x: is a text; give a number, or null for no vote"),
             ({"ratings": {"x": {"a": True}}}, "rows:1: human.ratings.x.a: is true; give a number, or null for no vote"),
@@ -203,6 +218,10 @@ class TestFaults:
             ({"sentence_labels": ["EntE", 1], "sentence_error_types": ["OutE", None]},
              ("rows:1: human.sentence_error_types[0]: says 'OutE' where sentence_labels says 'EntE' (people); "
              "give one of the two")),
+            ({"conciseness_labels": [1]},
+             "rows:1: human.conciseness_labels: has 1 cells for 2 sentences; give one cell per sentence"),
+            ({"conciseness_labels": [1, {"a": "EntE"}]}, ("rows:1: human.conciseness_labels[1].a: is a text; give "
+             "1 (carries a key fact), 0 (carries none) or null")),
             ({"key_fact_labels": [1, 0]},
              "rows:1: human.key_fact_labels: has 2 cells for 3 key facts; give one cell per key fact"),
             ({"key_fact_labels": [1, 0, 2]},
@@ -247,6 +266,7 @@ class TestBack:
         [
             {"ratings": {"x": {"a": 4, "b": None}, "y": 2.5}, "crowd_ratings": {"x": {"w": 1}}, "overall": {"z": None}},
             {"sentence_labels": [{"a": 1, "b": 0}, None], "sentence_error_types": [{"b": "EntE"}, None]},
+            {"conciseness_labels": [{"?1": 1, "?2": None}, 0]},
             {"key_fact_labels": [1, {"a": 0, "b": None}, None]},
             {"alignment": [[1, 0], {"a": [], "b": [0]}, None]},
             {"spans": [{"annotator": "a", "start": 3, "end": 9, "label": "x"}, {"start": 0, "end": 2, "label": 0}]},

@@ -113,7 +113,7 @@ def test_summeval() -> None:
         "doc_id": "dm-test-1", "system": "M0", "document": "It rained.", "summary": "Rain.", "references": ["a", "b"],
         "filepath": "x", "human": {
             "ratings": {"coherence": {"expert0": 4, "expert1": 3}, "fluency": {"expert0": 5, "expert1": None}},
-            "crowd_ratings": {"coherence": {"worker0": 1}, "fluency": {"worker0": 2}},
+            "crowd_ratings": {"coherence": {"?1": 1}, "fluency": {"?1": 2}},
         },
     }  # fmt: skip
     assert "is not a list of ratings" in fault("summeval", row | {"expert_annotations": {}})

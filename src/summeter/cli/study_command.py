@@ -69,7 +69,7 @@ SHARED: Mapping[str, Shared] = {
         str, "human.raw", typer.Option("--set", metavar="NAME", help="The judgment set of the data.")
     ),
     "source": _text(
-        "Which of people's judgments: sentence_labels, key_fact_labels, alignment, ratings, overall... "
+        "Which of people's judgments: sentence_labels, key_fact_labels, conciseness_labels, alignment, ratings... "
         "Default: labels of units, else ratings, else overall."
     ),
     "merge": Shared(

@@ -1,13 +1,14 @@
 """People's judgments in flat rows: what a `human` block may hold, checked against its summary and key facts.
 
 Each cell of a block is an aggregated value or `{annotator: value}`; null is "no vote". An aggregated value is the
-judgment of `PEOPLE`. `human_judgments.py` turns checked blocks into judgments, and back.
+judgment of `PEOPLE`. Votes whose annotators are not known are named `?1`, `?2` (`unnamed_votes`): such a name says
+nothing beyond its own cell. `human_judgments.py` turns checked blocks into judgments, and back.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import (
@@ -24,7 +25,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Report, describe, explained, meant, problem
-from summeter.records import Summary, error_types, joined_error_types, names_no_error
+from summeter.records import UNNAMED, Summary, error_types, joined_error_types, names_no_error
 from summeter.records.taxonomy import SEPARATOR
 
 PEOPLE = "people"
@@ -47,6 +48,15 @@ class Subject(NamedTuple):
 def binary(value: Any) -> int | None:
     """0 or 1 (also false, true, 0.0, 1.0), else None."""
     return int(value) if isinstance(value, int | float) and value in (0, 1) else None
+
+
+def unnamed_votes(values: Iterable[Any]) -> dict[str, Any]:
+    """Votes by people who are not told apart, as a cell.
+
+    >>> unnamed_votes([4, None, 5])
+    {'?1': 4, '?2': None, '?3': 5}
+    """
+    return {f"{UNNAMED}{number}": value for number, value in enumerate(values, 1)}
 
 
 def _votes(cell: Any) -> dict[str, Any]:
@@ -122,6 +132,7 @@ Label = Annotated[int | str, _given(_label, "1 (supported), 0 (error), the name 
 SpanLabel = Annotated[int | str, _given(_label, "an error type, 1 (supported) or 0 (error)")]
 Types = Annotated[str, _given(_types_of, "an error type, or null")]
 Presence = Annotated[int, _given(binary, "1 (present), 0 (absent) or null")]
+Carrier = Annotated[int, _given(binary, "1 (carries a key fact), 0 (carries none) or null")]
 Indexes = Annotated[tuple[int, ...], PlainValidator(_indexes)]
 
 
@@ -167,11 +178,12 @@ class HumanBlock(BaseModel):
     overall: Scores | None = None
     sentence_labels: list[Votes[Label]] | None = None
     sentence_error_types: list[Votes[Types]] | None = None
+    conciseness_labels: list[Votes[Carrier]] | None = None
     key_fact_labels: list[Votes[Presence]] | None = None
     alignment: list[Votes[Indexes]] | None = None
     spans: list[HumanSpan] | None = None
 
-    @field_validator("sentence_labels", "sentence_error_types")
+    @field_validator("sentence_labels", "sentence_error_types", "conciseness_labels")
     @classmethod
     def _one_cell_a_sentence(cls, cells: list[Any] | None, info: ValidationInfo) -> list[Any] | None:
         if cells is not None:
@@ -207,7 +219,7 @@ class HumanBlock(BaseModel):
 
 BLOCKS = tuple(HumanBlock.model_fields)
 SCORES = ("ratings", "crowd_ratings", "overall")
-PER_SENTENCE = ("sentence_labels", "sentence_error_types")
+PER_SENTENCE = ("sentence_labels", "sentence_error_types", "conciseness_labels")
 PER_KEY_FACT = ("key_fact_labels", "alignment")
 
 

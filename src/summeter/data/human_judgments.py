@@ -16,6 +16,7 @@ from summeter.records import (
     joined_error_types,
     names_no_error,
     signature,
+    unnamed,
 )
 
 NO_VOTE = "no vote"
@@ -51,6 +52,7 @@ def to_judgments(block: HumanBlock, subject: Subject, wanted: str, readers: Iter
     yield from _scores(block, subject, "ratings")
     yield from _scores(block, subject, "overall")
     yield from _sentences(block, subject)
+    yield from _carriers(block, subject)
     yield from _key_facts(block, subject)
     yield from _alignment(block, subject)
     yield from _spans(block, subject)
@@ -100,6 +102,14 @@ def _sentences(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
             if error_type is not None and label is None:
                 label = int(names_no_error(error_type))
             yield _judgment(target, "sentence_labels", "faithfulness", judge, label=label, error_type=error_type)
+
+
+def _carriers(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
+    """Whether a sentence carries a key fact, as people said of the sentence itself."""
+    for index, votes in enumerate(block.conciseness_labels or ()):
+        target = _target(subject, "sentence", index)
+        for judge, label in votes.items():
+            yield _judgment(target, "conciseness_labels", "conciseness", judge, label=label)
 
 
 def _key_facts(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
@@ -166,7 +176,8 @@ def span_readers(blocks: Iterable[tuple[Summary, HumanBlock]]) -> dict[tuple[str
 
     Having marked nothing leaves no trace of its own. An annotator of spans has read a summary whose block names him
     or her anywhere; one who gave nothing but spans has read every summary with `spans` of each document in which he
-    or she marked something. Aggregated spans were looked for wherever `spans` is given.
+    or she marked something. Aggregated spans were looked for wherever `spans` is given. An annotator without a name
+    has read no other summary.
     """
     markers: dict[str, set[str]] = {}
     own: dict[tuple[str, str], set[str]] = {}
@@ -177,7 +188,7 @@ def span_readers(blocks: Iterable[tuple[Summary, HumanBlock]]) -> dict[tuple[str
             own[item] = {span.judge for span in block.spans}
             voters[item] = block.annotators
             markers.setdefault(summary.document_id, set()).update(own[item])
-    everyone = set[str]().union(*own.values())
+    everyone = {judge for judges in own.values() for judge in judges if not unnamed(judge)}
     only_spans = everyone.difference({PEOPLE}, *voters.values())
     everywhere = everyone & {PEOPLE}
     return {
@@ -224,6 +235,8 @@ class _Block:
                 if judgment.error_type is not None:
                     types = self._cells("sentence_error_types", len(self.places))
                     types[index][judgment.judge] = judgment.error_type
+            case ("conciseness_labels", "sentence") if index is not None and index < len(self.places):
+                self._cells(name, len(self.places))[index][judgment.judge] = judgment.label
             case (("key_fact_labels" | "alignment"), "key_fact") if index is not None:
                 return self._add_key_fact(name, index, judgment)
             case _:

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
-from summeter.choices import AggregationRule, Level, Use
 from summeter.choices import AgreementCoefficient as Agreement
+from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta.context import Context
-from summeter.meta.gold import PEOPLE, Aggregation, Votes, aspects, blocks, chosen, gold_scores, votes, votes_of
+from summeter.meta.gold import PEOPLE, Votes, aspects, blocks, chosen, gold_scores, summary_votes, votes, votes_of
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align, parts
 from summeter.meta.results import Row, Study, interval_row, named, resampling
@@ -38,7 +38,7 @@ from summeter.meta.selection import (
     group_fields,
     groups,
 )
-from summeter.records import Judgment, UsageError
+from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import Agreement as ChanceCorrected
@@ -58,7 +58,7 @@ from summeter.stats import (
     mean_span_f1,
     overlap,
 )
-from summeter.stats.base import Bools, Floats, Ints
+from summeter.stats.base import Bools, Floats, Ints, undefined
 from summeter.stats.resample import Resampling, Weighted, of_rows
 from summeter.stats.spans import Spans
 from summeter.tables import Table
@@ -71,7 +71,13 @@ FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
 FOR_RATINGS = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "ac2", "icc", "mean_pairwise_pearson",
                "rater_deviation")  # fmt: skip
 FOR_TYPES = ("alpha_nominal", "kappa_fleiss", "ac1")
+OF_PERSONS = frozenset(
+    {"kappa_cohen", "icc", "mean_pairwise_pearson", "mean_pairwise_spearman", "mean_pairwise_kendall_b"}
+)
+"""Coefficients that follow one person over units; votes without names have none, save for one-way ICCs."""
 ON_SCALE = frozenset({"kappa_cohen", "kappa_fleiss", "ac1", "ac2"})
+_PAIRED = frozenset({"annotator", "judge_and_people"})
+"""Studies of two raters with a name: one annotator or judge, and the merged votes of people."""
 _MANY_RATERS = 10
 _FEWEST = 2
 _NO_DRAWS = resampling(0)
@@ -127,6 +133,15 @@ class RatingMatrix(NamedTuple):
         """Whether there is one rater only, or a value that came merged: nobody to agree with."""
         return len(self.votes.raters) < _FEWEST
 
+    @property
+    def who(self) -> str:
+        """Who cast the votes, in words."""
+        if self.alone:
+            return "one annotator only, or merged"
+        if self.votes.exchangeable:
+            return f"up to {self.votes.most} votes a unit, without names"
+        return f"{len(self.votes.raters)} annotators"
+
     def take(self, units: Bools) -> RatingMatrix:
         """Some of the units."""
         return self._replace(votes=self.votes.take(units))
@@ -143,9 +158,10 @@ class RatingMatrix(NamedTuple):
         """A row a coefficient, of the matrix's own votes or of others on the same units; none has a value where these
         are `unusable`, and why."""
         cast, documents = self.votes.values if values is None else values, self.votes.document.codes
+        exchangeable = self.votes.exchangeable and study not in _PAIRED
         for name in self.names:
             if unusable is None:
-                got = measure(name, cast, documents, self.how, self.resample)
+                got = measure(name, cast, documents, self.how, self.resample, exchangeable=exchangeable)
             else:
                 got = measure(name, cast[:, :0], documents[:0], self.how)
                 got = got._replace(estimate=got.estimate._replace(reason=unusable, missing=cast.shape[1]))
@@ -204,10 +220,12 @@ def agree(
         rows += span_rows(marked_spans(records), context, selected.by, request.resample)
     if not rows:
         raise UsageError(f"no votes to compare; people's judgments are: {', '.join(blocks(table)) or 'none'}")
-    notes = []
-    for matrix in matrices:
-        who = "one annotator only, or merged" if matrix.alone else f"{len(matrix.votes.raters)} annotators"
-        notes.append(f"{matrix.aspect}: {who}, {matrix.votes.values.shape[1]} units ({matrix.votes.unit})")
+    notes = [
+        f"{matrix.aspect}: {matrix.who}, {matrix.votes.values.shape[1]} units ({matrix.votes.unit})"
+        for matrix in matrices
+    ]
+    if each and any(matrix.votes.exchangeable for matrix in matrices):
+        notes.append("votes without names are nobody's in particular: there are no rows of single annotators")
     return Study("agree", rows, notes)
 
 
@@ -233,6 +251,7 @@ def _matrices(table: JudgmentTable, selected: Selection, request: _Request) -> I
         names = tuple(name for name in request.coefficients if name != SPAN_F1)
         if not request.coefficients:
             names = FOR_TYPES if request.error_types else usual(cast.values, cast.unit)
+            names = tuple(name for name in names if not (cast.exchangeable and _follows(name, request.how)))
         how = replace(request.how, scale=request.how.scale or scale_of(cast.values))
         yield RatingMatrix(aspect, cast, how, names, request.resample)
 
@@ -250,7 +269,7 @@ def _votes(table: JudgmentTable, aspect: str, source: str | None, request: _Requ
     if cast is None or cast.unit == request.level:
         return cast
     # Each annotator's score of a summary: the share of its labels that are 1.
-    scores = gold_scores(table, aspect, Level.SUMMARY, Aggregation(AggregationRule.EACH), source)
+    scores = summary_votes(table, aspect, source)
     return replace(aligned_votes([(one.judge, one) for one in scores]), source=cast.source)
 
 
@@ -262,7 +281,9 @@ def _groups(matrix: RatingMatrix, by: str | None, context: Context) -> Iterator[
 
 
 def _each(matrix: RatingMatrix) -> Iterator[Row]:
-    """Each annotator beside the others' merged votes, and the others without each."""
+    """Each annotator beside the others' merged votes, and the others without each; none of votes without names."""
+    if matrix.votes.exchangeable:
+        return
     values = matrix.votes.values
     for place, rater in enumerate(matrix.votes.raters):
         others = np.delete(values, place, axis=0)
@@ -382,14 +403,37 @@ def scale_of(values: Floats) -> tuple[float, ...]:
     return tuple(np.unique(values[~np.isnan(values)]).tolist())
 
 
-def measure(name: str, values: Floats, documents: Ints, how: Measure, resample: Resampling = _NO_DRAWS) -> Measured:
+def _follows(name: str, how: Measure) -> bool:
+    """Whether a coefficient follows one person over units."""
+    return name in OF_PERSONS and not (name == Agreement.ICC and how.model in {Model.ICC1, Model.ICC1K})
+
+
+def measure(
+    name: str,
+    values: Floats,
+    documents: Ints,
+    how: Measure,
+    resample: Resampling = _NO_DRAWS,
+    *,
+    exchangeable: bool = False,
+) -> Measured:
     """One coefficient of votes (raters x units), NaN for none, with an interval by document where `resample` draws.
+
+    Of `exchangeable` votes, a row of which is no one person, only coefficients of the votes within units have a value.
 
     >>> votes = np.array([[0.0, 0, 1, 1], [0, 1, 1, 1]])
     >>> round(measure("alpha_nominal", votes, np.arange(4), Measure()).estimate.value, 4)
     0.5333
     """
     bootstrap = resample(documents)
+    details: dict[str, Any] = {"raters": int((~np.isnan(values)).any(axis=1).sum())}
+    if exchangeable:
+        details["exchangeable"] = True
+        if _follows(name, how):
+            why = f"the votes have no names, and {name} compares annotators; take alpha"
+            why = f"{why}, or the icc_model 1,1" if name == Agreement.ICC else why
+            return _unfit(bootstrap, values, why)._replace(details=details)
+        values = slots(values)
     match kind := choose(Agreement, name, "coefficient"):
         case Agreement.ALPHA_NOMINAL | Agreement.ALPHA_ORDINAL | Agreement.ALPHA_INTERVAL | Agreement.ALPHA_RATIO:
             got = _alpha(kind, values, bootstrap)
@@ -405,7 +449,7 @@ def measure(name: str, values: Floats, documents: Ints, how: Measure, resample: 
             raise UsageError("span_f1 is of spans, not of votes")
         case _:
             assert_never(kind)
-    return got._replace(details={"raters": int((~np.isnan(values)).any(axis=1).sum()), **got.details})
+    return got._replace(details={**details, **got.details})
 
 
 def _agreed(whole: ChanceCorrected, bootstrap: Bootstrap, **details: Any) -> Measured:
@@ -586,10 +630,16 @@ class MarkedSpans(NamedTuple):
     signature: str
     items: tuple[Item, ...]
     spans: tuple[tuple[Spans | None, ...], ...]
+    exchangeable: bool
+    """Whether annotators have no names: one of `spans` is then no one person's."""
 
     def row(self, resample: Resampling, **fields: Any) -> Row:
         """The agreement of all annotators as F1 of the characters they marked."""
-        whole = mean_span_f1(self.spans)
+        whole = (
+            undefined(SPAN_F1, f"the spans have no names, and {SPAN_F1} compares annotators", missing=len(self.items))
+            if self.exchangeable
+            else mean_span_f1(self.spans)
+        )
         bootstrap = resample([document for document, _ in self.items])
         estimate = (
             bootstrap.alone(None, whole.reason or "") if whole.value is None
@@ -646,7 +696,7 @@ def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
             tuple(tuple(marks.get((rater, item), ())) if item in summaries else None for item in items)
             for rater, summaries in seen.items()
         )
-        yield MarkedSpans(aspect, own[0].signature, items, grid)
+        yield MarkedSpans(aspect, own[0].signature, items, grid, any(map(unnamed, seen)))
 
 
 def _seen(judgments: Sequence[Judgment], rater: str) -> dict[Item, None]:

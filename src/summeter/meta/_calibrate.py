@@ -273,7 +273,7 @@ def _agreement(pairs: PairedScores, decided: Floats, resample: Resampling) -> di
 
 def _ceiling(people: Votes | None, at_least: float | None, resample: Resampling) -> dict[str, Any]:
     """What people reach among themselves, on all units that two or more of them judged."""
-    raters = 0 if people is None else len(people.raters)
+    raters = 0 if people is None else people.most if people.exchangeable else len(people.raters)
     if people is None or raters < 2:
         alone = Estimate(value=None, n=0, reason="fewer than 2 annotators: people's own agreement is not known")
         return {"ceiling_kappa": alone, "ceiling_alpha": alone, "annotators": raters}

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from summeter.choices import AggregationRule, Annotators, Match
-from summeter.meta.gold import PEOPLE
+from summeter.meta.gold import PEOPLE, check_named
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.selection import MetaInput, Selection, SelectionArgs, checks_keywords, choose, meta_input
@@ -148,6 +148,7 @@ def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, s
 def _gold_types(columns: JudgmentTable, aspect: str, selection: Selection, rules: _Rules) -> dict[SentenceKey, Types]:
     """People's types of each sentence, none where they are unclear; nothing at all where no one named a type."""
     rule = selection.rule.merge
+    check_named(selection.rule, columns.judge.used())
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
         raise UsageError(f"no annotator {rule!r} among people's judgments")
     votes: dict[SentenceKey, list[Types]] = {}

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from summeter.choices import AggregationRule, Level
-from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, gold_scores
+from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_named, gold_scores
 from summeter.meta.grids import PairedMatrix, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike, gold_input
 from summeter.meta.matrix import ScoreMatrix, Scores, model_names
@@ -547,6 +547,7 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     }
     if not single:
         return []
+    check_named(rule, single)
     if rule.merge == AggregationRule.EACH:
         return list(single.values())
     if rule.merge not in list(AggregationRule):

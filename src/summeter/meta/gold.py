@@ -7,6 +7,7 @@ makes a score of the merged labels, as it does of a judge's. What was chosen sta
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple, assert_never
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Level, Tie
 from summeter.meta.matrix import Scores, composite_scores, scores_of
-from summeter.records import Parameter, UsageError
+from summeter.records import UNNAMED, Parameter, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite
 from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
@@ -23,10 +24,10 @@ from summeter.stats.base import Bools, Floats, Ints
 PEOPLE = "people"
 """The judge of a value that is already merged over annotators, and of every merged value here."""
 
-SOURCES = ("sentence_labels", "key_fact_labels", "alignment", "ratings", "overall")
+SOURCES = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", "ratings", "overall")
 """Blocks of people's judgments in the order in which they are preferred; others follow."""
 
-_UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "alignment")
+_UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment")
 _SPANS = "spans"
 
 
@@ -80,6 +81,16 @@ class Votes:
     index: Ints
     unit: str
     source: str
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether votes have no names: one row is then no one person, and only their multiset on a unit counts."""
+        return any(unnamed(rater) for rater in self.raters)
+
+    @property
+    def most(self) -> int:
+        """The most votes on a unit."""
+        return int((~np.isnan(self.values)).sum(axis=0).max(initial=0))
 
     @classmethod
     def of(
@@ -150,13 +161,39 @@ def gold_scores(
     if rows is None:
         return []
     annotators = [name or "" for name in rows.judge.used()]
+    check_named(rule, annotators)
     if rule.merge not in {*AggregationRule, *annotators}:
         raise UsageError(
             f"no annotator {rule.merge!r} among the {_block(rows)} of {aspect} ({', '.join(annotators)}); "
             f"to merge them give one of {', '.join(AggregationRule)}"
         )
-    rules = [replace(rule, merge=name) for name in annotators] if rule.merge == AggregationRule.EACH else [rule]
-    return [_of_people(scores_of(*_aggregated(rows, aspect, each), level, {})) for each in rules]
+    if rule.merge == AggregationRule.EACH:
+        return _of_each(rows, aspect, level)
+    return [_of_people(scores_of(*_aggregated(rows, aspect, rule), level, {}))]
+
+
+def _of_each(rows: JudgmentTable, aspect: str, level: Level) -> list[Scores]:
+    rules = [Aggregation(name or "") for name in rows.judge.used()]
+    return [_of_people(scores_of(*_aggregated(rows, aspect, rule), level, {})) for rule in rules]
+
+
+def summary_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> list[Scores]:
+    """Each annotator's score of each summary, from votes on its units; also of annotators who are not known, for
+    whom a name holds within a summary."""
+    rows = chosen(table, aspect, Level.SUMMARY, source)
+    return [] if rows is None else _of_each(rows, aspect, Level.SUMMARY)
+
+
+def check_named(rule: Aggregation, annotators: Iterable[str | None]) -> None:
+    """Raise UsageError where a rule keeps single annotators apart whose votes have no names."""
+    apart = rule.merge == AggregationRule.EACH or rule.merge not in set(AggregationRule)
+    if apart and any(unnamed(name) for name in annotators):
+        raise UsageError(
+            f"these votes have no names: {UNNAMED}1 of one summary and {UNNAMED}1 of another need not be one person, "
+            "so no annotator stands alone; merge them by the majority or the mean (",
+            Parameter("merge", AggregationRule.AUTO.value),
+            ")",
+        )
 
 
 def chosen(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> JudgmentTable | None:

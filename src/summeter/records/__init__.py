@@ -29,7 +29,7 @@ from summeter.records.errors import (
 )
 from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
-from summeter.records.judgment import Judgment, Status, Target, Unit
+from summeter.records.judgment import UNNAMED, Judgment, Status, Target, Unit, unnamed
 from summeter.records.lines import read_lines
 from summeter.records.signature import (
     JudgeKey,
@@ -46,6 +46,7 @@ from summeter.records.text import Document, Side, Span, Summary
 __all__ = [
     "HASH",
     "REPLY_FAULTS",
+    "UNNAMED",
     "AccessError",
     "BudgetError",
     "CapabilityError",
@@ -96,5 +97,6 @@ __all__ = [
     "read_lines",
     "shown_signatures",
     "signature",
+    "unnamed",
     "without_hashes",
 ]

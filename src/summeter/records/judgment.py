@@ -10,8 +10,20 @@ from summeter.records.base import Record
 from summeter.records.facts import Claim
 from summeter.records.text import Span
 
+UNNAMED = "?"
+"""How the judge of a vote begins whose annotator is not known: `?1`, `?2`."""
+
 Unit = Literal["document", "summary", "sentence", "claim", "key_fact", "span", "pair"]
 Status = Literal["ok", "unparsed", "refused", "skipped", "error"]
+
+
+def unnamed(judge: str | None) -> bool:
+    """Whether a judge is an annotator who is not known, so that the same name elsewhere may be somebody else.
+
+    >>> unnamed("?1"), unnamed("ben")
+    (True, False)
+    """
+    return judge is not None and judge.startswith(UNNAMED)
 
 
 class Target(Record):

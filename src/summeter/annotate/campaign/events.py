@@ -23,7 +23,6 @@ EventKind = Literal[
     "excluded",
     "reinstated",
     "adjudicated",
-    "reopened",
     "platform",
 ]
 KINDS: tuple[str, ...] = get_args(EventKind)

@@ -67,21 +67,15 @@ export class Work {
     return true;
   }
 
-  // What the kind draws of the task, with the answer as it stands.
-  body() {
+  draw() {
     const { task, kind, host } = this;
     const siblings = this.tasks.map((one, at) => ({ task: one, number: at + 1, answer: host.answerOf(one) })).filter((one) => one.task.kind === task.kind);
-    return kind.draw({
+    const body = kind.draw({
       task, state: this.state, siblings,
       changed: (patch) => this.changed(patch),
       visit: (id) => this.visit(this.tasks.findIndex((one) => one.id === id)),
       say: (text, node) => this.want(text, node),
     });
-  }
-
-  draw() {
-    const { task, kind, host } = this;
-    const body = this.body();
     this.source = new Source(this.documents[task.document], task.assistance?.similar ?? []);
     this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: this.verb }), " ", key("Enter"));
     this.wanting = el("p", { class: "wanting-text", role: "alert" });

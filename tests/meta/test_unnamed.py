@@ -1,0 +1,117 @@
+"""Votes without names: no coefficient, and no merge, may pair strangers. Conciseness as people labelled it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from summeter.data.dataset import Dataset, load
+from summeter.data.human import unnamed_votes
+from summeter.meta import agree, correlate, errors
+from summeter.records import Judgment, Target, UsageError
+
+FOLLOWING = ("kappa_cohen", "mean_pairwise_pearson", "mean_pairwise_spearman", "mean_pairwise_kendall_b", "icc")
+RATED = [[5, 4, 4], [4, 4, 2], [2, 3, 1], [1, 2, 2], [3, 5, 4], [2, 2, 5]]
+LABELS = [[0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1], [0, 0, 0], [1, 1, 0]]
+
+
+def data(votes: list[list[int]], kind: str = "ratings", turn: int = 0) -> Dataset:
+    """Two documents by three systems; `turn` moves the votes of row i by i * turn places."""
+    rows = []
+    for place, cast in enumerate(votes):
+        shift = place * turn % len(cast)
+        cell = unnamed_votes([*cast[shift:], *cast[:shift]])
+        human: dict[str, Any] = {kind: {"coherence": cell}} if kind == "ratings" else {kind: [cell]}
+        rows.append({"doc_id": f"d{place % 2}", "system": f"s{place // 2}", "document": f"Rain {place % 2}.",
+                     "summary": "Rain.", "human": human})  # fmt: skip
+    return load(rows)
+
+
+def values(of: Dataset, **how: Any) -> dict[str, float | None]:
+    return {row.statistic: row.value for row in agree(of, resamples=0, **how).rows}
+
+
+@pytest.mark.parametrize(("votes", "kind"), [(RATED, "ratings"), (LABELS, "sentence_labels")])
+def test_no_coefficient_depends_on_the_order_of_votes(votes: list[list[int]], kind: str) -> None:
+    alone = values(data(votes, kind))
+    assert len(alone) >= 3
+    assert not set(FOLLOWING) & set(alone)
+    assert all(value is not None for value in alone.values())
+    for turn in (1, 2):
+        assert values(data(votes, kind, turn)) == pytest.approx(alone)
+
+
+def test_alpha_is_that_of_the_same_votes_by_names() -> None:
+    rows = [{"doc_id": f"d{n}", "document": "Rain.", "summary": "Rain.",
+             "human": {"ratings": {"coherence": dict(zip("abc", cast, strict=True))}}}
+            for n, cast in enumerate(RATED)]  # fmt: skip
+    named = values(load(rows))
+    assert values(data(RATED))["alpha_interval"] == pytest.approx(named["alpha_interval"])
+
+
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_a_coefficient_of_persons_is_refused_when_asked_for(name: str) -> None:
+    (row,) = agree(data(RATED), coefficients=(name,), resamples=10).rows
+    assert row.value is None
+    assert str(row.reason).startswith(f"the votes have no names, and {name} compares annotators; take alpha")
+    assert row.details["exchangeable"] is True
+
+
+def test_the_one_way_icc_has_a_value() -> None:
+    how = {"coefficients": ("icc",), "icc_model": "1,1"}
+    assert values(data(RATED), **how) == pytest.approx(values(data(RATED, turn=1), **how))
+    assert values(data(RATED), **how)["icc"] is not None
+
+
+def test_no_rows_of_single_annotators_and_a_word_about_it() -> None:
+    study = agree(data(RATED), each=True, resamples=0)
+    assert {row.study for row in study.rows} == {"agreement"}
+    assert list(study.notes) == [
+        "coherence: up to 3 votes a unit, without names, 6 units (summary)",
+        "votes without names are nobody's in particular: there are no rows of single annotators",
+    ]
+
+
+def judged(aspect: str, unit: Any, values: list[int]) -> list[Judgment]:
+    index = None if unit == "summary" else 0
+    return [
+        Judgment(
+            target=Target(document_id=f"d{n % 2}", system=f"s{n // 2}", unit=unit, index=index),
+            aspect=aspect, judge="j", signature="j|v:1", value=float(value), label=None if unit == "summary" else value,
+        )
+        for n, value in enumerate(values)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("merge", ["each", "?1"])
+def test_no_annotator_stands_alone(merge: str) -> None:
+    machine = judged("coherence", "summary", [4, 3, 2, 1, 4, 3])
+    with pytest.raises(UsageError, match=r"these votes have no names: \?1 of one summary and \?1 of another"):
+        correlate(machine, data(RATED), merge=merge, resamples=0)
+    assert correlate(machine, data(RATED), resamples=0).rows[0].gold_signature == "human.ratings|merge:mean|v:1"
+
+
+def test_error_types_of_one_annotator_are_refused() -> None:
+    rows = [{"document": "Rain.", "summary": "Rain.",
+             "human": {"sentence_error_types": [unnamed_votes(["EntE", "OutE"])]}}]  # fmt: skip
+    with pytest.raises(UsageError, match="these votes have no names"):
+        errors(judged("faithfulness", "sentence", [0]), load(rows), merge="?1")
+
+
+def test_spans_without_names_are_not_paired() -> None:
+    marks = [{"annotator": who, "start": 0, "end": 4, "label": 0} for who in ("?1", "?2")]
+    rows = [{"doc_id": f"d{n}", "document": "Rain.", "summary": "Rain.", "human": {"spans": marks}} for n in (1, 2)]
+    row = agree(load(rows), coefficients=("span_f1",), resamples=0).one(statistic="span_f1")
+    assert (row.value, row.reason) == (None, "the spans have no names, and span_f1 compares annotators")
+
+
+def test_conciseness_of_people_is_scored_and_correlated() -> None:
+    """FineSurE, Table 3: conciseness is the share of sentences that most annotators say carry a key fact."""
+    shares = [[1, 1, 0], [0, 1, 0], [1, 0, 1], [0, 0, 1], [1, 1, 1], [0, 0, 0]]  # majorities 1 0 1 0 1 0
+    machine = judged("conciseness", "sentence", [1, 0, 1, 0, 1, 1])
+    study = correlate(machine, data(shares, "conciseness_labels"), coefficients=("pearson",), resamples=0)
+    row = study.one(level="summary", average="pooled")
+    # 1 0 1 0 1 1 against 1 0 1 0 1 0: covariance 1/6 over sqrt(2/9 * 1/4).
+    assert row.value == pytest.approx((1 / 6) / (2 / 9 * 1 / 4) ** 0.5)
+    assert row.gold_signature == "human.conciseness_labels|merge:majority|tie:low|v:1"
