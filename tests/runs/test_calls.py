@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -233,3 +234,56 @@ def test_a_schema_of_garbage_is_refused_by_name(tmp_path: Path) -> None:
     for readonly in (False, True):
         with pytest.raises(InputError, match=r"calls\.sqlite: is not a readable call store"):
             CallStore(tmp_path / "calls.sqlite", readonly=readonly).get("k")
+
+
+class TestDamage:
+    @pytest.fixture
+    def damaged(self, path: Path) -> Path:
+        with CallStore(path) as store:
+            store.put("good", "{}", '{"text":"4"}', "m/x")
+            store.put("bad", "{}", '{"text":"4"}', "m/x")
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("""UPDATE calls SET completion = '{"text":"5"}' WHERE key = 'bad'""")
+            connection.commit()
+        return path
+
+    def test_a_changed_reply_is_asked_for_again(self, damaged: Path, caplog: pytest.LogCaptureFixture) -> None:
+        with CallStore(damaged) as store:
+            assert (store.get("good"), store.get("bad"), len(store)) == ('{"text":"4"}', None, 1)
+            assert "stored under bad is not as it was written; it is made anew" in caplog.text
+            assert store.put("bad", "{}", '{"text":"3"}') == '{"text":"3"}'
+        with CallStore(damaged, readonly=True) as store:
+            assert store.get("bad") == '{"text":"3"}'
+
+    def test_a_changed_reply_is_not_replayed(self, damaged: Path) -> None:
+        with (
+            CallStore(damaged, readonly=True) as store,
+            pytest.raises(InputError, match=r"completion stored under bad is not as it was written; restore the file"),
+        ):
+            store.get("bad")
+
+    def test_tokens_of_a_damaged_reply_are_unknown(self, path: Path) -> None:
+        with CallStore(path) as store:
+            store.put("a", "{}", '{"tokens_in": 3}', "m/x")
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.execute("UPDATE calls SET completion = '{\"tokens_in'")
+            connection.commit()
+        with CallStore(path) as store:
+            assert store.tokens()[0].tokens_in is None
+
+    def test_a_store_without_checksums_is_read_and_gets_them(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            connection.executescript(
+                "CREATE TABLE calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,"
+                " request TEXT NOT NULL, completion TEXT NOT NULL);"
+                f"PRAGMA application_id = {CallStore.MARK}; PRAGMA user_version = 1;"
+                "INSERT INTO calls VALUES ('old', 0, 'm/x', '{}', 'old reply')"
+            )
+        with CallStore(path, readonly=True) as store:
+            assert store.get("old") == "old reply"
+        with CallStore(path) as store:
+            store.put("new", "{}", "new reply")
+            assert store.get("old") == "old reply"
+        with CallStore(path, readonly=True) as store:
+            assert (store.get("old"), store.get("new")) == ("old reply", "new reply")

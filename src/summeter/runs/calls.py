@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from summeter.runs.sqlite import KeyValueFile, connect
+from summeter.runs.sqlite import KeyValueFile, checksum_of, connect
 
 MOVED_EVERY = 500
 # Should the mover not keep up, the log is moved by whoever writes, at 64 MiB.
 LOG_PAGES = 16_384
 
 _FENCE = "SELECT value FROM secrets WHERE name = 'fence'"
-_INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?)"
+_INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class Call(NamedTuple):
@@ -77,9 +77,9 @@ class CallStore(KeyValueFile):
     MARK = 0x534D5452  # "SMTR"
     SCHEMA = (
         """CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,
-        request TEXT NOT NULL, completion TEXT NOT NULL)""",
+        request TEXT NOT NULL, completion TEXT NOT NULL, checksum INTEGER)""",
     )
-    TABLE, CONTENT, NAME = "calls", "recorded calls", "call store"
+    TABLE, VALUE, CONTENT, NAME = "calls", "completion", "recorded calls", "call store"
 
     def __init__(
         self, path: str | Path | None = None, *, readonly: bool = False, clock: Callable[[], float] = time.time
@@ -93,8 +93,8 @@ class CallStore(KeyValueFile):
 
     def get(self, key: str) -> str | None:
         """The completion stored under `key`, or None."""
-        rows = self.rows("SELECT completion FROM calls WHERE key = ?", (key,))
-        return rows[0][0] if rows else None
+        completion: str | None = self.values((key,)).get(key)
+        return completion
 
     def put(self, key: str, request: str, completion: str, model: str = "") -> str:
         """Store a call, committed on return. Returns the completion that counts: the first one stored."""
@@ -106,7 +106,7 @@ class CallStore(KeyValueFile):
         rows = [(key, now, model, _utf8(request), _utf8(completion)) for key, request, completion, model in calls]
 
         def insert(connection: sqlite3.Connection) -> list[bool]:
-            return [connection.execute(_INSERT, row).rowcount > 0 for row in rows]
+            return [connection.execute(_INSERT, (*row, checksum_of(row[0], row[-1]))).rowcount > 0 for row in rows]
 
         added = self.write(insert, at_once=len(rows) > 1)
         self._count(len(rows))
@@ -128,7 +128,8 @@ class CallStore(KeyValueFile):
 
     def tokens(self) -> list[CallTokens]:
         """The tokens of every call, in the order of storing."""
-        read = ", ".join(f"json_extract(completion, '$.{name}')" for name in CallTokens._fields[2:])
+        sound = "CASE WHEN json_valid(completion) THEN completion END"
+        read = ", ".join(f"json_extract({sound}, '$.{name}')" for name in CallTokens._fields[2:])
         rows = self.rows(f"SELECT key, model, {read} FROM calls ORDER BY rowid")  # noqa: S608 - names of our own
         return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
 

@@ -10,7 +10,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
-from summeter.runs.sqlite import KeyValueFile
+from summeter.runs.sqlite import KeyValueFile, checksum_of
 
 RESULTS = "results.sqlite"
 AT_ONCE = 500
@@ -45,19 +45,18 @@ class ResultStore(KeyValueFile):
     MARK = 0x534D5253  # "SMRS"
     SCHEMA = (
         "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-        """CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, model INTEGER NOT NULL, value BLOB NOT NULL)
+        """CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, model INTEGER NOT NULL, value BLOB NOT NULL,
+        checksum INTEGER)
         WITHOUT ROWID""",
     )
-    TABLE, CONTENT, NAME = "results", "stored results", "result store"
+    TABLE, VALUE, CONTENT, NAME = "results", "value", "stored results", "result store"
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that are there."""
         wanted = list(dict.fromkeys(keys))
         known: dict[bytes, bytes] = {}
         for start in range(0, len(wanted), AT_ONCE):
-            some = wanted[start : start + AT_ONCE]
-            marks = ",".join("?" * len(some))
-            known.update(self.rows(f"SELECT key, value FROM results WHERE key IN ({marks})", some))  # noqa: S608 - marks
+            known.update(self.values(wanted[start : start + AT_ONCE]))
         return known
 
     def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
@@ -66,8 +65,8 @@ class ResultStore(KeyValueFile):
         def insert(connection: sqlite3.Connection) -> None:
             connection.execute("INSERT OR IGNORE INTO models (name) VALUES (?)", (model,))
             number = connection.execute("SELECT id FROM models WHERE name = ?", (model,)).fetchone()[0]
-            rows = [(key, number, value) for key, value in values.items()]
-            connection.executemany("INSERT OR IGNORE INTO results VALUES (?, ?, ?)", rows)
+            rows = [(key, number, value, checksum_of(key, value)) for key, value in values.items()]
+            connection.executemany("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", rows)
 
         self.write(insert)
 

@@ -1,21 +1,27 @@
 """A file of values by key, in SQLite: what the call store and the result store of a run both are.
 
-The first value of a key stays. Safe for several threads, and for several processes on one file.
+The first value of a key stays. Safe for several threads, and for several processes on one file. Every value has a
+checksum of key and value, so that a damaged one is never taken for what was stored.
 """
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self, TypeVar
+from zlib import crc32
 
 from summeter.records import InputError, SummeterError, UsageError, WriteError
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -55,6 +61,20 @@ def _with_log(path: Path, log: Path) -> sqlite3.Connection:
     return memory
 
 
+def _keep_log(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on. While another process does the same, SQLite refuses it without waiting."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection, kind: Literal["IMMEDIATE", "DEFERRED"] = "IMMEDIATE") -> Iterator[None]:
     """All of what is done inside, or nothing; what only reads, and sees one state, may be DEFERRED."""
@@ -68,17 +88,24 @@ def transaction(connection: sqlite3.Connection, kind: Literal["IMMEDIATE", "DEFE
         raise
 
 
+def checksum_of(key: str | bytes, value: str | bytes) -> int:
+    """The checksum that is stored beside a value."""
+    parts = (part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part for part in (key, value))
+    return crc32(b"\0".join(parts))
+
+
 class KeyValueFile:
     """Values by key in one SQLite file; what is written is committed when the call returns. `path` None keeps them in
     memory. Raises UsageError where a file that is only read is not there, InputError for a file of another kind.
 
-    `MARK` and `VERSION` tell the files of a store from any others; `TABLE` has the column `key`; `CONTENT` and `NAME`
-    are for messages."""
+    `MARK` and `VERSION` tell the files of a store from any others; `TABLE` has the columns `key`, `checksum` (which
+    files of version 1 have not) and `VALUE`; `CONTENT` and `NAME` are for messages."""
 
     MARK: ClassVar[int]
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
     SCHEMA: ClassVar[tuple[str, ...]]
     TABLE: ClassVar[str]
+    VALUE: ClassVar[str]
     CONTENT: ClassVar[str]
     NAME: ClassVar[str]
 
@@ -87,6 +114,7 @@ class KeyValueFile:
         self.readonly = readonly
         self.broken: WriteError | None = None
         self._lock = threading.Lock()
+        self._sums = True
         if self.path is not None and readonly and not self.path.is_file():
             raise UsageError(f"{self.path}: there are no {self.CONTENT}; a replay needs the {self.path.name} of a run")
         try:
@@ -101,6 +129,27 @@ class KeyValueFile:
 
     def __contains__(self, key: object) -> bool:
         return bool(self.rows(f"SELECT 1 FROM {self.TABLE} WHERE key = ?", (key,)))  # noqa: S608 - a name of ours
+
+    def values(self, keys: Sequence[object]) -> dict[Any, Any]:
+        """The values of those keys that are there. A value that is not what was stored counts as not there, with a
+        warning, so that it is made again; in a file that is only read, InputError."""
+        checksum, marks = "checksum" if self._sums else "NULL", ",".join("?" * len(keys))
+        sql = f"SELECT key, {self.VALUE}, {checksum} FROM {self.TABLE} WHERE key IN ({marks})"  # noqa: S608 - names of ours
+        values = {}
+        for key, value, stored in self.rows(sql, keys):
+            if stored is None or stored == checksum_of(key, value):
+                values[key] = value
+            else:
+                self._drop(key)
+        return values
+
+    def _drop(self, key: Any) -> None:
+        name = key.hex() if isinstance(key, bytes) else key
+        where = f"the {self.VALUE} stored under {name[:12]} is not as it was written"
+        if self.readonly:
+            raise InputError.at(self.path or "memory", None, None, f"{where}; restore the file, or make a new run")
+        log.warning("%s: %s; it is made anew", self.path, where)
+        self.write(lambda connection: connection.execute(f"DELETE FROM {self.TABLE} WHERE key = ?", (key,)))  # noqa: S608
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """The rows a statement gives."""
@@ -174,12 +223,15 @@ class KeyValueFile:
     def _prepare(self) -> None:
         version = self.version(self._connection, self.path, new=not self.readonly)
         if self.readonly:
+            self._sums = version > 1
             return
         # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
-        self._connection.execute("PRAGMA journal_mode = WAL")
+        _keep_log(self._connection)
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if not version:
             self.lay_out(self._connection)
+        elif version < self.VERSION:
+            self._upgrade(self._connection)
 
     @classmethod
     def version(cls, connection: sqlite3.Connection, path: Path | None, *, new: bool) -> int:
@@ -205,6 +257,13 @@ class KeyValueFile:
             connection.execute(f"PRAGMA user_version = {cls.VERSION}")
             for sql in cls.SCHEMA:
                 connection.execute(sql)
+
+    def _upgrade(self, connection: sqlite3.Connection) -> None:
+        """Give a file of version 1 the column of checksums, which stays empty for what it holds."""
+        with transaction(connection):
+            if connection.execute("PRAGMA user_version").fetchone()[0] < self.VERSION:  # nobody else did it meanwhile
+                connection.execute(f"ALTER TABLE {self.TABLE} ADD COLUMN checksum INTEGER")
+                connection.execute(f"PRAGMA user_version = {self.VERSION}")
 
     def _unreadable(self, why: object) -> InputError:
         what = f"is not a readable {self.NAME} ({why}); move it away or restore it"
