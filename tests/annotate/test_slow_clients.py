@@ -50,10 +50,14 @@ async def trickled(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, b
             await asyncio.sleep(0.02)
 
     task = asyncio.create_task(drip())
+    reply = b""
     try:
-        return await asyncio.wait_for(reader.read(), 30)
-    except ConnectionError:
-        return b""
+        async with asyncio.timeout(30):
+            while part := await reader.read(65536):
+                reply += part
+        return reply
+    except ConnectionError:  # what we still sent met a closed door; what came before that counts
+        return reply
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
