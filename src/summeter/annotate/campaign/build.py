@@ -15,6 +15,7 @@ from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, C
 from summeter.annotate.campaign.folder import (
     CAMPAIGN,
     DATA,
+    INTERFACE,
     KEYS,
     TASKS,
     CampaignFolder,
@@ -22,6 +23,7 @@ from summeter.annotate.campaign.folder import (
     read_campaign,
     sources_of,
 )
+from summeter.annotate.campaign.language import REFERENCE, SHIPPED, language_file, read_language, shipped_names
 from summeter.annotate.tasks import kind_named, kind_names
 from summeter.annotate.tasks.base import AssistedKind, Kind, Misfit
 from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
@@ -48,10 +50,15 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
     campaign = read_campaign(path)
     new_token = token or _token
     tasks, data = tasks_of(campaign, path)
-    resolved = _with_codes(campaign, new_token)
+    language = _language_file(campaign, path)
+    resolved = _with_codes(campaign, new_token).model_copy(
+        update={"interface": language.stem if language.parent == SHIPPED else INTERFACE}
+    )
     with building(target) as fresh:
         save(data, fresh / DATA)
         write_lines(fresh / TASKS, (task.model_dump_json(exclude_none=True) for task in tasks))
+        if resolved.interface == INTERFACE:
+            write_text(fresh / INTERFACE, language.read_text(encoding="utf-8"))
         text = yaml.safe_dump(resolved.model_dump(mode="json"), allow_unicode=True, sort_keys=False)
         write_text(fresh / CAMPAIGN, text)
         keys = fresh / KEYS
@@ -101,6 +108,17 @@ def _check_error_types(campaign: Campaign, file: Path) -> None:
         if SEPARATOR in error_type.name:
             message = f"{error_type.name!r} would be read as several types, which {SEPARATOR!r} joins; name it without"
             raise InputError.at(file, None, f"error_types.{index}.name", message)
+
+
+def _language_file(campaign: Campaign, file: Path) -> Path:
+    """The checked language file of the annotators' pages."""
+    usual = campaign.language if campaign.language in shipped_names() else REFERENCE
+    try:
+        language = language_file(campaign.interface or usual, file.parent)
+    except UsageError as error:
+        raise InputError.at(file, None, "interface", str(error)) from error
+    read_language(language)
+    return language
 
 
 def _token() -> str:

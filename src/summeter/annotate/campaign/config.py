@@ -232,7 +232,14 @@ class Campaign(Record):
 
     name: str
     title: str = ""
-    language: str = Field(default="en", pattern=r"^[a-z]{2,3}$")
+    language: str = Field(default="en", pattern=r"^[a-z]{2,3}$", description="The language of the texts (ISO 639).")
+    interface: str | None = Field(
+        default=None,
+        min_length=1,
+        description="The language of the annotators' pages: one that comes with summeter (`en`, `de`), or a language "
+        "file of your own, by its path from the campaign file. Not given: the language of the texts where it comes "
+        "with summeter, else English.",
+    )
     kind: str
     data: str
     preset: str | None = None

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.language import REFERENCE, Language, language_file, read_language
 from summeter.annotate.campaign.people import Names
 from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks import kind_named
@@ -23,6 +24,8 @@ from summeter.records import Fault, InputError, UsageError, digest, read_lines
 
 CAMPAIGN = "campaign.yaml"
 DATA = "data"
+INTERFACE = "interface.yaml"
+"""A language file of the campaign's own."""
 TASKS = "tasks.jsonl"
 KEYS = "keys.json"
 EVENTS = "events.sqlite"
@@ -59,6 +62,11 @@ class CampaignFolder:
     def kind(self) -> Kind:
         """The kind of its tasks."""
         return kind_named(self.campaign.kind)
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of the annotators' pages. Folders of the version before name none: theirs are English."""
+        return read_language(language_file(self.campaign.interface or REFERENCE, self.folder))
 
     @cached_property
     def data(self) -> Dataset:
@@ -117,7 +125,7 @@ class CampaignFolder:
 
     def preload(self) -> None:
         """Read now what the first request would wait for."""
-        _ = self.sources, self.groups, self.checks_by_document
+        _ = self.sources, self.groups, self.checks_by_document, self.language
 
     def links(self) -> dict[str, str]:
         """The query of each local account's link, by account."""

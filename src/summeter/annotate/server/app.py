@@ -6,12 +6,14 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from aiohttp import web
 
 from summeter.annotate.campaign.bodies import LARGEST, Json, Refusal
+from summeter.annotate.campaign.language import REFERENCE, Language, shipped
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.people import PREVIEW, Visitor
 from summeter.annotate.campaign.requests import about
@@ -29,7 +31,7 @@ from summeter.annotate.server.security import (
     same_origin,
     set_cookie,
 )
-from summeter.records import Parameter, UsageError
+from summeter.records import Parameter, UsageError, canonical, digest
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -74,8 +76,9 @@ def make_app(service: CampaignService, guards: Guards | None = None, hosts: Sequ
     app.router.add_get("/api/session", _session)
     for path, request in WRITES.items():
         app.router.add_post(f"/api/{path}", _write(request))
-    admin.add_routes(app, service, app[PAGES].page)
+    admin.add_routes(app, service, app[PAGES].researchers)
     app.router.add_get(f"/static/task_{service.kind.name}.js", _task_script)
+    app.router.add_get("/static/language.js", _language_script)
     app.router.add_static("/static/", APP / "static", follow_symlinks=False, show_index=False)
     return app
 
@@ -88,12 +91,26 @@ class _Pages:
         campaign = service.campaign
         link = {"contact_link": contact_link(campaign.contact)}
         self._common = {"campaign": about(service.folder) | link, "kind": service.kind.name, "static": "/static"}
+        self.language = service.folder.language
         self.texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
 
     def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
-        """A page as a response; `more` is what only this template gets."""
-        text = self._environment.get_template(name).render({**self._common, "framed": False, **(more or {})})
+        """A page for annotators as a response; `more` is what only this template gets."""
+        return self._render(name, status, self.language, more or {})
+
+    def researchers(self, name: str, status: int = 200) -> web.Response:
+        """A page for researchers, in English."""
+        return self._render(name, status, shipped(REFERENCE), {})
+
+    def _render(self, name: str, status: int, language: Language, more: Mapping[str, Any]) -> web.Response:
+        given = {**self._common, "framed": False, "language": language, "t": language.text, **more}
+        text = self._environment.get_template(name).render(given)
         return web.Response(text=text, content_type="text/html", status=status)
+
+    @cached_property
+    def language_script(self) -> str:
+        """The language as the module that `strings.js` imports."""
+        return f"export default {canonical(self.language.to_page())};\n"
 
 
 def _environment() -> Environment:
@@ -185,6 +202,15 @@ async def _work(request: web.Request) -> web.StreamResponse:
 
 async def _task_script(request: web.Request) -> web.StreamResponse:
     return web.FileResponse(request.app[SERVICE].kind.script)
+
+
+async def _language_script(request: web.Request) -> web.StreamResponse:
+    script = _pages(request).language_script
+    tag = digest(script, 32)
+    same = any(known.value == tag for known in request.if_none_match or ())
+    response = web.Response(status=304) if same else web.Response(text=script, content_type="text/javascript")
+    response.etag = tag
+    return response
 
 
 async def _session(request: web.Request) -> web.StreamResponse:

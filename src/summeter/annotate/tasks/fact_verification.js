@@ -2,11 +2,10 @@
 import { el } from "./dom.js";
 import { comment, machine, Question } from "./fields.js";
 import { summaryText } from "./pane.js";
-
-const VERDICTS = { supported: "supported by the document", not_supported: "not supported by the document" };
+import { t } from "./strings.js";
 
 export default {
-  title: "Is the marked sentence supported by the document?",
+  title: t("fact_verification.title"),
 
   blank: () => ({ machine: null, label: null, error_types: [], comment: null }),
 
@@ -14,18 +13,18 @@ export default {
     const { body, assistance } = task;
     const shown = assistance?.machine ?? null;
     const label = new Question({
-      legend: shown ? "Your own verdict" : "Your verdict",
+      legend: shown ? t("fact_verification.own_verdict") : t("fact_verification.verdict"),
       options: [
-        { value: "supported", label: "Supported" },
-        { value: "not_supported", label: "Not supported" },
+        { value: "supported", label: t("fact_verification.supported") },
+        { value: "not_supported", label: t("fact_verification.not_supported") },
       ],
       value: state.label,
       pick: (value) => settle({ label: value, machine: shown ? (value === shown.verdict ? "agree" : "disagree") : null }),
       wide: true,
     });
     const types = new Question({
-      legend: "What is wrong with it?",
-      hint: "Several may hold.",
+      legend: t("fact_verification.types"),
+      hint: t("fact_verification.several"),
       many: true,
       data: true,
       from: 3,
@@ -34,7 +33,7 @@ export default {
       pick: (values) => changed({ error_types: values }),
     });
     const verdict = shown && machine({
-      about: "The machine says this sentence is", verdict: VERDICTS[shown.verdict], good: shown.verdict === "supported",
+      about: t("fact_verification.machine"), verdict: t(`fact_verification.machine_${shown.verdict}`), good: shown.verdict === "supported",
       types: shown.error_types, reason: shown.reason, state,
       changed: ({ machine: value }) => {
         const other = shown.verdict === "supported" ? "not_supported" : "supported";
@@ -50,16 +49,16 @@ export default {
     }
 
     types.node.hidden = state.label !== "not_supported";
-    const summary = el("section", { class: "summary" }, el("h2", { text: "Summary" }), summaryText(body.summary, body.index));
+    const summary = el("section", { class: "summary" }, el("h2", { text: t("work.summary") }), summaryText(body.summary, body.index));
     return el("div", null, summary, verdict?.node, label.node, types.node, comment(state, changed));
   },
 
   missing(task, state, root) {
     const sets = root.querySelectorAll("fieldset.question");
-    if (task.assistance?.machine && !state.machine) return { message: "Do you agree with the machine?", node: sets[0] };
-    if (!state.label) return { message: "Choose your verdict.", node: sets[task.assistance?.machine ? 1 : 0] };
+    if (task.assistance?.machine && !state.machine) return { message: t("machine.question"), node: sets[0] };
+    if (!state.label) return { message: t("fact_verification.need_verdict"), node: sets[task.assistance?.machine ? 1 : 0] };
     if (state.label === "not_supported" && !state.error_types.length) {
-      return { message: "Say what is wrong with the sentence.", node: sets[sets.length - 1] };
+      return { message: t("fact_verification.need_types"), node: sets[sets.length - 1] };
     }
     return null;
   },

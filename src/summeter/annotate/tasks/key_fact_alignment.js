@@ -1,12 +1,13 @@
 // Which sentences of a summary speak of this key fact? Beside it, on a wide window, the grid of all key facts of the summary.
-import { button, el, many, words } from "./dom.js";
+import { button, el, words } from "./dom.js";
 import { comment, machine, Question } from "./fields.js";
 import { Points } from "./points.js";
+import { list, number, t } from "./strings.js";
 
 const same = (a, b) => a.length === b.length && a.every((one) => b.includes(one));
 
 export default {
-  title: "Which sentences speak of this key fact?",
+  title: t("key_fact_alignment.title"),
 
   blank: () => ({ machine: null, sentences: [], none: false, comment: null }),
 
@@ -15,8 +16,8 @@ export default {
     const shown = task.assistance?.machine ?? null;
     const points = new Points(summary.text);
     const sentences = new Question({
-      legend: "Sentences of the summary",
-      hint: "A sentence is aligned when it speaks of the same matter, even where a detail contradicts.",
+      legend: t("key_fact_alignment.sentences"),
+      hint: t("key_fact_alignment.hint"),
       many: true,
       options: summary.sentences.map(([start, end], at) => ({ value: at, label: points.slice(start, end), number: at + 1, data: true })),
       value: state.sentences,
@@ -24,15 +25,15 @@ export default {
     });
     sentences.node.classList.add("sentences");
     const none = new Question({
-      legend: "Or none of them",
-      options: [{ value: true, label: "No sentence speaks of it", keys: ["0"] }],
+      legend: t("key_fact_alignment.or_none"),
+      options: [{ value: true, label: t("key_fact_alignment.none"), keys: ["0"] }],
       many: true,
       value: state.none ? [true] : [],
       pick: (values) => settle({ none: values.length > 0, sentences: values.length ? [] : state.sentences }, true),
     });
     none.node.dataset.optional = "yes";
     const verdict = shown && machine({
-      about: "The machine aligns it with", verdict: told(shown.sentences), good: shown.sentences.length > 0, reason: shown.reason, state,
+      about: t("key_fact_alignment.machine"), verdict: told(shown.sentences), good: shown.sentences.length > 0, reason: shown.reason, state,
       changed: ({ machine: value }) => {
         const taken = value === "agree" ? { sentences: [...shown.sentences], none: shown.sentences.length === 0 } : {};
         const dropped = value === "disagree" && same(state.sentences, shown.sentences) ? { sentences: [], none: false } : {};
@@ -51,16 +52,16 @@ export default {
       verdict?.question.set(state.machine);
     }
 
-    const fact = el("section", { class: "summary" }, el("h2", { text: "Key fact" }), el("p", { class: "text" }, words(key_fact)));
+    const fact = el("section", { class: "summary" }, el("h2", { text: t("work.key_fact") }), el("p", { class: "text" }, words(key_fact)));
     return el("div", null, fact, verdict?.node, sentences.node, none.node, grid(task, siblings, visit), comment(state, changed));
   },
 
   missing(task, state, root) {
     if (task.assistance?.machine && !state.machine) {
-      return { message: "Do you agree with the machine?", node: root.querySelector("fieldset.question") };
+      return { message: t("machine.question"), node: root.querySelector("fieldset.question") };
     }
     if (!state.none && !state.sentences.length) {
-      return { message: "Choose the sentences, or say that no sentence speaks of it.", node: root.querySelector("fieldset.sentences") };
+      return { message: t("key_fact_alignment.need_sentences"), node: root.querySelector("fieldset.sentences") };
     }
     return null;
   },
@@ -73,7 +74,9 @@ export default {
   }),
 };
 
-const told = (indexes) => (indexes.length ? `${indexes.length === 1 ? "sentence" : "sentences"} ${indexes.map((at) => at + 1).join(", ")}` : "no sentence");
+const told = (indexes) => (indexes.length
+  ? t("key_fact_alignment.machine_sentences", { n: indexes.length, numbers: list(indexes.map((at) => number(at + 1))) })
+  : t("key_fact_alignment.machine_none"));
 
 // Key facts of the same summary against its sentences, as far as they are answered; a row leads to its task.
 function grid(task, siblings, visit) {
@@ -82,19 +85,19 @@ function grid(task, siblings, visit) {
   const count = task.body.summary.sentences.length;
   const cells = (answer) => Array.from({ length: count }, (_, at) => {
     const on = answer?.sentences.includes(at);
-    return el("td", { class: on ? "on" : answer ? "off" : "open" }, el("span", { class: "sr", text: on ? "aligned" : answer ? "not aligned" : "not answered" }));
+    return el("td", { class: on ? "on" : answer ? "off" : "open" }, el("span", { class: "sr", text: on ? t("key_fact_alignment.aligned") : answer ? t("key_fact_alignment.not_aligned") : t("key_fact_alignment.not_answered") }));
   });
-  const head = Array.from({ length: count }, (_, at) => el("th", { scope: "col" }, el("span", { class: "sr", text: "Sentence " }), String(at + 1)));
-  const body = rows.map(({ task: one, answer, number }) => {
+  const head = Array.from({ length: count }, (_, at) => el("th", { scope: "col" }, el("span", { class: "sr", text: `${t("key_fact_alignment.sentence")} ` }), number(at + 1)));
+  const body = rows.map(({ task: one, answer, number: place }) => {
     const here = one.id === task.id;
     const fact = here ? words(one.body.key_fact) : button("", () => visit(one.id), { class: "link" });
     if (!here) fact.append(words(one.body.key_fact));
-    return el("tr", { class: here ? "here" : null }, el("th", { scope: "row", "aria-current": here ? "true" : null }, el("span", { class: "num", text: String(number) }), fact), ...cells(answer));
+    return el("tr", { class: here ? "here" : null }, el("th", { scope: "row", "aria-current": here ? "true" : null }, el("span", { class: "num", text: number(place) }), fact), ...cells(answer));
   });
   return el(
     "section", { class: "grid" },
-    el("h2", { text: `${many(rows.length, "key fact")} of this summary` }),
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Key facts against sentences" },
+    el("h2", { text: t("key_fact_alignment.grid", { n: rows.length }) }),
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": t("key_fact_alignment.grid_label") },
       el("table", null, el("thead", null, el("tr", null, el("td"), ...head)), el("tbody", null, ...body))),
   );
 }

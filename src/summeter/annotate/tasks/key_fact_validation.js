@@ -1,28 +1,27 @@
 // Is this key fact one a summary of the document should carry?
 import { el, words } from "./dom.js";
 import { comment, machine, Question, textField } from "./fields.js";
+import { t } from "./strings.js";
 
-const ASKED = [
-  ["significant", "Is it significant?", "A good summary of this document should carry it."],
-  ["correct", "Is it correct?", "The document says so."],
-  ["relevant", "Is it relevant?", "It belongs to what the document is about."],
-];
-const holds = (state) => ASKED.every(([name]) => state[name] === true);
-const answered = (state) => ASKED.every(([name]) => state[name] !== null);
+const ASKED = ["significant", "correct", "relevant"];
+const legendOf = (name) => t(`key_fact_validation.${name}`);
+const holds = (state) => ASKED.every((name) => state[name] === true);
+const answered = (state) => ASKED.every((name) => state[name] !== null);
 const fits = (machineSays, state) => (holds(state) === (machineSays === "valid") ? "agree" : "disagree");
 
 export default {
-  title: "Is this a key fact of the document?",
+  title: t("key_fact_validation.title"),
 
   blank: () => ({ machine: null, significant: null, correct: null, relevant: null, why: null, comment: null }),
 
   draw({ task, state, changed }) {
     const shown = task.assistance?.machine ?? null;
     const why = textField({
-      label: "Why not?", hint: "In a few words; may be left empty.", value: state.why, set: (text) => changed({ why: text }),
+      label: t("key_fact_validation.why"), hint: t("key_fact_validation.why_hint"), value: state.why, set: (text) => changed({ why: text }),
     });
     const verdict = shown && machine({
-      about: "The machine says this key fact is", verdict: shown.verdict === "valid" ? "valid" : "not valid",
+      about: t("key_fact_validation.machine"),
+      verdict: shown.verdict === "valid" ? t("key_fact_validation.machine_valid") : t("key_fact_validation.machine_invalid"),
       good: shown.verdict === "valid", reason: shown.reason, state,
       changed: ({ machine: value }) => {
         // Who takes it for valid, with the machine or against it, has answered all three.
@@ -31,9 +30,9 @@ export default {
         else settle({ machine: value, ...(holds(state) ? { significant: null, correct: null, relevant: null } : {}) });
       },
     });
-    const questions = ASKED.map(([name, legend, hint]) => new Question({
-      legend, hint, wide: true,
-      options: [{ value: true, label: "Yes" }, { value: false, label: "No" }],
+    const questions = ASKED.map((name) => new Question({
+      legend: legendOf(name), hint: t(`key_fact_validation.${name}_hint`), wide: true,
+      options: [{ value: true, label: t("key_fact_validation.yes") }, { value: false, label: t("key_fact_validation.no") }],
       value: state[name],
       pick: (value) => {
         const next = { ...state, [name]: value };
@@ -44,20 +43,20 @@ export default {
     function settle(patch) {
       changed(patch);
       verdict?.question.set(state.machine);
-      questions.forEach((question, at) => question.set(state[ASKED[at][0]]));
-      why.hidden = !ASKED.some(([name]) => state[name] === false);
+      questions.forEach((question, at) => question.set(state[ASKED[at]]));
+      why.hidden = !ASKED.some((name) => state[name] === false);
     }
 
-    why.hidden = !ASKED.some(([name]) => state[name] === false);
-    const fact = el("section", { class: "summary" }, el("h2", { text: "Key fact" }), el("p", { class: "text" }, words(task.body.key_fact)));
+    why.hidden = !ASKED.some((name) => state[name] === false);
+    const fact = el("section", { class: "summary" }, el("h2", { text: t("work.key_fact") }), el("p", { class: "text" }, words(task.body.key_fact)));
     return el("div", null, fact, verdict?.node, ...questions.map((question) => question.node), why, comment(state, changed));
   },
 
   missing(task, state, root) {
     const sets = [...root.querySelectorAll("fieldset.question")];
-    if (task.assistance?.machine && !state.machine) return { message: "Do you agree with the machine?", node: sets[0] };
-    const open = ASKED.findIndex(([name]) => state[name] === null);
-    if (open >= 0) return { message: ASKED[open][1], node: sets[sets.length - ASKED.length + open] };
+    if (task.assistance?.machine && !state.machine) return { message: t("machine.question"), node: sets[0] };
+    const open = ASKED.findIndex((name) => state[name] === null);
+    if (open >= 0) return { message: legendOf(ASKED[open]), node: sets[sets.length - ASKED.length + open] };
     return null;
   },
 

@@ -1,10 +1,11 @@
 // All summaries of a document on one page: each aspect on a scale, and the best one.
-import { el, many, words } from "./dom.js";
+import { el, words } from "./dom.js";
 import { comment, Question } from "./fields.js";
 import { summaryText } from "./pane.js";
+import { t } from "./strings.js";
 
 export default {
-  title: "How good is each summary?",
+  title: t("rating.title"),
 
   blank: (task) => ({ ratings: Object.fromEntries(task.body.summaries.map(({ id }) => [id, {}])), best: null, comment: null }),
 
@@ -14,12 +15,12 @@ export default {
     const count = el("p", { class: "small count", role: "status" });
     const tell = () => {
       const done = summaries.reduce((sum, { id }) => sum + Object.keys(state.ratings[id] ?? {}).length, 0);
-      count.textContent = `${done} of ${many(total, "rating")} given`;
+      count.textContent = t("rating.given", { done, n: total });
     };
     const cards = summaries.map((summary) => el(
-      "section", { class: "card" }, el("h2", { text: `Summary ${summary.id}` }), summaryText(summary),
+      "section", { class: "card" }, el("h2", { text: t("work.summary_of", { id: summary.id }) }), summaryText(summary),
       ...aspects.map(({ name, question }) => new Question({
-        legend: el("span", null, el("span", { class: "sr", text: `Summary ${summary.id}: ` }), el("strong", null, words(name)),
+        legend: el("span", null, el("span", { class: "sr", text: `${t("work.summary_of", { id: summary.id })}: ` }), el("strong", null, words(name)),
           question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
         options: scale.map(({ value, label }) => ({ value, label, number: value, keys: [String(value)] })),
         value: state.ratings[summary.id]?.[name] ?? null,
@@ -35,8 +36,8 @@ export default {
       }),
     ));
     const best = choose_best ? new Question({
-      legend: "Which summary is the best?",
-      options: summaries.map(({ id }) => ({ value: id, label: `Summary ${id}` })),
+      legend: t("rating.best"),
+      options: summaries.map(({ id }) => ({ value: id, label: t("work.summary_of", { id }) })),
       value: state.best,
       pick: (value) => changed({ best: value }),
       wide: true,
@@ -49,8 +50,8 @@ export default {
     const sets = [...root.querySelectorAll("fieldset.question")];
     const cells = task.body.summaries.flatMap(({ id }) => task.body.aspects.map(({ name }) => [id, name]));
     const open = cells.findIndex(([id, name]) => state.ratings[id]?.[name] === undefined);
-    if (open >= 0) return { message: `Rate summary ${cells[open][0]}: ${cells[open][1]}.`, node: sets[open] };
-    if (task.body.choose_best && state.best === null) return { message: "Choose the best summary.", node: sets[sets.length - 1] };
+    if (open >= 0) return { message: t("rating.need_rating", { id: cells[open][0], aspect: cells[open][1] }), node: sets[open] };
+    if (task.body.choose_best && state.best === null) return { message: t("rating.need_best"), node: sets[sets.length - 1] };
     return null;
   },
 

@@ -3,11 +3,12 @@ import { button, el, key, words } from "./dom.js";
 import { comment, Question, textField } from "./fields.js";
 import { Points } from "./points.js";
 import { SpanText } from "./span_text.js";
+import { rich, t } from "./strings.js";
 
 const overlap = (a, b) => a.start < b.end && b.start < a.end;
 
 export default {
-  title: "What in this summary is not what the document says?",
+  title: t("span_highlighting.title"),
 
   blank: () => ({ spans: [], none: false, open: null, comment: null }),
 
@@ -23,14 +24,14 @@ export default {
       open: (at) => edit(at),
     });
     const none = new Question({
-      legend: "Or nothing",
-      options: [{ value: true, label: "Nothing is wrong with this summary", keys: ["0"] }],
+      legend: t("span_highlighting.or_nothing"),
+      options: [{ value: true, label: t("span_highlighting.nothing"), keys: ["0"] }],
       many: true,
       value: state.none ? [true] : [],
       pick: (values) => {
         if (values.length && state.spans.length) {
           none.set([]);
-          say("There are marked words. Delete them first, if nothing is wrong.", none.node);
+          say(t("span_highlighting.marked_first"), none.node);
           return;
         }
         changed({ none: values.length > 0 });
@@ -41,7 +42,7 @@ export default {
     function add(span) {
       const other = state.spans.find((one) => overlap(one, span));
       if (other) {
-        say(`This touches “${quote(other)}”, which is marked already. Delete that one to mark other words.`, text.node);
+        say(t("span_highlighting.touches", { words: quote(other) }), text.node);
         return;
       }
       const spans = [...state.spans, span].sort((a, b) => a.start - b.start);
@@ -72,8 +73,8 @@ export default {
     }
 
     const what = (span) => [
-      el("span", { class: `chip ${span.kind === null ? "none" : span.kind === "contradicted" ? "bad" : "pad"}` }, span.kind ? words(spoken(span.kind)) : "kind?"),
-      span.category ? el("span", { class: "chip plain-value" }, words(span.category)) : several ? el("span", { class: "chip none", text: "category?" }) : null,
+      el("span", { class: `chip ${span.kind === null ? "none" : span.kind === "contradicted" ? "bad" : "pad"}` }, span.kind ? words(spoken(span.kind)) : t("span_highlighting.no_kind")),
+      span.category ? el("span", { class: "chip plain-value" }, words(span.category)) : several ? el("span", { class: "chip none", text: t("span_highlighting.no_category") }) : null,
     ].filter(Boolean);
 
     function item(span, at) {
@@ -81,25 +82,25 @@ export default {
       const said = el("p", { class: "quoted" }, words(quote(span)));
       const head = el("div", { class: "span-head" }, said, el("div", { class: "what" }, ...what(span)), el(
         "div", { class: "row" },
-        open ? null : button("Edit", () => edit(at), { class: "plain edit", "aria-label": `Edit: ${quote(span)}` }),
-        button("Delete", () => remove(at), { class: "plain", "aria-label": `Delete: ${quote(span)}` }),
+        open ? null : button(t("span_highlighting.edit"), () => edit(at), { class: "plain edit", "aria-label": t("span_highlighting.edit_words", { words: quote(span) }) }),
+        button(t("span_highlighting.delete"), () => remove(at), { class: "plain", "aria-label": t("span_highlighting.delete_words", { words: quote(span) }) }),
       ));
       return el("li", { class: open ? "span-item open" : "span-item" }, head, open ? editor(span, at) : null);
     }
 
     function editor(span, at) {
       const kind = new Question({
-        legend: "How is it wrong?", wide: true, value: span.kind,
+        legend: t("span_highlighting.kind"), wide: true, value: span.kind,
         options: kinds.map(({ name, meaning }) => ({ value: name, label: spoken(name), meaning, data: true })),
         pick: (value) => update(at, { kind: value }),
       });
       const category = several ? new Question({
-        legend: "Category", value: span.category, from: kinds.length + 1,
+        legend: t("span_highlighting.category"), value: span.category, from: kinds.length + 1,
         options: categories.map(({ name, meaning }) => ({ value: name, label: name, meaning, data: true })),
         pick: (value) => update(at, { category: value }),
       }) : null;
-      const reason = textField({ label: "Why? (may be left empty)", value: span.reason, set: (value) => update(at, { reason: value }) });
-      return el("div", { class: "editor" }, kind.node, category?.node, reason, button("Mark more", () => {
+      const reason = textField({ label: t("work.why"), value: span.reason, set: (value) => update(at, { reason: value }) });
+      return el("div", { class: "editor" }, kind.node, category?.node, reason, button(t("span_highlighting.more"), () => {
         changed({ open: null });
         redraw();
         text.enter();
@@ -117,23 +118,22 @@ export default {
 
     redraw();
     const ways = el(
-      "details", { class: "definitions", open: true }, el("summary", { text: "How to mark" }),
-      el("p", { class: "small" }, "Select words with the mouse or a finger. Or tap the first word, then “Extend”, then the last. With keys: ", key("←"), " ", key("→"),
-        " go from word to word, with ", key("Shift"), " they extend, ", key("Enter"), " marks."),
+      "details", { class: "definitions", open: true }, el("summary", { text: t("span_highlighting.ways") }),
+      el("p", { class: "small" }, rich("span_highlighting.how", { left: key("←"), right: key("→"), shift: key("Shift"), enter: key("Enter") })),
     );
-    return el("div", null, el("section", { class: "summary" }, el("h2", { id: "marking", text: "Summary" }), text.node, text.tools), ways, list, none.node, comment(state, changed));
+    return el("div", null, el("section", { class: "summary" }, el("h2", { id: "marking", text: t("work.summary") }), text.node, text.tools), ways, list, none.node, comment(state, changed));
   },
 
-  keys: () => [{ keys: [], shown: ["←", "→", "Shift", "Enter"], does: "in the summary: go from word to word, extend, mark", act: () => false }],
+  keys: () => [{ keys: [], shown: ["←", "→", "Shift", "Enter"], does: t("keys.mark"), act: () => false }],
 
   missing(task, state, root) {
     const several = task.body.categories.length > 1;
     const at = state.spans.findIndex((span) => !span.kind || (several && !span.category));
     if (at >= 0) {
       const item = root.querySelector("ol.spans").children[at];
-      return { message: `Say how the ${ordinal(at)} marked passage is wrong${several ? ", and its category" : ""}.`, node: item, act: () => item.querySelector("button.edit")?.click() };
+      return { message: several ? t("span_highlighting.need_category", { which: which(at) }) : t("span_highlighting.need_kind", { which: which(at) }), node: item, act: () => item.querySelector("button.edit")?.click() };
     }
-    if (!state.spans.length && !state.none) return { message: "Mark what is wrong, or say that nothing is.", node: root.querySelector(".marking") };
+    if (!state.spans.length && !state.none) return { message: t("span_highlighting.need_mark"), node: root.querySelector(".marking") };
     return null;
   },
 
@@ -145,4 +145,4 @@ export default {
 };
 
 const spoken = (name) => name.replaceAll("_", " ");
-const ordinal = (at) => ["first", "second", "third", "fourth", "fifth"][at] ?? `${at + 1}th`;
+const which = (at) => (at < 5 ? t(`span_highlighting.which_${at + 1}`) : t("span_highlighting.which_other", { n: at + 1 }));

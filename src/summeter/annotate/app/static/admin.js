@@ -2,7 +2,8 @@
 import { Api, Refusal } from "./api.js";
 import { button, byId, el, many, words } from "./dom.js";
 import { show } from "./keys.js";
-import { capital, money } from "./shell.js";
+import { capital } from "./shell.js";
+import { money } from "./strings.js";
 
 const EVERY = 5000;
 const api = new Api();

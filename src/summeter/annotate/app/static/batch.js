@@ -1,9 +1,9 @@
 // The work itself: a batch of tasks under a lease, answers by way of the outbox, the end of a batch, pausing and giving back.
-import { button, el, key, many, minutes } from "./dom.js";
+import { button, el, key } from "./dom.js";
 import { Refusal } from "./api.js";
 import { canonical } from "./keep.js";
 import { show } from "./keys.js";
-import { capital } from "./shell.js";
+import { minutes, refusal, t } from "./strings.js";
 import { Work } from "./work.js";
 
 export class Batch {
@@ -12,7 +12,7 @@ export class Batch {
     this.drafts.prune(batch.tasks);
     this.shell.lease(batch.seconds_left ?? null);
     this.work = new Work(this, {
-      tasks: batch.tasks, documents: batch.documents, words: "answered in this batch", verb: "Send and go on",
+      tasks: batch.tasks, documents: batch.documents, what: t("page.answered_in_batch"), verb: "work.send",
     });
     this.shell.pause.hidden = false;
     this.shell.pause.onclick = () => this.pause();
@@ -75,16 +75,16 @@ export class Batch {
   // The server would not have it: the person gets the answer back as a draft, and is told why.
   refused(entry, error) {
     const task = this.find(entry.task);
-    const said = `An answer was not accepted: ${error.message}.`;
+    const reason = refusal(error);
     if (!task || error.status !== 422) {
-      this.shell.notice("refused", said, { bad: true });
+      this.shell.notice("refused", t("notice.refused", { reason }), { bad: true });
       if (error.status !== 404) this.app.reload();
       return;
     }
     this.drafts.write(task, entry.answer, entry.seconds);
     const at = this.batch.tasks.indexOf(task);
-    this.shell.notice("refused", `Task ${at + 1}: ${said} Nothing of it is lost; please look at it again.`, {
-      bad: true, label: "Go to it", act: () => { this.shell.quiet("refused"); this.work.visit(at); },
+    this.shell.notice("refused", t("notice.task_refused", { n: at + 1, reason }), {
+      bad: true, label: t("notice.go_to_task"), act: () => { this.shell.quiet("refused"); this.work.visit(at); },
     });
   }
 
@@ -94,7 +94,7 @@ export class Batch {
     if (!task || canonical(task.answer) === canonical(answer)) return;
     task.answer = answer;
     if (this.work.task === task && this.work.form?.isConnected) {
-      this.shell.notice("elsewhere", "You answered this task in another tab or window. Sending it here replaces that answer.");
+      this.shell.notice("elsewhere", t("notice.elsewhere"));
     }
     this.work.refresh();
   }
@@ -102,17 +102,17 @@ export class Batch {
   // After the last task: everything may still be changed.
   past() {
     this.work.at = -1;
-    this.keys.use("task", [{ keys: ["u"], does: "back to the answer you gave last", act: () => this.work.undo() }]);
+    this.keys.use("task", [{ keys: ["u"], does: t("keys.undo"), act: () => this.work.undo() }]);
     const said = el("p", { class: "lead", id: "finish-said" });
-    const finish = el("button", { type: "button", class: "main", on: { click: () => this.finish(finish) } }, "Finish this batch");
+    const finish = el("button", { type: "button", class: "main", on: { click: () => this.finish(finish) } }, t("batch.finish"));
     this.shell.show(
-      "All tasks of this batch are answered",
+      t("batch.done"),
       said,
-      el("p", { text: "You can still go back and change any answer. Once the batch is finished they stay as they are." }),
+      el("p", { text: t("batch.done_text") }),
       this.work.list(),
-      el("p", { class: "row" }, finish, this.work.sent === undefined ? null : el("button", { type: "button", class: "plain", on: { click: () => this.work.undo() } }, "Back to the last answer ", key("u"))),
+      el("p", { class: "row" }, finish, this.work.sent === undefined ? null : el("button", { type: "button", class: "plain", on: { click: () => this.work.undo() } }, `${t("batch.undo")} `, key("u"))),
     );
-    this.shell.place(0, this.batch.tasks.length, this.batch.tasks.length, "answered in this batch");
+    this.shell.place(0, this.batch.tasks.length, this.batch.tasks.length, t("page.answered_in_batch"));
     this.refresh();
   }
 
@@ -121,7 +121,7 @@ export class Batch {
     const said = document.getElementById("finish-said");
     if (!said) return;
     const waiting = this.batch.tasks.filter((task) => this.waits(task)).length;
-    said.textContent = waiting ? `${many(waiting, "answer")} waiting to be sent; the batch can be finished when they have arrived.` : "All your answers are saved.";
+    said.textContent = waiting ? t("batch.waiting", { n: waiting }) : t("batch.all_saved");
     const nav = this.shell.main.querySelector("nav.dots");
     if (nav && !nav.contains(document.activeElement)) nav.replaceWith(this.work.list());
   }
@@ -146,13 +146,13 @@ export class Batch {
     const waiting = this.app.outbox.waiting().length;
     const dialog = el(
       "dialog", { class: "dialog", "aria-labelledby": "pause-title" },
-      el("h2", { id: "pause-title", text: "Pause" }),
-      el("p", { text: `${answered} of ${this.batch.tasks.length} tasks are answered. You may close this page and come back with the same link, here or on another device.` }),
-      waiting ? el("p", { class: "alarm", text: `${many(waiting, "answer")} still waiting to be sent from this device. Keep the page open until that has happened, or open it again on this device.` }) : null,
-      left === null ? null : el("p", { text: `The open tasks are kept for you for ${minutes(left)}; after that they go to others. What you have answered stays.` }),
+      el("h2", { id: "pause-title", text: t("pause.title") }),
+      el("p", { text: t("pause.text", { n: answered, total: this.batch.tasks.length }) }),
+      waiting ? el("p", { class: "alarm", text: t("pause.waiting", { n: waiting }) }) : null,
+      left === null ? null : el("p", { text: t("pause.kept", { time: minutes(left) }) }),
       el("div", { class: "row end" },
-        button("Go on working", () => dialog.close(), { class: "main", autofocus: true }),
-        open ? button(`Give back ${many(open, "open task")}`, () => { dialog.close(); this.giveBack(open); }, { class: "plain" }) : null),
+        button(t("pause.go_on"), () => dialog.close(), { class: "main", autofocus: true }),
+        open ? button(t("pause.give_back", { n: open }), () => { dialog.close(); this.giveBack(open); }, { class: "plain" }) : null),
     );
     show(dialog);
   }
@@ -160,17 +160,17 @@ export class Batch {
   giveBack(open) {
     const dialog = el(
       "dialog", { class: "dialog", "aria-labelledby": "back-title" },
-      el("h2", { id: "back-title", text: `Give back ${many(open, "task")}?` }),
-      el("p", { text: "Others will answer them. Your answers in this batch stay, and can then no longer be changed." }),
+      el("h2", { id: "back-title", text: t("return.title", { n: open }) }),
+      el("p", { text: t("return.text") }),
       el("div", { class: "row end" },
-        button("Keep them", () => dialog.close(), { class: "main", autofocus: true }),
-        button("Give them back", async () => {
+        button(t("return.keep"), () => dialog.close(), { class: "main", autofocus: true }),
+        button(t("return.give"), async () => {
           dialog.close();
           try {
             await this.app.outbox.empty();
             await this.app.insist("/api/return", {});
             await this.app.reload();
-            this.app.shell.notice("returned", `${capital(many(open, "task"))} given back.`);
+            this.app.shell.notice("returned", t("notice.returned", { n: open }));
           } catch (error) {
             this.app.failed(error);
           }

@@ -35,9 +35,5 @@ export function reveal(node, block = "center") {
   node.scrollIntoView({ behavior: calm() ? "auto" : "smooth", block });
 }
 
-export function minutes(seconds) {
-  const left = Math.max(0, Math.ceil(seconds / 60));
-  return left === 1 ? "1 minute" : `${left} minutes`;
-}
-
+// A count in English, for the researcher's pages; the annotator's have `t`.
 export const many = (n, one, more = `${one}s`) => `${n} ${n === 1 ? one : more}`;

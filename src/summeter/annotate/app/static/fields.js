@@ -1,5 +1,6 @@
 // Questions a person answers with a click, with the keys of a form, or with one key an option.
 import { el, fresh, key, reveal, words } from "./dom.js";
+import { list, rich, t } from "./strings.js";
 
 const quick = new WeakMap();
 
@@ -35,7 +36,7 @@ export class Question {
     const known = this.options.filter((option) => option.meaning);
     if (!known.length) return null;
     const rows = known.map((option) => el("div", null, el("dt", null, words(option.label)), el("dd", null, words(option.meaning))));
-    return el("details", { class: "definitions" }, el("summary", { text: "What these mean" }), el("dl", null, ...rows));
+    return el("details", { class: "definitions" }, el("summary", { text: t("work.definitions") }), el("dl", null, ...rows));
   }
 
   walk(event) {
@@ -79,27 +80,27 @@ export function textField({ label, hint, value, set, rows = 2, most = 2000 }) {
 }
 
 export function comment(state, changed) {
-  const field = textField({ label: "Comment, if you have one", value: state.comment, set: (text) => changed({ comment: text }) });
-  const summary = el("summary", null, el("span", { text: "Add a comment" }), " ", key("c"));
+  const field = textField({ label: t("work.comment"), value: state.comment, set: (text) => changed({ comment: text }) });
+  const summary = el("summary", null, el("span", { text: t("work.add_comment") }), " ", key("c"));
   return el("details", { class: "comment", open: Boolean(state.comment) }, summary, field);
 }
 
 // The machine's verdict in words, and the question it is answered with first.
 export function machine({ verdict, good, types, reason, state, changed, about }) {
   const question = new Question({
-    legend: "Do you agree with the machine?",
-    options: [{ value: "agree", label: "Agree", keys: ["a"] }, { value: "disagree", label: "Disagree", keys: ["d"] }],
+    legend: t("machine.question"),
+    options: [{ value: "agree", label: t("machine.agree"), keys: ["a"] }, { value: "disagree", label: t("machine.disagree"), keys: ["d"] }],
     value: state.machine,
     pick: (value) => changed({ machine: value }),
     wide: true,
   });
   const node = el(
-    "section", { class: "machine", "aria-label": "The machine's verdict" },
+    "section", { class: "machine", "aria-label": t("machine.title") },
     el("p", { class: "said" }, el("span", { class: "muted", text: `${about} ` }), el("strong", { class: `chip ${good ? "good" : "bad"}` }, verdict)),
-    types?.length ? el("p", { class: "small" }, "Error type: ", words(types.join(", "))) : null,
+    types?.length ? el("p", { class: "small" }, rich("machine.error_type", { types: words(list(types)) })) : null,
     reason ? el("blockquote", null, words(reason)) : null,
     question.node,
-    el("p", { class: "small", text: "A machine may be wrong. Read before you agree." }),
+    el("p", { class: "small", text: t("machine.note") }),
   );
   return { node, question };
 }

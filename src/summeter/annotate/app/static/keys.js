@@ -1,5 +1,6 @@
 // Shortcuts: one key each, never inside a text field, listed by `?`, and switched off by whoever needs the keys otherwise.
 import { button, el, key } from "./dom.js";
+import { t } from "./strings.js";
 
 const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox]), [contenteditable]";
 
@@ -58,11 +59,11 @@ export class Keys {
     });
     const dialog = el(
       "dialog", { class: "dialog", "aria-labelledby": "help-title" },
-      el("h2", { id: "help-title", text: "Keys" }),
-      el("p", { class: "muted", text: "They do nothing while you write in a text field. Ctrl+Enter works there too." }),
+      el("h2", { id: "help-title", text: t("keys.title") }),
+      el("p", { class: "muted", text: t("keys.note") }),
       el("dl", { class: "keys" }, ...rows),
-      el("label", { class: "switch" }, box, "Use single keys as shortcuts"),
-      el("p", { class: "row end" }, button("Close", () => dialog.close(), { class: "main", autofocus: true })),
+      el("label", { class: "switch" }, box, t("keys.use")),
+      el("p", { class: "row end" }, button(t("keys.close"), () => dialog.close(), { class: "main", autofocus: true })),
     );
     show(dialog);
   }

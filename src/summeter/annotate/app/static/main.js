@@ -8,6 +8,7 @@ import { Keys } from "./keys.js";
 import { Outbox } from "./outbox.js";
 import { capital, Shell } from "./shell.js";
 import * as stages from "./stages.js";
+import { refusal, t } from "./strings.js";
 
 class App {
   constructor() {
@@ -39,16 +40,16 @@ class App {
     this.drafts = new Drafts(this.keep);
     this.keys = new Keys(this.keep);
     this.keys.use("page", [
-      { keys: ["i"], does: "show or hide the instructions", act: () => this.shell.toggle() },
-      { keys: ["?"], does: "this list", act: () => this.keys.help() },
+      { keys: ["i"], does: t("keys.toggle_instructions"), act: () => this.shell.toggle() },
+      { keys: ["?"], does: t("keys.help"), act: () => this.keys.help() },
     ]);
     byId("open-help").onclick = () => this.keys.help();
-    byId("who").textContent = session.preview ? "preview" : who;
+    byId("who").textContent = session.preview ? t("page.preview") : who;
     if (session.preview) return;
     this.outbox = new Outbox(this.keep, this.api, (news) => this.heard(news), who);
     this.listen();
     if (!this.keep.lasting) {
-      this.shell.notice("memory", "This browser does not let the page keep anything. Do not close it while answers wait to be sent.", { bad: true });
+      this.shell.notice("memory", t("notice.memory"), { bad: true });
     }
     this.outbox.flush();
   }
@@ -71,8 +72,8 @@ class App {
       batch?.acknowledged(acknowledged);
     }
     if (refused && batch) batch.refused(refused, error);
-    else if (refused) this.shell.notice("refused", `An answer was not accepted: ${error.message}.`, { bad: true });
-    if (this.outbox?.trouble?.status === 401) this.shell.notice("session", `${capital(this.outbox.trouble.message)}. Open your link again; your answers wait here until then.`, { bad: true });
+    else if (refused) this.shell.notice("refused", t("notice.refused", { reason: refusal(error) }), { bad: true });
+    if (this.outbox?.trouble?.status === 401) this.shell.notice("session", t("notice.session", { reason: capital(refusal(this.outbox.trouble)) }), { bad: true });
     this.count();
     batch?.refresh();
   }
@@ -83,7 +84,7 @@ class App {
   }
 
   async insist(path, body) {
-    const told = () => this.shell.notice("trouble", "The server does not answer; trying again. Nothing is lost.");
+    const told = () => this.shell.notice("trouble", t("notice.retrying"));
     const reply = await this.api.insist(path, body, told);
     this.shell.quiet("trouble");
     return reply;
@@ -149,8 +150,8 @@ class App {
   questions(form) {
     const chips = new Chips(form);
     this.keys.use("stage", [
-      { keys: CHOOSING, shown: ["1", "…", "9"], does: "choose what shows the key, and go on to the next question", act: (event) => chips.press(event.key) },
-      { keys: ["Backspace"], does: "back to the question before", act: () => chips.back() },
+      { keys: CHOOSING, shown: ["1", "…", "9"], does: t("keys.choose"), act: (event) => chips.press(event.key) },
+      { keys: ["Backspace"], does: t("keys.back"), act: () => chips.back() },
     ]);
   }
 
@@ -159,12 +160,13 @@ class App {
     if (error.status === 401) {
       this.part?.leave();
       this.part = null;
-      stages.nobody(this, error.message);
+      stages.nobody(this, refusal(error));
     } else if (error.status === 403 || error.status === 409) {
-      this.shell.notice("trouble", `${capital(error.message)}.`, { bad: true });
-      this.reload().catch((again) => this.shell.notice("trouble", `${capital(again.message)}.`, { bad: true }));
+      const say = (what) => this.shell.notice("trouble", `${capital(refusal(what))}.`, { bad: true });
+      say(error);
+      this.reload().catch(say);
     } else {
-      this.shell.notice("trouble", `${capital(error.message)}.`, { bad: true, label: "Load the page again", act: () => location.reload() });
+      this.shell.notice("trouble", `${capital(refusal(error))}.`, { bad: true, label: t("notice.reload"), act: () => location.reload() });
     }
   }
 }

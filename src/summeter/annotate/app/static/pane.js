@@ -1,6 +1,7 @@
 // Texts to read: the document with its similar sentences marked, a summary with one sentence marked.
-import { button, el, fresh, key, many, reveal, words } from "./dom.js";
+import { button, el, fresh, key, reveal, words } from "./dom.js";
 import { pieces, Points } from "./points.js";
+import { t } from "./strings.js";
 
 // A text as nodes, its ranges (code points) marked; `mark` makes the node of a stretch from the indexes of its ranges.
 export function marked(text, ranges, mark) {
@@ -17,7 +18,7 @@ export function summaryText(summary, current = null) {
   const ranges = current === null ? [] : [summary.sentences[current]];
   const nodes = marked(summary.text, ranges, (part) => el("mark", { class: "current", text: part }));
   const blank = summary.text.trim() === "";
-  return el("p", reading({ class: current === null ? "text" : "text around" }), blank ? el("em", { text: "This summary is empty." }) : nodes);
+  return el("p", reading({ class: current === null ? "text" : "text around" }), blank ? el("em", { text: t("work.empty_summary") }) : nodes);
 }
 
 export class Source {
@@ -36,23 +37,23 @@ export class Source {
       return node;
     });
     this.marks = similar.map((index) => places.get(index)).filter(Boolean);
-    body.append(...(source.text.trim() === "" ? [el("em", { text: "This document is empty." })] : nodes));
+    body.append(...(source.text.trim() === "" ? [el("em", { text: t("work.empty_document") })] : nodes));
     this.body = body;
     this.place = el("span", { class: "small", role: "status" });
     const jumps = ranges.length === 0 ? null : el(
       "div", { class: "jumps" }, this.place,
-      button("", () => this.step(-1), { class: "plain", "aria-label": "Previous similar sentence" }),
-      button("", () => this.step(1), { class: "plain", "aria-label": "Next similar sentence" }),
+      button("", () => this.step(-1), { class: "plain", "aria-label": t("work.previous_similar") }),
+      button("", () => this.step(1), { class: "plain", "aria-label": t("work.next_similar") }),
     );
     jumps?.querySelectorAll("button")[0].append("↑ ", key("p"));
     jumps?.querySelectorAll("button")[1].append("↓ ", key("n"));
     const domain = source.domain ? el("span", { class: "tag" }, words(source.domain)) : null;
-    this.node = el("section", { class: "source" }, el("div", { class: "part-head" }, el("h2", { id: title, text: "Document" }), domain, jumps), body);
+    this.node = el("section", { class: "source" }, el("div", { class: "part-head" }, el("h2", { id: title, text: t("work.document") }), domain, jumps), body);
     this.tell();
   }
 
   tell() {
-    this.place.textContent = this.at < 0 ? many(this.marks.length, "similar sentence") : `${this.at + 1} of ${this.marks.length}`;
+    this.place.textContent = this.at < 0 ? t("work.similar", { n: this.marks.length }) : t("work.similar_at", { n: this.at + 1, total: this.marks.length });
   }
 
   step(by) {
@@ -69,11 +70,11 @@ export class Source {
   }
 
   keys() {
-    const list = [{ keys: ["o"], does: "read the document (arrow keys scroll it)", act: () => this.read() }];
+    const list = [{ keys: ["o"], does: t("keys.read"), act: () => this.read() }];
     if (!this.marks.length) return list;
     return [
-      { keys: ["n"], does: "next similar sentence in the document, the most similar first", act: () => this.step(1) },
-      { keys: ["p"], does: "previous similar sentence", act: () => this.step(-1) },
+      { keys: ["n"], does: t("keys.next_similar"), act: () => this.step(1) },
+      { keys: ["p"], does: t("keys.previous_similar"), act: () => this.step(-1) },
       ...list,
     ];
   }

@@ -1,5 +1,6 @@
 // The frame around every stage: the bar, notices, the instructions panel, what waits to be sent.
-import { button, byId, el, many } from "./dom.js";
+import { button, byId, el } from "./dom.js";
+import { money, refusal, rich, t } from "./strings.js";
 
 export class Shell {
   constructor() {
@@ -51,7 +52,7 @@ export class Shell {
   // A notice stays until it is closed or replaced by one of the same name.
   notice(name, text, { bad = false, act = null, label = "" } = {}) {
     this.quiet(name);
-    const close = button("×", () => this.quiet(name), { class: "close", "aria-label": "Close this notice" });
+    const close = button("×", () => this.quiet(name), { class: "close", "aria-label": t("page.close_notice") });
     const tail = act ? button(label, act, { class: "plain" }) : null;
     this.notices.append(el("div", { class: bad ? "notice bad-notice" : "notice", id: `notice-${name}` }, el("p", { text }), tail, close));
   }
@@ -60,21 +61,21 @@ export class Shell {
     byId(`notice-${name}`)?.remove();
   }
 
-  place(at, total, answered, words) {
+  place(at, total, answered, what) {
     const { place } = this.bar;
     if (total === null) {
       place.replaceChildren();
       return;
     }
-    const bar = el("progress", { max: total, value: answered, "aria-label": `${answered} of ${total} ${words}` });
-    place.replaceChildren(bar, el("span", { class: "nobr", text: `${answered}/${total}` }), el("span", { class: "wide-only", text: ` ${words}` }));
+    const bar = el("progress", { max: total, value: answered, "aria-label": t("page.progress_label", { n: answered, total, what }) });
+    place.replaceChildren(bar, el("span", { class: "nobr", text: t("page.progress", { n: answered, total }) }), el("span", { class: "wide-only", text: ` ${what}` }));
   }
 
   // Where the person stands among the stages of this campaign.
   steps(stages, stage) {
     const at = stages.indexOf(stage);
     const items = stages.map((name, index) => el("li", {
-      class: index < at ? "past" : index === at ? "now" : null, "aria-current": index === at ? "step" : null, text: STAGES[name] ?? name,
+      class: index < at ? "past" : index === at ? "now" : null, "aria-current": index === at ? "step" : null, text: t(`stage.${name}`),
     }));
     // At work the bar has better things to show.
     this.bar.steps.replaceChildren(...(stages.length > 1 && at >= 0 && stage !== "work" ? items : []));
@@ -84,14 +85,14 @@ export class Shell {
   waiting(n, trouble) {
     const { waiting } = this.bar;
     waiting.hidden = n === 0;
-    waiting.textContent = n ? `${many(n, "answer")} waiting to be sent` : "";
-    if (n && trouble) this.notice("offline", `${capital(trouble.message)}. Your answers are kept on this device and sent as soon as it can be reached; you can go on working.`);
+    waiting.textContent = n ? t("page.answers_waiting", { n }) : "";
+    if (n && trouble) this.notice("offline", t("notice.offline", { reason: capital(refusal(trouble)) }));
     if (!n || !trouble) this.quiet("offline");
   }
 
   pay(pay) {
     this.bar.pay.hidden = !pay;
-    if (pay) this.bar.pay.textContent = `Pay so far ${money(pay.earned + (pay.bonus ?? 0), pay.currency)}`;
+    if (pay) this.bar.pay.textContent = t("page.pay", { amount: money(pay.earned + (pay.bonus ?? 0), pay.currency) });
   }
 
   lease(seconds) {
@@ -109,22 +110,14 @@ export class Shell {
     const left = this.left;
     this.bar.lease.hidden = left === null;
     if (left === null) return;
-    this.bar.lease.replaceChildren(`${Math.max(0, Math.ceil(left / 60))} min`, el("span", { class: "wide-only", text: " left" }));
+    this.bar.lease.replaceChildren(...rich("page.time_left", { time: el("span", { text: t("page.minutes_short", { n: Math.max(0, Math.ceil(left / 60)) }) }) })
+      .map((part) => (typeof part === "string" ? el("span", { class: "wide-only", text: part }) : part)));
     this.bar.lease.classList.toggle("short", left < 300);
     if (left < 300 && !this.warned) {
       this.warned = true;
-      this.notice("lease", "Less than five minutes are left for this batch. Each answer gives you the full time again; what is not answered in time goes to others.");
+      this.notice("lease", t("notice.lease"));
     }
   }
 }
 
-const STAGES = { consent: "Consent", instructions: "Instructions", qualification: "Questions", training: "Training", work: "Work", done: "Done" };
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-
-export function money(amount, currency) {
-  try {
-    return new Intl.NumberFormat("en", { style: "currency", currency }).format(amount);
-  } catch (error) {
-    return `${amount.toFixed(2)} ${currency}`;
-  }
-}

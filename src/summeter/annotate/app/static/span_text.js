@@ -1,6 +1,7 @@
 // A text whose words can be marked: a word cursor for the keys and for taps, the browser's own selection for mouse and finger.
 import { button, el } from "./dom.js";
 import { pieces, Points, tidy, wordsOf } from "./points.js";
+import { t } from "./strings.js";
 
 export class SpanText {
   // `mark(start, end)` and `open(index of a span)` are called in code points.
@@ -11,7 +12,7 @@ export class SpanText {
     Object.assign(this, { mark, open, spans: [], current: null, at: 0, anchor: 0, picked: null, extending: false, pointing: false });
     this.node = el("div", {
       class: "marking text", tabindex: "0", role: "application", lang: this.language, dir: "auto",
-      "aria-label": "Summary: words to mark", "aria-roledescription": "text with a word cursor",
+      "aria-label": t("span_highlighting.text"), "aria-roledescription": t("span_highlighting.text_role"),
       "aria-describedby": "marking-said",
       on: {
         keydown: (event) => this.pressed(event), focus: () => this.pointing || this.paint(), blur: () => this.paint(),
@@ -19,8 +20,8 @@ export class SpanText {
       },
     });
     this.said = el("p", { class: "sr", id: "marking-said", role: "status" });
-    this.extend = button("Extend", () => this.extendMore(), { class: "plain", "aria-pressed": "false" });
-    this.go = button("Mark words", () => this.markChosen(), { class: "plain strong" });
+    this.extend = button(t("span_highlighting.extend"), () => this.extendMore(), { class: "plain", "aria-pressed": "false" });
+    this.go = button(t("span_highlighting.mark_words"), () => this.markChosen(), { class: "plain strong" });
     this.tools = el("div", { class: "row tools" }, this.go, this.extend, this.said);
     this.listen();
   }
@@ -201,7 +202,7 @@ export class SpanText {
       const names = [cursor && "cursor", span !== undefined && `span-${this.spans[span].kind ?? "open"}`, span === this.current && "here"];
       return el(span === undefined ? "span" : "mark", { class: names.filter(Boolean).join(" "), text });
     });
-    this.node.replaceChildren(...(nodes.length ? nodes : [el("em", { text: "This summary is empty." })]));
+    this.node.replaceChildren(...(nodes.length ? nodes : [el("em", { text: t("work.empty_summary") })]));
     this.tell();
   }
 
@@ -210,7 +211,7 @@ export class SpanText {
     this.go.disabled = range === null;
     if (!range) return;
     const text = this.points.slice(...range);
-    this.go.textContent = `Mark “${text.length > 24 ? `${[...text].slice(0, 22).join("")}…` : text}”`;
+    this.go.textContent = t("span_highlighting.mark", { words: text.length > 24 ? `${[...text].slice(0, 22).join("")}…` : text });
     if (document.activeElement === this.node) this.said.textContent = text;
   }
 }

@@ -1,13 +1,14 @@
 // What comes before and after the work: consent, instructions, questions, training, the preview, the end.
-import { button, byId, el, many } from "./dom.js";
+import { button, byId, el } from "./dom.js";
 import { newId } from "./api.js";
 import { Question } from "./fields.js";
-import { capital, money } from "./shell.js";
+import { capital } from "./shell.js";
+import { money, number, refusal, t } from "./strings.js";
 import { Work } from "./work.js";
 
-const prose = (id) => el("div", { class: "prose" }, byId(id).content.cloneNode(true));
+const prose = (id) => el("div", { class: "prose", dir: "auto" }, byId(id).content.cloneNode(true));
 const main = (text, act) => button(text, act, { class: "main", id: "go" });
-const enter = (app) => app.keys.use("stage", [{ keys: ["Enter"], does: "go on", act: (event) => {
+const enter = (app) => app.keys.use("stage", [{ keys: ["Enter"], does: t("page.go_on_key"), act: (event) => {
   if (event.target instanceof Element && event.target.closest("button, a, summary, input")) return false;
   byId("go")?.click();
   return byId("go") !== null;
@@ -36,7 +37,7 @@ export function consent(app) {
   });
   app.shell.show(
     app.session.campaign.title, prose("consent-text"),
-    el("p", { class: "row" }, button("I agree and take part", say(true), { class: "main" }), button("I do not agree", say(false), { class: "plain" })),
+    el("p", { class: "row" }, button(t("consent.agree"), say(true), { class: "main" }), button(t("consent.refuse"), say(false), { class: "plain" })),
   );
 }
 
@@ -46,15 +47,15 @@ export function instructions(app) {
     await app.insist("/api/instructions", {});
     await app.reload();
   });
-  const again = el("p", { class: "muted", text: "You can read them again at any time with “Instructions” at the top." });
-  app.shell.show("Instructions", prose("instructions-text"), again, el("p", { class: "row" }, main("I have read them", read)));
+  const again = el("p", { class: "muted", text: t("instructions.again") });
+  app.shell.show(t("instructions.title"), prose("instructions-text"), again, el("p", { class: "row" }, main(t("instructions.read"), read)));
 }
 
 export function qualification(app) {
   const { questions, attempts_left: left } = app.session.qualification;
   const chosen = app.keep.get("qualification") ?? {};
   const asked = questions.map(({ id, question, choices }, at) => new Question({
-    legend: el("span", null, el("span", { class: "num", text: `${at + 1}` }), question),
+    legend: el("span", null, el("span", { class: "num", text: number(at + 1) }), el("bdi", { text: question })),
     options: choices.map((label, value) => ({ value, label })),
     value: chosen[id] ?? null,
     pick: (value) => {
@@ -64,12 +65,12 @@ export function qualification(app) {
     },
   }));
   const count = el("p", { class: "small", role: "status" });
-  const tell = () => { count.textContent = `${questions.filter(({ id }) => chosen[id] !== undefined).length} of ${many(questions.length, "question")} answered`; };
+  const tell = () => { count.textContent = t("qualification.answered", { done: questions.filter(({ id }) => chosen[id] !== undefined).length, n: questions.length }); };
   const told = el("p", { class: "wanting-text", role: "alert" });
   const send = once(app, async () => {
     const open = questions.findIndex(({ id }) => chosen[id] === undefined);
     if (open >= 0) {
-      told.textContent = `Question ${open + 1} is open.`;
+      told.textContent = t("qualification.open", { n: open + 1 });
       asked[open].focus();
       return;
     }
@@ -77,15 +78,14 @@ export function qualification(app) {
     const reply = await app.insist("/api/qualification", { answers });
     if (reply.passed) app.keep.remove("qualification");
     await app.reload();
-    const score = `${reply.correct} of ${many(reply.total, "question")} right.`;
-    if (reply.passed) app.shell.notice("score", `${score} You may go on.`);
-    else if (reply.attempts_left > 0) app.shell.notice("score", `${score} All must be right to go on; you may try again.`, { bad: true });
+    const score = { right: reply.correct, n: reply.total };
+    if (reply.passed) app.shell.notice("score", t("qualification.passed", score));
+    else if (reply.attempts_left > 0) app.shell.notice("score", t("qualification.failed", score), { bad: true });
   });
   const form = el("form", { class: "narrow", novalidate: true, on: { submit: (event) => { event.preventDefault(); send(); } } },
-    ...asked.map((question) => question.node), told, el("p", { class: "row" }, el("button", { type: "submit", class: "main send" }, "Send my answers"), count));
+    ...asked.map((question) => question.node), told, el("p", { class: "row" }, el("button", { type: "submit", class: "main send" }, t("qualification.send")), count));
   tell();
-  const last = left === 1 ? " You have one attempt left." : ` You have ${left} attempts left.`;
-  app.shell.show("A few questions first", el("p", { class: "lead", text: `They show whether the instructions are clear. All must be right.${last}` }), form);
+  app.shell.show(t("qualification.title"), el("p", { class: "lead", text: t("qualification.lead", { n: left }) }), form);
   app.questions(form);
 }
 
@@ -93,7 +93,7 @@ export class Training {
   constructor(app, { tasks, documents }) {
     Object.assign(this, { app, shell: app.shell, keys: app.keys, drafts: app.drafts, done: new Set() });
     this.past = once(app, () => app.reload({ force: true }));
-    this.work = new Work(this, { tasks, documents, words: "answered in this training", verb: "Answer", back: false });
+    this.work = new Work(this, { tasks, documents, what: t("page.answered_in_training"), verb: "training.send", back: false });
   }
 
   start() {
@@ -123,7 +123,7 @@ export class Training {
       this.done.add(task.id);
       this.feedback(reply);
     } catch (error) {
-      if (error.status === 422) this.work.want(`${capital(error.message)}.`, null);
+      if (error.status === 422) this.work.want(`${capital(refusal(error))}.`, null);
       else this.app.failed(error);
     }
   }
@@ -134,14 +134,14 @@ export class Training {
     for (const input of form.querySelectorAll("input, textarea, button")) input.disabled = true;
     this.keys.use("task", this.work.source.keys());
     const last = at === tasks.length - 1;
-    const title = el("h2", { tabindex: "-1", text: passed ? "Right." : "Not quite." });
-    const go = button(last ? "Go on" : "Next example", () => (last ? this.past() : this.work.first()), { class: "main", id: "go" });
+    const title = el("h2", { tabindex: "-1", text: passed ? t("training.right") : t("training.wrong") });
+    const go = button(last ? t("training.go_on") : t("training.next"), () => (last ? this.past() : this.work.first()), { class: "main", id: "go" });
     form.querySelector(".send-row").replaceWith(el(
       "section", { class: `feedback ${passed ? "well" : "ill"}` }, title,
-      el("p", { dir: "auto", text: feedback || (passed ? "Your answer is the one expected here." : "Another answer was expected here. Look at the instructions again if you are unsure why.") }),
+      el("p", { dir: "auto", text: feedback || (passed ? t("training.right_text") : t("training.wrong_text")) }),
       el("p", { class: "row" }, go),
     ));
-    this.shell.place(at + 1, tasks.length, this.done.size, "answered in this training");
+    this.shell.place(at + 1, tasks.length, this.done.size, t("page.answered_in_training"));
     enter(this.app);
     title.focus();
     title.scrollIntoView({ block: "nearest" });
@@ -157,20 +157,20 @@ export class Preview {
   }
 
   start(at = 0) {
-    this.shell.notice("preview", "This is a preview: the work is shown, nothing you enter is saved. To take part, accept the task on its platform or open the link you were given.");
+    this.shell.notice("preview", t("notice.preview"));
     if (at < this.pages.length) {
       enter(this.app);
-      const title = this.pages[at] === "consent-text" ? this.app.session.campaign.title : "Instructions";
-      this.shell.show(title, prose(this.pages[at]), el("p", { class: "row" }, main("Go on with the preview", () => this.start(at + 1))));
+      const title = this.pages[at] === "consent-text" ? this.app.session.campaign.title : t("instructions.title");
+      this.shell.show(title, prose(this.pages[at]), el("p", { class: "row" }, main(t("preview.go_on"), () => this.start(at + 1))));
       return;
     }
     if (!this.sample) {
-      this.shell.show("No task to show", el("p", { text: "This campaign has no task that could be shown." }));
+      this.shell.show(t("preview.no_task"), el("p", { text: t("preview.no_task_text") }));
       return;
     }
     this.work = new Work(this, {
-      tasks: [this.sample.task], documents: this.sample.documents, words: "shown", verb: "Send", back: false,
-      frozen: "This is a preview: nothing is sent or saved.",
+      tasks: [this.sample.task], documents: this.sample.documents, what: t("page.shown"), verb: "preview.send", back: false,
+      frozen: t("preview.frozen"),
     });
     this.work.first();
   }
@@ -190,75 +190,64 @@ export class Preview {
   opened() {}
 }
 
-const OUTCOMES = {
-  completed: ["Thank you: your work is complete", "All your answers are saved. What you judged shows how good these summaries really are."],
-  failed_checks: ["Your work ends here", "Some tasks had a known answer, and too many of yours were different. Your answers are kept, and there are no further tasks for you in this campaign."],
-  screened_out: ["Thank you for your interest", "You cannot go on in this campaign."],
-  no_more_items: ["There is nothing more to do", "Every task has all the answers it needs, or is being worked on by others. Thank you for coming."],
-};
-
-const SCREENED_OUT = {
-  consent: "You did not consent, so you cannot take part in this campaign.",
-  qualification: "You cannot go on in this campaign, because its questions were not all answered right.",
-  training: "You cannot go on in this campaign, because too few of the training examples were answered as expected.",
-};
-
 export function done(app) {
   const { outcome, at, code, url, form, more } = app.session.done;
-  const [title, usual] = OUTCOMES[outcome] ?? ["Your work here has ended", `Outcome: ${outcome}.`];
-  const text = (outcome === "screened_out" && SCREENED_OUT[at]) || usual;
+  // Who was screened out before the work is told where.
+  const text = outcome === "screened_out" && at !== "work" ? t(`done.screened_out_${at}`) : t(`done.${outcome}_text`);
   const { pay, progress } = app.session;
   app.shell.show(
-    title, el("p", { class: "lead", text }),
-    progress?.answered ? el("p", { text: `You gave ${many(progress.answered, "answer")} in ${many(progress.batches, "batch", "batches")}.` }) : null,
+    t(`done.${outcome}`), el("p", { class: "lead", text }),
+    progress?.answered ? el("p", { text: t("done.given", { answers: t("done.answers", { n: progress.answered }), batches: t("done.batches", { n: progress.batches }) }) }) : null,
     pay ? el("p", { text: earned(pay) }) : null,
     code ? completion(app, code, Boolean(url || form)) : null,
-    el("p", { class: "row" }, url ? el("a", { class: "main", href: safe(url), rel: "noreferrer", text: "Return to the platform" }) : null, form ? submission(form) : null,
-      more ? button("Look for more work", once(app, () => app.next()), { class: url || form ? "plain" : "main" }) : null),
+    el("p", { class: "row" }, url ? el("a", { class: "main", href: safe(url), rel: "noreferrer", text: t("done.return") }) : null, form ? submission(form) : null,
+      more ? button(t("done.more"), once(app, () => app.next()), { class: url || form ? "plain" : "main" }) : null),
   );
 }
 
-export const earned = ({ earned: base, bonus, currency }) => `You earned ${money(base, currency)}${bonus ? ` and a bonus of ${money(bonus, currency)}` : ""}.`;
+export const earned = ({ earned: base, bonus, currency }) => (bonus
+  ? t("done.earned_bonus", { amount: money(base, currency), bonus: money(bonus, currency) })
+  : t("done.earned", { amount: money(base, currency) }));
 
 // Only addresses of the web: what a configuration says is not run as a script.
 const safe = (url) => (/^https?:\/\//i.test(url) ? url : null);
 
 function completion(app, code, linked) {
-  const shown = el("output", { class: "code", "aria-label": "Completion code", text: code });
-  const copy = button("Copy", async () => {
+  const shown = el("output", { class: "code", "aria-label": t("done.code"), text: code });
+  const copy = button(t("done.copy"), async () => {
     try {
       await navigator.clipboard.writeText(code);
-      copy.textContent = "Copied";
-      app.shell.say("Copied");
+      copy.textContent = t("done.copied");
+      app.shell.say(t("done.copied"));
     } catch (error) {
       // No clipboard without a secure connection: the code is selected, to be copied by hand.
       getSelection().selectAllChildren(shown);
-      app.shell.say("Selected; copy it by hand");
+      app.shell.say(t("done.copy_by_hand"));
     }
   }, { class: "plain" });
-  return el("section", { class: "completion" }, el("h2", { text: "Completion code" }), el("p", { class: "row" }, shown, copy),
-    el("p", { class: "muted", text: linked ? "The button below takes you back and hands it over. Keep the code in case it does not." : "Give it to those who asked you to take part." }));
+  return el("section", { class: "completion" }, el("h2", { text: t("done.code") }), el("p", { class: "row" }, shown, copy),
+    el("p", { class: "muted", text: linked ? t("done.code_linked") : t("done.code_alone") }));
 }
 
 function submission({ action, fields }) {
   const hidden = Object.entries(fields).map(([name, value]) => el("input", { type: "hidden", name, value }));
-  return el("form", { method: "post", action: safe(action) }, ...hidden, el("button", { type: "submit", class: "main", text: "Hand in and return to the platform" }));
+  return el("form", { method: "post", action: safe(action) }, ...hidden, el("button", { type: "submit", class: "main", text: t("done.hand_in") }));
 }
 
 export function rest(app) {
   const { progress, pay } = app.session;
   enter(app);
   app.shell.show(
-    `${many(progress.batches, "batch", "batches")} finished`,
-    el("p", { class: "lead", text: "Take a break if you like. The next batch, and its time, begins when you ask for it." }),
+    t("rest.title", { n: progress.batches }),
+    el("p", { class: "lead", text: t("rest.text") }),
     pay ? el("p", { text: earned(pay) }) : null,
-    el("p", { class: "row" }, main("Work on the next batch", once(app, () => app.next()))),
+    el("p", { class: "row" }, main(t("rest.next"), once(app, () => app.next()))),
   );
 }
 
 export function nobody(app, message) {
   app.shell.show(
-    "Open this page with your link", el("p", { class: "lead", text: message ? `${capital(message)}.` : "Nobody is known here." }),
-    el("p", { text: "The link you were given, or the platform's own button, says who you are. Your answers are safe; those that wait on this device are sent once you are back." }),
+    t("nobody.title"), el("p", { class: "lead", text: message ? `${capital(message)}.` : t("nobody.unknown") }),
+    el("p", { text: `${t("nobody.link")} ${t("nobody.safe")}` }),
   );
 }

@@ -2,6 +2,7 @@
 import { button, el, key, reveal } from "./dom.js";
 import { Chips, CHOOSING } from "./fields.js";
 import { Source } from "./pane.js";
+import { back as backwards, number, t } from "./strings.js";
 
 // The script of the campaign's kind of task: how to draw it, what is still missing, what the answer is.
 const { default: kind } = await import(`./task_${document.documentElement.dataset.kind}.js`);
@@ -9,9 +10,10 @@ const IDLE = 60000;
 
 export class Work {
   // `host` gives: shell, keys, drafts; answerOf(task) and waits(task); opened(task); send(task, answer, seconds); past(), the page after
-  // the last task. `verb` is what the sending button says.
-  constructor(host, { tasks, documents, words, verb, back = true, frozen = null }) {
-    Object.assign(this, { host, tasks, documents, words, verb, back, frozen, at: -1, state: null, seconds: 0, awake: Date.now(), busy: false });
+  // the last task. `what` says what is counted, `verb` is the key of
+  // what the sending button says.
+  constructor(host, { tasks, documents, what, verb, back = true, frozen = null }) {
+    Object.assign(this, { host, tasks, documents, what, verb, back, frozen, at: -1, state: null, seconds: 0, awake: Date.now(), busy: false });
     this.stop = new AbortController();
     const options = { signal: this.stop.signal, passive: true };
     for (const name of ["pointerdown", "pointermove", "keydown", "scroll", "touchstart"]) {
@@ -77,18 +79,18 @@ export class Work {
       say: (text, node) => this.want(text, node),
     });
     this.source = new Source(this.documents[task.document], task.assistance?.similar ?? []);
-    this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: this.verb }), " ", key("Enter"));
+    this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: t(this.verb) }), " ", key("Enter"));
     this.wanting = el("p", { class: "wanting-text", role: "alert" });
     this.pace = el("p", { class: "small pace" });
-    const before = button("Question before ", () => this.chips.back(), { class: "plain before" });
+    const before = button(`${t("work.question_before")} `, () => this.chips.back(), { class: "plain before" });
     before.append(key("Backspace"));
     const row = el("div", { class: "send-row" }, this.back ? this.turning() : null, before, this.wanting, this.pace, this.send);
     const form = el("form", { class: "task", novalidate: true, autocomplete: "off", on: { submit: (event) => this.submit(event) } }, body, row);
     this.form = form;
     const desk = el("div", { class: `desk ${task.kind}` }, this.source.node, form);
-    const place = `${this.at + 1} of ${this.tasks.length}: ${kind.title}`;
+    const place = t("work.title", { n: this.at + 1, total: this.tasks.length, title: kind.title });
     host.shell.show(place, this.earlier(), desk, this.back ? this.list() : null).className = "ask";
-    host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.words);
+    host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.what);
     this.chips = new Chips(form);
     host.keys.use("task", this.keys());
     this.gate();
@@ -97,26 +99,25 @@ export class Work {
   // Said above a task that was answered before.
   earlier() {
     if (this.host.answerOf(this.task) === null) return null;
-    const sent = this.host.waits(this.task) ? "Your answer is waiting to be sent." : "Your answer is saved.";
-    return el("p", { class: "earlier" }, `${sent} You can change it until the batch is finished.`);
+    return el("p", { class: "earlier", text: this.host.waits(this.task) ? t("work.unsent") : t("work.saved") });
   }
 
   turning() {
-    const back = button("", () => this.visit(this.at - 1), { class: "plain", "aria-label": "Previous task", disabled: this.at === 0 });
-    back.append("← ", key("["));
+    const back = button("", () => this.visit(this.at - 1), { class: "plain", "aria-label": t("work.previous_task"), disabled: this.at === 0 });
+    back.append(`${backwards} `, key("["));
     return back;
   }
 
   list() {
     const items = this.tasks.map((task, at) => {
       const done = this.host.answerOf(task) !== null;
-      const state = this.host.waits(task) ? "waiting to be sent" : done ? "answered" : "open";
+      const state = this.host.waits(task) ? "unsent" : done ? "answered" : "open";
       const names = ["dot", done && "done", this.host.waits(task) && "unsent", at === this.at && "here"].filter(Boolean).join(" ");
-      return el("li", null, button(String(at + 1), () => this.visit(at), {
-        class: names, "aria-label": `Task ${at + 1}, ${state}`, "aria-current": at === this.at ? "true" : null,
+      return el("li", null, button(number(at + 1), () => this.visit(at), {
+        class: names, "aria-label": t(`work.task_${state}`, { n: at + 1 }), "aria-current": at === this.at ? "true" : null,
       }));
     });
-    return el("nav", { class: "dots", "aria-label": "Tasks of this batch" }, el("ol", null, ...items));
+    return el("nav", { class: "dots", "aria-label": t("work.tasks") }, el("ol", null, ...items));
   }
 
   // Acknowledgements arrive while a task is being worked on: only what tells of them is drawn anew.
@@ -128,7 +129,7 @@ export class Work {
     const said = main.querySelector(".earlier");
     const now = this.earlier();
     if (said && now) said.replaceWith(now);
-    this.host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.words);
+    this.host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.what);
   }
 
   changed(patch) {
@@ -140,16 +141,16 @@ export class Work {
   keys() {
     const go = (at) => () => (this.back && !this.busy ? this.visit(at) : false);
     return [
-      { keys: CHOOSING, shown: ["1", "…", "9"], does: "choose what shows the key, and go on to the next question", act: (event) => this.chips.press(event.key) },
-      { keys: ["Backspace"], does: "back to the question before", act: () => this.chips.back() },
+      { keys: CHOOSING, shown: ["1", "…", "9"], does: t("keys.choose"), act: (event) => this.chips.press(event.key) },
+      { keys: ["Backspace"], does: t("keys.back"), act: () => this.chips.back() },
       ...(this.kind.keys?.() ?? []),
       ...this.source.keys(),
-      ...(this.form.querySelector("details.comment") ? [{ keys: ["c"], does: "write a comment", act: () => this.comment() }] : []),
-      { keys: ["Enter", "Ctrl+Enter"], does: `${this.verb.toLowerCase()} (Ctrl+Enter also while you write)`, act: (event) => this.enter(event) },
+      ...(this.form.querySelector("details.comment") ? [{ keys: ["c"], does: t("keys.comment"), act: () => this.comment() }] : []),
+      { keys: ["Enter", "Ctrl+Enter"], does: t("keys.send", { button: t(`${this.verb}_key`) }), act: (event) => this.enter(event) },
       ...(this.back ? [
-        { keys: ["["], does: "previous task", act: () => go(this.at - 1)() },
-        { keys: ["]"], does: "next task", act: () => go(this.at + 1)() },
-        { keys: ["u"], does: "back to the answer you gave last", act: () => this.undo() },
+        { keys: ["["], does: t("keys.previous_task"), act: () => go(this.at - 1)() },
+        { keys: ["]"], does: t("keys.next_task"), act: () => go(this.at + 1)() },
+        { keys: ["u"], does: t("keys.undo"), act: () => this.undo() },
       ] : []),
     ];
   }
@@ -179,7 +180,7 @@ export class Work {
     if (!this.send || !this.task || this.busy) return;
     const left = Math.ceil(this.task.minimum_seconds - this.seconds);
     const early = left > 0 && !this.frozen;
-    const text = early ? `Take your time: this can be sent in ${left} s.` : "";
+    const text = early ? t("work.pace", { n: left }) : "";
     if (this.pace.textContent !== text) this.pace.textContent = text;
     this.send.setAttribute("aria-disabled", String(early));
   }
@@ -210,7 +211,7 @@ export class Work {
     }
     const left = Math.ceil(task.minimum_seconds - this.seconds);
     if (left > 0) {
-      this.want(`A little longer with the text: this can be sent in ${left} s.`, null);
+      this.want(t("work.too_soon", { n: left }), null);
       return;
     }
     this.busy = true;

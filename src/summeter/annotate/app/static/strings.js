@@ -1,0 +1,61 @@
+// What the page says: texts by key in the campaign's language, with its plurals, numbers and direction.
+import language from "./language.js";
+
+export const { code, direction } = language;
+const { strings } = language;
+const plurals = new Intl.PluralRules(code);
+const numbers = new Intl.NumberFormat(code);
+const lists = new Intl.ListFormat(code, { type: "unit", style: "short" });
+
+// The text under a key, with {name} replaced by values. A text with plural forms takes the form for `n`.
+export const t = (key, values) => rich(key, values).join("");
+
+// The same as a list of texts and nodes, where a value may be a node.
+export function rich(key, values = {}) {
+  return form(key, values.n).split(/\{(\w+)\}/).map((part, at) => (at % 2 ? shown(key, part, values[part]) : part)).filter((part) => part !== "");
+}
+
+function form(key, n) {
+  const entry = strings[key];
+  if (entry === undefined) throw new Error(`${code}: there is no text ${key}`);
+  // A language file may leave out a category that whole numbers do not need.
+  return typeof entry === "string" ? entry : (entry[plurals.select(n)] ?? entry.other);
+}
+
+function shown(key, name, value) {
+  if (value === undefined || value === null) throw new Error(`${code}: the text ${key} lacks {${name}}`);
+  if (typeof value === "number") return number(value);
+  return value instanceof Node ? value : isolated(value);
+}
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const LEFT_TO_RIGHT = /\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}/u;
+
+// Text of the other direction keeps its own, and does not turn what stands around it.
+function isolated(text) {
+  return (direction === "rtl" ? LEFT_TO_RIGHT : RIGHT_TO_LEFT).test(text) ? `\u2068${text}\u2069` : text;
+}
+
+export const number = (value) => numbers.format(value);
+export const list = (parts) => lists.format(parts);
+
+export const minutes = (seconds) => t("page.minutes", { n: Math.max(0, Math.ceil(seconds / 60)) });
+
+export function money(amount, currency, locale = code) {
+  try {
+    return new Intl.NumberFormat(locale, { style: "currency", currency }).format(amount);
+  } catch (error) {
+    return `${amount.toFixed(2)} ${currency}`;
+  }
+}
+
+// Why something was refused, in words; what only a fault of the program can bring about keeps the server's own.
+export function refusal(error) {
+  const key = `refused.${error.code}`;
+  if (error.code !== "invalid" && error.code !== "other" && strings[key] !== undefined) return t(key);
+  const detail = error.field ? `${error.field}: ${error.message}` : error.message;
+  return t(error.code === "invalid" ? key : "refused.other", { detail });
+}
+
+// Towards the end of a line, and back.
+export const [back, onward] = direction === "rtl" ? ["→", "←"] : ["←", "→"];

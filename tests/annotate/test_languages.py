@@ -1,0 +1,129 @@
+"""Every text that a page shows stands in the language files, in each of them, and nothing falls back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from annotate import campaigns
+
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.language import REFERENCE, SHIPPED, Language, read_language, shipped, shipped_names
+from summeter.records import InputError
+
+ROOM = Path(__file__).parents[2] / "src" / "summeter" / "annotate"
+RESEARCHERS = {"admin.js", "quality.js", "adjudicate.js"}
+SCRIPTS = [file for file in (ROOM / "app" / "static").glob("*.js") if file.name not in RESEARCHERS]
+SOURCES = [*SCRIPTS, *(ROOM / "tasks").glob("*.js"), *(ROOM / "app" / "templates").glob("*.html"), *ROOM.rglob("*.py")]
+KEY = re.compile(r"""\b(?:t|rich|text)\(\s*["`]([a-z_]+\.[\w.${}+ ]+)["`]|\bverb: "([a-z]+\.[a-z]+)\"""")
+
+
+def used() -> set[str]:
+    """The keys that the pages and the server ask for; a part that is filled in when it is asked for is `*`."""
+    found = {a or b for file in SOURCES for a, b in KEY.findall(file.read_text(encoding="utf-8"))}
+    assert len(found) > 150, "the pattern that finds keys is out of date"
+    return {re.sub(r"\$\{[^}]*\}", "*", key) for key in found}
+
+
+def test_every_key_is_used_and_every_used_key_is_there() -> None:
+    keys, patterns = set(shipped(REFERENCE).strings), used()
+    exact = {key for key in patterns if "*" not in key}
+    # The button's own words are a key, and with `_key` those of the list of keys.
+    spoken = {f"{key}_key" for key in ("work.send", "training.send", "preview.send")}
+    loose = [re.compile(re.escape(key).replace(r"\*", r"\w+")) for key in patterns - exact]
+    assert exact - keys == set()
+    unused = {key for key in keys - exact - spoken if not any(one.fullmatch(key) for one in loose)}
+    assert unused == {key for key in keys if key.startswith("refused.")}  # by the code of what was refused
+    assert [one.pattern for one in loose if not any(one.fullmatch(key) for key in keys)] == []
+
+
+def test_no_page_says_anything_that_is_not_in_the_language_files() -> None:
+    """No text of two words or more in the scripts of the annotator's pages but those of errors in the program."""
+    said = []
+    for file in [*SCRIPTS, *(ROOM / "tasks").glob("*.js")]:
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            code = line.split("//")[0]
+            texts = re.findall(r'"([A-Z][a-z]+[ .?!][^"]*|[A-Z][a-z]+)"|`([A-Z][a-z]+ [^`]*)`', code)
+            said += [
+                f"{file.name}:{number}: {line.strip()}" for pair in texts for text in pair if text and _prose(text)
+            ]
+    assert said == []
+
+
+def _prose(text: str) -> bool:
+    """Whether it is no name of a key or an element, nor a header."""
+    names = {"Enter", "Shift", "Escape", "Backspace", "Arrow", "Home", "End", "Space"}
+    return text not in names and not re.fullmatch(r"[A-Z]\w*[A-Z]\w*|[A-Z]+", text)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_a_shipped_language_is_whole(name: str) -> None:
+    language = shipped(name)
+    assert (language.language, language.direction) == (name, "ltr")
+    assert set(language.strings) == set(shipped(REFERENCE).strings)
+
+
+@pytest.mark.parametrize("code", ["offline", "somebody_else"])
+def test_what_the_browser_refuses_has_words(code: str) -> None:
+    assert f"refused.{code}" in shipped(REFERENCE).strings
+
+
+def own_file(folder: Path, **changes: Any) -> Path:
+    """A language file made from the English one; `changes` replace texts, or leave them out (None)."""
+    given = yaml.safe_load((SHIPPED / "en.yaml").read_text(encoding="utf-8"))
+    given["language"] = "eo"
+    for key, text in changes.items():
+        if text is None:
+            del given["strings"][key]
+        else:
+            given["strings"][key] = text
+    file = folder / "eo.yaml"
+    file.write_text(yaml.safe_dump(given, allow_unicode=True), encoding="utf-8")
+    return file
+
+
+def test_an_own_language_file_is_kept_with_the_campaign(tmp_path: Path) -> None:
+    own_file(tmp_path, **{"work.document": "Dokumento"})
+    folder = campaigns.make(tmp_path, interface="eo.yaml")
+    (tmp_path / "eo.yaml").unlink()
+    language = CampaignFolder(folder.folder).language
+    assert (language.language, language.text("work.document")) == ("eo", "Dokumento")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"work.document": None}, "work.document: is missing; in English: 'Document'"),
+        ({"work.dokument": "x"}, "work.dokument: is no key of the pages; is it work.document?"),
+        ({"work.summary_of": "Resumo"}, "work.summary_of: has or lacks {id}, unlike the English text"),
+        ({"work.document": {"one": "x", "other": "y"}}, "work.document: is one text without plural forms"),
+        ({"page.minutes": "{n} min"}, "page.minutes: needs the forms one, other"),
+        ({"page.minutes": {"other": "{n} min"}}, "page.minutes: has the forms other; needs one, other"),
+        ({"page.minutes": {"one": "{m} min", "other": "{n}"}}, "in the form one has or lacks {m}"),
+        ({"work.document": True}, "strings.work.document: is no text; put it in quotes"),
+    ],
+)
+def test_an_own_language_file_with_faults_is_refused_before_anything_is_written(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    file = own_file(tmp_path, **changes)
+    with pytest.raises(InputError) as caught:
+        campaigns.make(tmp_path, interface="eo.yaml")
+    assert message in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert not (tmp_path / "campaign").exists()
+
+
+def test_an_unknown_language_names_those_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"interface: summeter has no language 'xx' .*en.*; give a file of your own"):
+        campaigns.make(tmp_path, interface="xx")
+    with pytest.raises(InputError, match=r"interface: the language file .*none\.yaml is not there"):
+        campaigns.make(tmp_path, interface="none.yaml")
+
+
+def test_a_form_that_needs_no_number_may_leave_it_out(tmp_path: Path) -> None:
+    file = own_file(tmp_path, **{"page.minutes": {"one": "unu minuto", "other": "{n} minutoj"}})
+    assert isinstance(read_language(file), Language)
