@@ -137,7 +137,9 @@ async def evaluate_async(
                 if status != "failed":
                     journal.sort_files(started.judges, ItemOrder(plan.data))
                 used = with_usage(started, session.used)
-                run = finish(Run(folder, data=plan.data), journal, used, status, money)
+                run = finish(
+                    Run(folder, data=plan.data), journal, used, status, money, plain_csv=plan.options.plain_csv
+                )
     return run
 
 
