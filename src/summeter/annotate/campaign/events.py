@@ -23,6 +23,7 @@ EventKind = Literal[
     "excluded",
     "reinstated",
     "adjudicated",
+    "reopened",
     "platform",
 ]
 KINDS: tuple[str, ...] = get_args(EventKind)

@@ -17,6 +17,8 @@ from typing import Any
 from summeter.annotate.campaign.events import KINDS, Event
 from summeter.records import digest
 
+_NOBODYS = {"joined", "adjudicated", "reopened"}
+"""Events that no handler takes: the first of a person, and those about a task alone."""
 SLACK = 2.0
 """Seconds by which a browser's clock and the way to the server may make times differ."""
 
@@ -184,13 +186,12 @@ class State:
         self.free: list[int] = list(range(len(self.order)))
         """Places of the tasks that have an open slot, in order."""
         self._leases: list[tuple[int, str, int]] = []
-        self._handlers = {name: getattr(self, f"_{name}") for name in KINDS if name not in {"joined", "adjudicated"}}
+        self._handlers = {name: getattr(self, f"_{name}") for name in KINDS if name not in _NOBODYS}
 
     def apply(self, event: Event) -> None:
         """Take in the next event of the log."""
-        if event.kind == "adjudicated":
-            if event.task is not None:
-                self.adjudicated[event.task] = event
+        if event.kind in {"adjudicated", "reopened"}:
+            self._decided(event)
             return
         if event.annotator is None:
             return
@@ -229,6 +230,12 @@ class State:
         adjudicated = {key: event.seq for key, event in self.adjudicated.items()}
         excluded = [event.seq for event in self.exclusions]
         return digest([people, items, adjudicated, excluded, self.free], 24)
+
+    def _decided(self, event: Event) -> None:
+        if event.task is not None and event.kind == "adjudicated":
+            self.adjudicated[event.task] = event
+        elif event.task is not None:
+            self.adjudicated.pop(event.task, None)
 
     def _join(self, event: Event) -> None:
         name = event.annotator or ""

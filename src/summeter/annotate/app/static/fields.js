@@ -105,6 +105,8 @@ export function machine({ verdict, good, types, reason, state, changed, about })
   return { node, question };
 }
 
+// The sets of options that take keys: a task's questions, and on the adjudication page the answers to choose from.
+const SETS = "fieldset.question, fieldset.answers";
 const visible = (node) => node.getClientRects().length > 0;
 const answered = (set) => set.dataset.optional === "yes" || set.querySelector("input:checked") !== null;
 
@@ -113,13 +115,13 @@ const answered = (set) => set.dataset.optional === "yes" || set.querySelector("i
 export class Chips {
   constructor(root) {
     Object.assign(this, { root, current: null, taken: new Map() });
-    root.addEventListener("focusin", ({ target }) => this.enter(target.closest("fieldset.question")));
+    root.addEventListener("focusin", ({ target }) => this.enter(target.closest(SETS)));
     new MutationObserver(() => this.allot()).observe(root, { subtree: true, childList: true, attributes: true, attributeFilter: ["hidden", "open", "disabled", "data-muted"] });
     this.allot();
   }
 
   questions() {
-    return [...this.root.querySelectorAll("fieldset.question")].filter((set) => quick.has(set) && visible(set));
+    return [...this.root.querySelectorAll(SETS)].filter((set) => quick.has(set) && visible(set));
   }
 
   enter(set) {

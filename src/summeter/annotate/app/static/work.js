@@ -69,15 +69,21 @@ export class Work {
     return true;
   }
 
-  draw() {
+  // What the kind draws of the task, with the answer as it stands.
+  body() {
     const { task, kind, host } = this;
     const siblings = this.tasks.map((one, at) => ({ task: one, number: at + 1, answer: host.answerOf(one) })).filter((one) => one.task.kind === task.kind);
-    const body = kind.draw({
+    return kind.draw({
       task, state: this.state, siblings,
       changed: (patch) => this.changed(patch),
       visit: (id) => this.visit(this.tasks.findIndex((one) => one.id === id)),
       say: (text, node) => this.want(text, node),
     });
+  }
+
+  draw() {
+    const { task, kind, host } = this;
+    const body = this.body();
     this.source = new Source(this.documents[task.document], task.assistance?.similar ?? []);
     this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: t(this.verb) }), " ", key("Enter"));
     this.wanting = el("p", { class: "wanting-text", role: "alert" });
