@@ -160,6 +160,34 @@ class TestShow:
         assert (row["documents"], row["summaries"], row["systems"]) == (1, 2, {"good": 1, "bad": 1})
         assert "judgment sets: human.raw (9)" in run("show", flat).stdout
 
+    def test_tables(self, flat: Path) -> None:
+        lines = run("show", flat).stdout.splitlines()
+        for title in ("Lengths", "Systems", "Votes", "Worth a look"):
+            assert title in lines
+        # 4 words in the document, 2 and 0 in the summaries
+        assert "  all            1       4.0        2.0        2.0          2      1.0        0.5          2.0" in lines
+        said = "agreement (Krippendorff's ordinal alpha): "
+        assert any(line.strip().startswith(said) for line in lines)
+
+    def test_everything_as_json(self, flat: Path, tmp_path: Path) -> None:
+        result = run("show", flat, "--json", "-o", tmp_path / "page.html")
+        shown = json.loads(result.stdout)
+        assert shown["lengths"][0]["document_words"] == 4
+        assert [row["system"] for row in shown["system_lengths"]] == ["good", "bad"]
+        assert shown["votes"][0]["judgment_set"] == "human.raw"
+        assert shown["near_duplicates"] == []
+        assert {row["kind"]: row["by_system"] for row in shown["oddities"]}["empty_summaries"] == {"bad": 1}
+        assert {row["aspect"] for row in shown["agreement"]} <= {"faithfulness", "completeness", "coherence"}
+        assert result.stderr == f"page: {tmp_path / 'page.html'}\n"
+
+    def test_page(self, flat: Path, tmp_path: Path) -> None:
+        result = run("show", flat, "-o", tmp_path / "page.html")
+        assert result.stdout.splitlines()[-1] == f"page: {tmp_path / 'page.html'}"
+        assert "<h1><bdi>mine</bdi></h1>" in (tmp_path / "page.html").read_text("utf-8")
+        error = run("show", flat, "--doc", "d1", "-o", tmp_path / "other.html").exception
+        assert str(error) == "-o writes the page of all of DATA; leave out --doc and --system"
+        assert not (tmp_path / "other.html").exists()
+
     def test_one_item(self, flat: Path) -> None:
         assert run("show", flat, "--doc", "d1", "--system", "good").stdout.splitlines() == [
             "document d1 (news)",

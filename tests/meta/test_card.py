@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.data.dataset import load
+from summeter.data.overview import bucket
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
-from summeter.meta._card import bucket, card, domain_stability, markdown, redaction_column
+from summeter.meta._card import card, domain_stability, markdown, redaction_column
 from summeter.meta.context import Context
 from summeter.meta.results import CONTRACT, Study
 from summeter.records import UsageError

@@ -81,15 +81,20 @@ def show(
     data: Data, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
     doc: Annotated[str | None, typer.Option("--doc", metavar="ID", help="One document and its summaries.")] = None,
     system: Annotated[str | None, typer.Option("--system", metavar="NAME", help="Of these, one system's.")] = None,
+    page: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write what is in DATA as an HTML page.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Say what is in DATA, or show one document with its summaries and what people said of them."""
+    """Say what is in DATA: counts, lengths, votes, near-duplicates, oddities. Or show one document with its summaries
+    and what people said of them."""
+    from summeter.records import UsageError
+
+    if page is not None and (doc is not None or system is not None):
+        raise UsageError("-o writes the page of all of DATA; leave out --doc and --system")
     dataset = read_data(data, map_, preset, format_, language=language)
     if doc is None and system is None:
-        if as_json:
-            print_json([_counts(dataset)])
-        else:
-            typer.echo("\n".join(_overview(dataset)))
+        _show_all(dataset, page, as_json=as_json)
         return
     chosen = _chosen(dataset, doc, system)
     if as_json:
@@ -100,6 +105,25 @@ def show(
         return
     judgments = _judgments(dataset, {document.id for document, _ in chosen})
     typer.echo("\n\n".join(_readable(document, summaries, judgments) for document, summaries in chosen))
+
+
+def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
+    from summeter.data.overview import VOTES, describe
+    from summeter.report import agreement_line, agreements, dataset_html
+
+    overview, agreement = describe(dataset), agreements(dataset)
+    if as_json:
+        print_json([overview.counts], **overview.to_dict(), agreement=[row._asdict() for row in agreement])
+    else:
+        lines = _overview(dataset)
+        for table in overview.tables():
+            lines += ["", f"{table.title}", *(f"  {line}" for line in table.text().splitlines())]
+            lines += [f"  {note}" for note in table.notes]
+            if table.title == VOTES and (line := agreement_line(agreement)):
+                lines.append(f"  {line}")
+        typer.echo("\n".join(lines))
+    if page is not None:
+        typer.echo(f"page: {dataset_html(dataset, page, overview=overview)}", err=as_json)
 
 
 @app.command()
@@ -137,33 +161,10 @@ def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
     return {"severity": severity, **fault._asdict(), "message": in_options(fault.message)}
 
 
-def _counts(dataset: Dataset) -> dict[str, Any]:
-    from collections import Counter
-
-    card, documents, summaries = dataset.card, dataset.documents.values(), dataset.summaries
-    return {
-        "name": card.name,
-        "version": card.version,
-        "licence": card.licence,
-        "citation": card.citation,
-        "hash": card.hash,
-        "splitter": card.splitter,
-        "documents": len(documents),
-        "summaries": len(summaries),
-        "sentences": sum(len(summary.sentences) for summary in summaries),
-        "given_sentences": sum(summary.splitter == "given" for summary in summaries),
-        "key_facts": sum(len(document.key_facts) for document in documents),
-        "with_key_facts": sum(bool(document.key_facts) for document in documents),
-        "with_references": sum(bool(document.references) for document in documents),
-        "empty_summaries": sum(not summary.text.strip() for summary in summaries),
-        "systems": dict(Counter(summary.system for summary in summaries)),
-        "domains": dict(Counter(document.domain for document in documents if document.domain is not None)),
-        "judgment_sets": {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets},
-    }
-
-
 def _overview(dataset: Dataset) -> list[str]:
-    counts = _counts(dataset)
+    from summeter.data.overview import counts as count
+
+    counts = count(dataset)
     lines = [f"{counts['name']}{' ' + counts['version'] if counts['version'] else ''}  (hash {counts['hash'][:12]})"]
     lines += [f"{key}: {counts[key]}" for key in ("licence", "citation") if counts[key]]
     size = f"{counts['documents']} documents, {counts['summaries']} summaries, {counts['sentences']} sentences"

@@ -23,6 +23,7 @@ import numpy as np
 
 from summeter.choices import Coefficient, Level
 from summeter.data.dataset import Dataset
+from summeter.data.overview import EDGES, bucket
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
@@ -58,7 +59,7 @@ def card(
     gold: Dataset | None = None,
     *,
     group_by: Sequence[str] = (),
-    edges: Sequence[int] = (250, 500, 1000, 2000),
+    edges: Sequence[int] = EDGES,
     redacted: str | None = None,
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -103,19 +104,6 @@ def card(
     domains = len({name for name in context.domains.values() if name is not None})
     note = f"domain stability is 100 - (max - min) of a system's domain means in %; there are {domains} domains"
     return Study(STUDY, rows, [note])
-
-
-def bucket(count: int, edges: Sequence[int]) -> str:
-    """The bucket of a length.
-
-    >>> bucket(100, [250, 500]), bucket(250, [250, 500]), bucket(900, [250, 500])
-    ('under 250 words', '250-499 words', '500 words or more')
-    """
-    below = [edge for edge in edges if edge <= count]
-    above = [edge for edge in edges if edge > count]
-    if not below:
-        return f"under {above[0]} words" if above else "all"
-    return f"{below[-1]}-{above[0] - 1} words" if above else f"{below[-1]} words or more"
 
 
 def _series(run: RunFolder | None, gold: Dataset | None, selection: Selection) -> list[Scores]:

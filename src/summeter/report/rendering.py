@@ -11,7 +11,7 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,13 +61,17 @@ def html(
 
 def render(blocks: Page) -> Iterator[str]:
     """The HTML of a page's blocks, some lines at a time: the summaries are read while they are written."""
+    return filled("report.html.j2", blocks, embedded_json(blocks.items))
+
+
+def filled(template: str, page: Any, embedded: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
+    """A template that extends `shell.html.j2`, filled with what it calls `page`; `embedded` are (id, JSON) for the
+    script. Some lines at a time."""
     style, script = _asset("report.css"), _asset("report.js")
     pieces = (
         _environment()
-        .get_template("report.html.j2")
-        .generate(
-            page=blocks, style=style, script=script, policy=policy(style, script), embedded=embedded_json(blocks.items)
-        )
+        .get_template(template)
+        .generate(page=page, style=style, script=script, policy=policy(style, script), embedded=embedded)
     )
     buffer: list[str] = []
     for piece in pieces:

@@ -1,0 +1,74 @@
+"""The page of a dataset, and the line of agreement."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+from data.test_overview import ROWS
+
+from summeter.data.dataset import load
+from summeter.report import agreement_line, agreements, dataset_html
+from summeter.report.dataset import Agreement
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def labelled(*votes: dict[str, int]) -> list[dict[str, object]]:
+    return [
+        {"doc_id": str(place), "document": "It rained.", "summary": "Rain.", "human": {"sentence_labels": [cell]}}
+        for place, cell in enumerate(votes)
+    ]
+
+
+def test_agreement_by_hand() -> None:
+    # Votes 00 01 11 11: n = 8, three 0 and five 1. Do = (1 + 1) / 8; De = 2 * 3 * 5 / (8 * 7); alpha = 1 - Do / De.
+    rows = labelled({"a": 0, "b": 0}, {"a": 0, "b": 1}, {"a": 1, "b": 1}, {"a": 1, "b": 1})
+    (row,) = agreements(load(rows))
+    assert row == Agreement("human.raw", "faithfulness", "sentence", pytest.approx(1 - (2 / 8) / (30 / 56)), None, 2, 4)
+    assert agreement_line([row]) == "agreement (Krippendorff's ordinal alpha): faithfulness 0.53 (4 sentences)"
+
+
+def test_agreement_of_nobody() -> None:
+    assert agreements(load(labelled({"a": 0}, {"a": 1}))) == []
+    assert agreement_line([]) is None
+
+
+def test_why_agreement_is_not_known() -> None:
+    rows = agreements(load(labelled({"a": 1, "b": 1})))
+    assert agreement_line(rows) == (
+        "agreement (Krippendorff's ordinal alpha): faithfulness not known, constant input (1 sentence)"
+    )
+    human = {"ratings": {"fluency": {"a": 1e200, "b": 2}}}
+    (row,) = agreements(load([{"document": "It rained.", "summary": "Rain.", "human": human}]))
+    assert row.value is None
+    assert "beyond" in str(row.reason)
+
+
+def test_two_sets_are_told_apart() -> None:
+    human = {"ratings": {"fluency": {"a": 1, "b": 2}}, "crowd_ratings": {"fluency": {"c": 2, "d": 2}}}
+    rows = [{"doc_id": name, "document": "It rained.", "summary": "Rain.", "human": human} for name in "ab"]
+    line = agreement_line(agreements(load(rows)))
+    assert line is not None
+    assert re.search(r"human\.raw: fluency -0\.50 \(2 summaries\); crowd\.raw: fluency not known", line)
+
+
+def test_the_page_holds_the_tables_and_runs_nothing(tmp_path: Path) -> None:
+    rows = [{**row, "system": f"{row['system']}{HOSTILE}"} for row in ROWS]
+    path = dataset_html(load(rows), tmp_path / "page.html")
+    page = path.read_text("utf-8")
+    assert HOSTILE not in page
+    assert html.escape(HOSTILE) in page
+    titles = re.findall(r"<h2 id=\S+>([^<]+)</h2>", page)
+    assert titles == ["Lengths", "Systems", "Votes", "Near-duplicate documents", "Worth a look"]
+    assert "4 summaries of 3 documents by 2 systems in 2 domains." in page
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+    for title in titles:
+        assert f'href="#{title.lower().replace(" ", "-")}"' in page
+
+
+def test_equal_data_give_equal_bytes(tmp_path: Path) -> None:
+    pages = [dataset_html(load(ROWS), tmp_path / name).read_bytes() for name in ("a.html", "b.html")]
+    assert pages[0] == pages[1]
