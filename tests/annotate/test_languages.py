@@ -12,20 +12,21 @@ from annotate import campaigns
 
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import REFERENCE, SHIPPED, Language, read_language, shipped, shipped_names
+from summeter.annotate.tasks import kind_named, kind_names
 from summeter.records import InputError
 
 ROOM = Path(__file__).parents[2] / "src" / "summeter" / "annotate"
 RESEARCHERS = {"admin.js", "quality.js", "adjudicate.js"}
 SCRIPTS = [file for file in (ROOM / "app" / "static").glob("*.js") if file.name not in RESEARCHERS]
 SOURCES = [*SCRIPTS, *(ROOM / "tasks").glob("*.js"), *(ROOM / "app" / "templates").glob("*.html"), *ROOM.rglob("*.py")]
-KEY = re.compile(r"""\b(?:t|rich|text)\(\s*["`]([a-z_]+\.[\w.${}+ ]+)["`]|\bverb: "([a-z]+\.[a-z]+)\"""")
+KEY = re.compile(r"""\b(?:t|rich|text)\(\s*f?["`]([a-z_]+\.[\w.${}+ ]+)["`]|\bverb: "([a-z]+\.[a-z]+)\"""")
 
 
 def used() -> set[str]:
     """The keys that the pages and the server ask for; a part that is filled in when it is asked for is `*`."""
     found = {a or b for file in SOURCES for a, b in KEY.findall(file.read_text(encoding="utf-8"))}
     assert len(found) > 150, "the pattern that finds keys is out of date"
-    return {re.sub(r"\$\{[^}]*\}", "*", key) for key in found}
+    return {re.sub(r"\$?\{[^}]*\}", "*", key) for key in found}
 
 
 def test_every_key_is_used_and_every_used_key_is_there() -> None:
@@ -36,7 +37,9 @@ def test_every_key_is_used_and_every_used_key_is_there() -> None:
     loose = [re.compile(re.escape(key).replace(r"\*", r"\w+")) for key in patterns - exact]
     assert exact - keys == set()
     unused = {key for key in keys - exact - spoken if not any(one.fullmatch(key) for one in loose)}
-    assert unused == {key for key in keys if key.startswith("refused.")}  # by the code of what was refused
+    usual = {key for name in kind_names() for names in kind_named(name).usual.values() for key in names.values()}
+    expected = {key for key in keys if key.startswith("refused.")}  # by the code of what was refused
+    assert unused == expected | usual | {f"{key}_text" for key in usual}
     assert [one.pattern for one in loose if not any(one.fullmatch(key) for key in keys)] == []
 
 

@@ -23,7 +23,13 @@ from summeter.annotate.campaign.folder import (
     read_campaign,
     sources_of,
 )
-from summeter.annotate.campaign.language import REFERENCE, SHIPPED, language_file, read_language, shipped_names
+from summeter.annotate.campaign.language import (
+    REFERENCE,
+    SHIPPED,
+    language_file,
+    read_language,
+    shipped_names,
+)
 from summeter.annotate.tasks import kind_named, kind_names
 from summeter.annotate.tasks.base import AssistedKind, Kind, Misfit
 from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
@@ -49,8 +55,8 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
         raise UsageError(f"{target} exists and is not empty; nothing was written: choose another folder")
     campaign = read_campaign(path)
     new_token = token or _token
-    tasks, data = tasks_of(campaign, path)
     language = _language_file(campaign, path)
+    tasks, data = tasks_of(campaign, path)
     resolved = _with_codes(campaign, new_token).model_copy(
         update={"interface": language.stem if language.parent == SHIPPED else INTERFACE}
     )
@@ -72,6 +78,8 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     _check_error_types(campaign, file)
     data = _selected(campaign, file)
     kind, rng = kind_named(campaign.kind), Random(campaign.seed)
+    language = read_language(_language_file(campaign, file))
+    campaign = kind.completed(campaign, language)
     sources = sources_of(data)
     work = _work(kind, sources, campaign, rng)
     if not work:
@@ -81,7 +89,7 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     helper.learn(work)
     rate = campaign.attention.rate
     wanted = math.ceil(round(len(work) * rate / (1 - rate), 9))  # 12 * .2 / .8 is 3, and a little more
-    others = Others(tuple(sources), rng, campaign.attention.stranger, helper.explained)
+    others = Others(tuple(sources), rng, campaign.attention.stranger, helper.explained, language)
     checks = _checks(kind, others, campaign, wanted + campaign.training.made)
     checks = [helper.help(task) for task in checks]
     training = [task.model_copy(update={"key": f"training/{task.key}", "role": "training"}) for task in checks[wanted:]]
@@ -96,10 +104,19 @@ def warnings_of(folder: CampaignFolder) -> list[str]:
     """
     campaign, tasks = folder.campaign, folder.tasks
     return [
+        *_language_warnings(campaign),
         *_account_warnings(campaign, tasks),
         *_check_warnings(campaign, tasks, folder.kind),
         *_assistance_warnings(campaign, tasks),
     ]
+
+
+def _language_warnings(campaign: Campaign) -> Iterator[str]:
+    if campaign.interface == REFERENCE and campaign.language not in shipped_names():
+        yield (
+            f"the texts are in {campaign.language!r} and the annotators' pages in English; `interface` names another "
+            "language, or a file of your own"
+        )
 
 
 def _check_error_types(campaign: Campaign, file: Path) -> None:
@@ -111,14 +128,12 @@ def _check_error_types(campaign: Campaign, file: Path) -> None:
 
 
 def _language_file(campaign: Campaign, file: Path) -> Path:
-    """The checked language file of the annotators' pages."""
+    """The language file of the annotators' pages."""
     usual = campaign.language if campaign.language in shipped_names() else REFERENCE
     try:
-        language = language_file(campaign.interface or usual, file.parent)
+        return language_file(campaign.interface or usual, file.parent)
     except UsageError as error:
         raise InputError.at(file, None, "interface", str(error)) from error
-    read_language(language)
-    return language
 
 
 def _token() -> str:

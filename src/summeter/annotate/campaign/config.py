@@ -27,9 +27,10 @@ def _named(value: Any) -> Any:
 
 
 class Named(Record):
-    """An aspect or an error type, with what annotators read about it."""
+    """An aspect or an error type, with what annotators read about it: its `label`, where it has one, else its name."""
 
     name: str = Field(min_length=1, max_length=80)
+    label: str = ""
     question: str = ""
     meaning: str = ""
 

@@ -69,7 +69,7 @@ def shipped_names() -> list[str]:
 @cache
 def shipped(name: str) -> Language:
     """A language that comes with summeter."""
-    return read_language(SHIPPED / f"{name}.yaml")
+    return _read(SHIPPED / f"{name}.yaml")
 
 
 def language_file(named: str, place: Path) -> Path:
@@ -93,6 +93,10 @@ def language_file(named: str, place: Path) -> Path:
 
 def read_language(file: Path) -> Language:
     """The language in a YAML file. Raises InputError with every key that it lacks, or has wrong."""
+    return shipped(file.stem) if file.parent == SHIPPED else _read(file)
+
+
+def _read(file: Path) -> Language:
     given = read_mapping(file, "a language file needs language, direction, plurals and strings")
     try:
         language = Language.model_validate(given)

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from summeter.annotate.campaign.assistance import Verdicts
 from summeter.annotate.campaign.config import Campaign, Named
+from summeter.annotate.campaign.language import Language
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of, summary_body
@@ -66,7 +67,9 @@ class Kind(ABC):
     `unit` is what an adjudicator decides on. `coefficients` are the measures of agreement; annotators are compared by
     the first. An annotator's mean agreement leaves out `side_aspects`. Judgments signed with one of `mean_signatures`
     are merged by their mean, all others by majority. `focused` is the field of the body whose like is highlighted in
-    the document. `words_in_checks` says that attention checks hold words of the
+    the document. `usual` names what is asked where the campaign names nothing of its own: by field of the campaign
+    (`aspects`, `error_types`) the name and the key of its words in the language files (`KEY`, `KEY_text`).
+    `words_in_checks` says that attention checks hold words of the
     campaign's settings (`attention.stranger`, `attention.paraphrases`).
     """
 
@@ -78,7 +81,18 @@ class Kind(ABC):
     side_aspects: ClassVar[frozenset[str]] = frozenset()
     mean_signatures: ClassVar[frozenset[str]] = frozenset()
     focused: ClassVar[str | None] = None
+    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     words_in_checks: ClassVar[bool] = False
+
+    def completed(self, campaign: Campaign, language: Language) -> Campaign:
+        """The campaign with what is usually asked, in the language of its pages, where it names nothing of its own."""
+        fields = {field: names for field, names in self.usual.items() if not getattr(campaign, field)}
+        return campaign.model_copy(
+            update={
+                field: tuple(_worded(name, key, language) for name, key in names.items())
+                for field, names in fields.items()
+            }
+        )
 
     @property
     def script(self) -> Path:
@@ -230,11 +244,17 @@ def parsed(model: type[A], answer: Any) -> A:
         raise Misfit(path, first["msg"].removeprefix("Value error, ")) from error
 
 
-def listed(names: Sequence[Named], usual: Sequence[tuple[str, str]], about: str) -> list[dict[str, str]]:
-    """Aspects or error types as a page needs them: the campaign's, else the usual; `about` names the second field."""
-    if names:
-        return [{"name": entry.name, about: entry.question or entry.meaning} for entry in names]
-    return [{"name": name, about: text} for name, text in usual]
+def _worded(name: str, key: str, language: Language) -> Named:
+    label, text = language.text(key), language.text(f"{key}_text")
+    return Named(name=name, label="" if label == name else label, question=text)
+
+
+def listed(names: Sequence[Named], about: str) -> list[dict[str, str]]:
+    """Aspects or error types as a page needs them; `about` names the field of what is said about each."""
+    return [
+        {"name": entry.name, **({"label": entry.label} if entry.label else {}), about: entry.question or entry.meaning}
+        for entry in names
+    ]
 
 
 def check_chosen(names: Sequence[str], known: Sequence[str], field: str) -> None:

@@ -28,13 +28,13 @@ export default {
       many: true,
       data: true,
       from: 3,
-      options: body.error_types.map(({ name, meaning }) => ({ value: name, label: name, meaning })),
+      options: body.error_types.map(({ name, label: said, meaning }) => ({ value: name, label: said ?? name, meaning })),
       value: state.error_types,
       pick: (values) => changed({ error_types: values }),
     });
     const verdict = shown && machine({
       about: t("fact_verification.machine"), verdict: t(`fact_verification.machine_${shown.verdict}`), good: shown.verdict === "supported",
-      types: shown.error_types, reason: shown.reason, state,
+      types: shown.error_types?.map((name) => body.error_types.find((one) => one.name === name)?.label ?? name), reason: shown.reason, state,
       changed: ({ machine: value }) => {
         const other = shown.verdict === "supported" ? "not_supported" : "supported";
         settle({ machine: value, label: value === "agree" ? shown.verdict : other });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, ClassVar, Literal
 
@@ -27,13 +27,13 @@ from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Unit, canonical_error_type, error_types, joined_error_types
 
-ERROR_TYPES = (
-    ("out-of-article error", "Says something that the document does not say and that cannot be checked against it."),
-    ("entity error", "A wrong name, number, pronoun or other main thing."),
-    ("relation error", "The things are right, but what links them (verb, preposition, adjective) is wrong."),
-    ("sentence error", "The sentence as a whole contradicts the document."),
-)
-"""UniSumEval's taxonomy, in our words."""
+ERROR_TYPES = {
+    "out-of-article error": "error_types.out_of_article",
+    "entity error": "error_types.entity",
+    "relation error": "error_types.relation",
+    "sentence error": "error_types.sentence",
+}
+"""UniSumEval's taxonomy, with the keys of our words for it."""
 
 
 class Verdict(AnswerModel):
@@ -51,6 +51,7 @@ class FactVerification(AssistedKind):
     needs = "summaries with at least one sentence"
     unit = "sentence"
     focused = "sentence"
+    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"error_types": ERROR_TYPES}
     machine_aspect = "faithfulness"
     machine_unit: ClassVar[Unit] = "sentence"
     no_details: ClassVar[Json] = {"error_types": [], "reason": None}
@@ -78,7 +79,7 @@ class FactVerification(AssistedKind):
             system=summary.system,
             body=_body(joined_body(sentences), index, wrong, campaign),
             expected={"label": "not_supported", "machine": _label(supported=accepted)},
-            feedback="The document does not say this: the sentence comes from another text.",
+            feedback=others.language.text("fact_verification.foreign"),
         )
 
     def read(self, answer: Any, task: Task) -> Json:
@@ -169,5 +170,5 @@ def _answer(task: Task, *, supported: bool, error_type: str | None = None) -> Js
 
 
 def _body(shown: Json, index: int, sentence: str, campaign: Campaign) -> Json:
-    types = listed(campaign.error_types, ERROR_TYPES, "meaning")
+    types = listed(campaign.error_types, "meaning")
     return {"summary": shown, "index": index, "sentence": sentence, "error_types": types}

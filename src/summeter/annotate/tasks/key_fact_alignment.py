@@ -66,6 +66,7 @@ class KeyFactAlignment(AssistedKind):
         frame = frames[number // 2 % len(frames)]
         fact = paraphrase(summary.sentence_texts[place], frame, campaign.language) if paraphrased else stranger
         right_verdict = number // 2 % 2 == 0
+        told = "paraphrase" if paraphrased else "foreign"
         return self.check_task(
             source,
             number,
@@ -75,7 +76,7 @@ class KeyFactAlignment(AssistedKind):
                 "sentence": place if paraphrased else None,
                 "machine": [place] if right_verdict == paraphrased else [],
             },
-            feedback="One of the sentences says almost the same." if paraphrased else "No sentence speaks of this.",
+            feedback=others.language.text(f"key_fact_alignment.{told}"),
         )
 
     def read(self, answer: Any, task: Task) -> Json:

@@ -56,7 +56,7 @@ class KeyFactValidation(AssistedKind):
             number,
             body={"key_fact": draw(source, accepted=accepted)},
             expected={"valid": False, "machine": _verdict(accepted=accepted)},
-            feedback="This is no key fact of the document: it comes from another text.",
+            feedback=others.language.text("key_fact_validation.foreign"),
         )
 
     def read(self, answer: Any, task: Task) -> Json:

@@ -14,8 +14,8 @@ export default {
     const sides = summaries.map((summary) => el("section", { class: "card" }, el("h2", { text: t("work.summary_of", { id: summary.id }) }), summaryText(summary)));
     const options = summaries.map(({ id }) => ({ value: id, label: t("work.summary_of", { id }), keys: [id.toLowerCase()] }));
     if (ties) options.push({ value: "tie", label: t("pairwise.tie"), keys: ["t"] });
-    const questions = aspects.map(({ name, question }) => new Question({
-      legend: el("span", null, el("strong", null, words(name)), question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
+    const questions = aspects.map(({ name, label, question }) => new Question({
+      legend: el("span", null, el("strong", null, words(label ?? name)), question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
       options,
       value: state.choices[name] ?? null,
       pick: (value) => changed({ choices: { ...state.choices, [name]: value } }),
@@ -28,7 +28,8 @@ export default {
   missing(task, state, root) {
     const open = task.body.aspects.findIndex(({ name }) => state.choices[name] === undefined);
     if (open < 0) return null;
-    return { message: t("pairwise.need_choice", { aspect: task.body.aspects[open].name }), node: root.querySelectorAll("fieldset.question")[open] };
+    const { name: aspect, label } = task.body.aspects[open];
+    return { message: t("pairwise.need_choice", { aspect: label ?? aspect }), node: root.querySelectorAll("fieldset.question")[open] };
   },
 
   answer: (task, state) => ({ choices: state.choices, reason: state.reason, comment: state.comment }),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -29,7 +29,8 @@ from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Others, Source, Task
 from summeter.records import Judgment, Summary
 
-ASPECTS = (("overall", "Which is the better summary of the document?"),)
+ASPECTS = {"overall": "pairwise.overall"}
+"""With the keys of our words for it."""
 TIE = "tie"
 SIGNATURE = "human.pairs|v:1"
 
@@ -48,6 +49,7 @@ class Pairwise(LetteredKind):
     code = "pw"
     needs = "documents with at least two summaries"
     unit = "pair"
+    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
     coefficients = ("alpha_nominal", "alpha_ordinal", "identical")
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
@@ -69,7 +71,7 @@ class Pairwise(LetteredKind):
             systems=tuple(summary.system for summary in pair),
             expected={"loser": odd},
             body=with_jumble(_body(pair, campaign), odd, others.jumble(source)),
-            feedback="One of the texts is no summary, but words in random order.",
+            feedback=others.language.text("work.jumble"),
         )
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
@@ -175,5 +177,5 @@ def _answer(task: Task, system: str) -> Json:
 
 
 def _body(pair: Sequence[Summary], campaign: Campaign) -> Json:
-    aspects = listed(campaign.aspects, ASPECTS, "question")
+    aspects = listed(campaign.aspects, "question")
     return {"summaries": summaries_body(pair), "aspects": aspects, "ties": campaign.ties}

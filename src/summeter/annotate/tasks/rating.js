@@ -19,8 +19,8 @@ export default {
     };
     const cards = summaries.map((summary) => el(
       "section", { class: "card" }, el("h2", { text: t("work.summary_of", { id: summary.id }) }), summaryText(summary),
-      ...aspects.map(({ name, question }) => new Question({
-        legend: el("span", null, el("span", { class: "sr", text: `${t("work.summary_of", { id: summary.id })}: ` }), el("strong", null, words(name)),
+      ...aspects.map(({ name, label, question }) => new Question({
+        legend: el("span", null, el("span", { class: "sr", text: `${t("work.summary_of", { id: summary.id })}: ` }), el("strong", null, words(label ?? name)),
           question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
         options: scale.map(({ value, label }) => ({ value, label, number: value, keys: [String(value)] })),
         value: state.ratings[summary.id]?.[name] ?? null,
@@ -48,9 +48,9 @@ export default {
 
   missing(task, state, root) {
     const sets = [...root.querySelectorAll("fieldset.question")];
-    const cells = task.body.summaries.flatMap(({ id }) => task.body.aspects.map(({ name }) => [id, name]));
+    const cells = task.body.summaries.flatMap(({ id }) => task.body.aspects.map(({ name, label }) => [id, name, label ?? name]));
     const open = cells.findIndex(([id, name]) => state.ratings[id]?.[name] === undefined);
-    if (open >= 0) return { message: t("rating.need_rating", { id: cells[open][0], aspect: cells[open][1] }), node: sets[open] };
+    if (open >= 0) return { message: t("rating.need_rating", { id: cells[open][0], aspect: cells[open][2] }), node: sets[open] };
     if (task.body.choose_best && state.best === null) return { message: t("rating.need_best"), node: sets[sets.length - 1] };
     return null;
   },

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
@@ -27,13 +27,8 @@ from summeter.annotate.tasks.task import Json, Others, Source, Task
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, UsageError
 
-ASPECTS = (
-    ("coherence", "Do the sentences follow from one another and make one text?"),
-    ("consistency", "Does it say only what the document says?"),
-    ("coverage", "Does it hold what matters in the document?"),
-    ("fluency", "Is it well written?"),
-    ("overall", "How good is it as a summary of the document?"),
-)
+ASPECTS = {name: f"rating.{name}" for name in ("coherence", "consistency", "coverage", "fluency", "overall")}
+"""With the keys of our words for them."""
 SCALE = ((1, "bad"), (2, "fair"), (3, "relatively good"), (4, "good"), (5, "excellent"))
 MIDDLE = 3
 BEST = "best"
@@ -61,6 +56,7 @@ class Rating(LetteredKind):
     needs = "documents with at least one summary"
     coefficients = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical")
     side_aspects = frozenset({BEST})
+    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
     mean_signatures = frozenset({SIGNATURES["ratings"], SIGNATURES["overall"], SIGNATURES["crowd_ratings"]})
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
@@ -86,7 +82,7 @@ class Rating(LetteredKind):
             systems=systems,
             body=with_jumble(_body(source, campaign), odd, others.jumble(source)),
             expected={"worst": odd},
-            feedback="One of the texts is no summary, but words in random order.",
+            feedback=others.language.text("work.jumble"),
         )
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
@@ -204,7 +200,7 @@ def _answer(task: Task, cells: Cells) -> Json:
 def _body(source: Source, campaign: Campaign) -> Json:
     return {
         "summaries": summaries_body(source.summaries),
-        "aspects": listed(campaign.aspects, ASPECTS, "question"),
+        "aspects": listed(campaign.aspects, "question"),
         "scale": [{"value": value, "label": label} for value, label in SCALE],
         "choose_best": campaign.best and len(source.summaries) > 1,
     }

@@ -73,8 +73,8 @@ export default {
     }
 
     const what = (span) => [
-      el("span", { class: `chip ${span.kind === null ? "none" : span.kind === "contradicted" ? "bad" : "pad"}` }, span.kind ? words(spoken(span.kind)) : t("span_highlighting.no_kind")),
-      span.category ? el("span", { class: "chip plain-value" }, words(span.category)) : several ? el("span", { class: "chip none", text: t("span_highlighting.no_category") }) : null,
+      el("span", { class: `chip ${span.kind === null ? "none" : span.kind === "contradicted" ? "bad" : "pad"}` }, span.kind ? t(`span_highlighting.${span.kind}`) : t("span_highlighting.no_kind")),
+      span.category ? el("span", { class: "chip plain-value" }, words(labelOf(categories, span.category))) : several ? el("span", { class: "chip none", text: t("span_highlighting.no_category") }) : null,
     ].filter(Boolean);
 
     function item(span, at) {
@@ -91,12 +91,12 @@ export default {
     function editor(span, at) {
       const kind = new Question({
         legend: t("span_highlighting.kind"), wide: true, value: span.kind,
-        options: kinds.map(({ name, meaning }) => ({ value: name, label: spoken(name), meaning, data: true })),
+        options: kinds.map(({ name }) => ({ value: name, label: t(`span_highlighting.${name}`), meaning: t(`span_highlighting.${name}_text`) })),
         pick: (value) => update(at, { kind: value }),
       });
       const category = several ? new Question({
         legend: t("span_highlighting.category"), value: span.category, from: kinds.length + 1,
-        options: categories.map(({ name, meaning }) => ({ value: name, label: name, meaning, data: true })),
+        options: categories.map(({ name, label, meaning }) => ({ value: name, label: label ?? name, meaning, data: true })),
         pick: (value) => update(at, { category: value }),
       }) : null;
       const reason = textField({ label: t("work.why"), value: span.reason, set: (value) => update(at, { reason: value }) });
@@ -144,5 +144,5 @@ export default {
   }),
 };
 
-const spoken = (name) => name.replaceAll("_", " ");
+const labelOf = (entries, name) => entries.find((one) => one.name === name)?.label ?? name;
 const which = (at) => (at < 5 ? t(`span_highlighting.which_${at + 1}`) : t("span_highlighting.which_other", { n: at + 1 }));

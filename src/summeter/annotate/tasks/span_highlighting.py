@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -28,7 +28,8 @@ from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
 from summeter.records import Judgment, Span
 
-KINDS = (("contradicted", "The document says otherwise."), ("not_from_source", "The document does not say it."))
+KINDS = ("contradicted", "not_from_source")
+"""How a passage is wrong: the document says otherwise, or does not say it."""
 
 
 class Marked(BaseModel):
@@ -57,6 +58,7 @@ class SpanHighlighting(Kind):
     code = "sh"
     needs = "summaries that are not empty"
     coefficients = (*Kind.coefficients, "span_f1")
+    usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"error_types": ERROR_TYPES}
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """Every summary."""
@@ -80,7 +82,7 @@ class SpanHighlighting(Kind):
             system=summary.system,
             body=_body(shown, campaign),
             expected={"touch": shown["sentences"][place]},
-            feedback="One sentence comes from another text; it had to be marked.",
+            feedback=others.language.text("span_highlighting.foreign"),
         )
 
     def read(self, answer: Any, task: Task) -> Json:
@@ -198,5 +200,5 @@ def _answer(task: Task, spans: Iterable[tuple[int, int, str | None]]) -> Json:
 
 
 def _body(shown: Json, campaign: Campaign) -> Json:
-    kinds = [{"name": name, "meaning": meaning} for name, meaning in KINDS]
-    return {"summary": shown, "kinds": kinds, "categories": listed(campaign.error_types, ERROR_TYPES, "meaning")}
+    kinds = [{"name": name} for name in KINDS]
+    return {"summary": shown, "kinds": kinds, "categories": listed(campaign.error_types, "meaning")}

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
+from summeter.annotate.campaign.language import REFERENCE, Language, shipped
 from summeter.records import Document, Record, Summary, Target, Unit
 
 Json = dict[str, Any]
@@ -78,13 +79,15 @@ class Others(NamedTuple):
     """What checks are made of: sentences and words of other documents, drawn with `rng`.
 
     `explained` holds, by whether the machine accepted it, the texts for which the machine gave a reason: such a text
-    is taken where there is one, so that beside a check stands a reason that speaks of the very text.
+    is taken where there is one, so that beside a check stands a reason that speaks of the very text. `language` is that
+    of the pages: feedback to a training task is written in it.
     """
 
     sources: Sequence[Source]
     rng: Random
     stranger: str
     explained: Mapping[bool, Mapping[str, Any]] = {}
+    language: Language = shipped(REFERENCE)
 
     def summary(self, source: Source) -> Summary | None:
         """A summary of the document that has sentences; None where there is none."""
