@@ -160,25 +160,38 @@ class TestFaults:
             ),
         ]
 
-    def test_the_same_summary_twice(self) -> None:
-        assert faults([ONE, ONE | {"system": "s2"}, ONE]) == [
+    def test_the_same_summary_twice_is_numbered_and_told_once(self) -> None:
+        data = load([ONE, ONE | {"system": "s2"}, ONE, ONE | {"system": "s1#2"}, ONE])
+        assert [one.system for one in data.summaries] == ["s1", "s2", "s1#2", "s1#2#2", "s1#3"]
+        assert warnings(data) == [
             (
-                "rows:3: is a second summary of doc_id 'd1' by system 's1', after line 1; "
-                "give each row its own doc_id and system"
+                "rows:3: system: repeats a document and system of an earlier row; it is kept as a summary by 's1#2' "
+                "(and so in 2 more rows)"
+            )
+        ]
+
+    def test_references_that_differ_by_row_are_all_kept(self) -> None:
+        rows = [ONE | {"reference": "x"}, ONE | {"system": "s2", "reference": "y"},
+                ONE | {"system": "s3", "references": ["y", "z"]}, ONE | {"system": "s4"}]  # fmt: skip
+        data = load(rows)
+        assert data.documents["d1"].references == ("x", "y", "z")
+        assert warnings(data) == [
+            (
+                "rows:2: references: differs from that of earlier rows of document 'd1'; all references are kept "
+                "(and so in 1 more rows)"
             )
         ]
 
     @pytest.mark.parametrize(
         ("field", "one", "two"),
-        [("document", "x", "y"), ("reference", "x", "y"), ("key_facts", ["x"], ["y"]), ("domain", "x", "y"),
+        [("document", "x", "y"), ("key_facts", ["x"], ["y"]), ("domain", "x", "y"),
          ("split", "x", "y")],
     )  # fmt: skip
     def test_rows_of_a_document_must_agree(self, field: str, one: Any, two: Any) -> None:
         rows = [ONE | {field: one}, ONE | {"system": "s2"} | ({} if field != "document" else {"document": "x"}),
                 ONE | {"system": "s3", field: two}]  # fmt: skip
-        name = "references" if field == "reference" else field
         assert faults(rows)[-1] == (
-            f"rows:3: {name}: differs from line 1, which has the same doc_id 'd1'; make them agree, or use two doc_ids"
+            f"rows:3: {field}: differs from line 1, which has the same doc_id 'd1'; make them agree, or use two doc_ids"
         )
 
     def test_no_rows(self) -> None:

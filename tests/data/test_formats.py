@@ -63,11 +63,11 @@ class TestFormatOf:
         with pytest.raises(UsageError) as caught:
             format_of("a.txt")
         assert str(caught.value) == (
-            "cannot tell the format of a.txt from its name; say format=jsonl|json|csv|tsv|parquet"
+            "cannot tell the format of a.txt from its name; say format=jsonl|json|csv|tsv|parquet|xlsx"
         )
 
     def test_unknown_format(self) -> None:
-        with pytest.raises(UsageError, match="unknown format 'xml'; formats are: jsonl, json, csv, tsv, parquet"):
+        with pytest.raises(UsageError, match="unknown format 'xml'; formats are: jsonl, json, csv, tsv, parquet, xlsx"):
             format_of("a.txt", "xml")
 
 

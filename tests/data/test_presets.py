@@ -53,11 +53,14 @@ class TestFineSurE:
     def test_key_fact_labels_need_the_key_facts(self) -> None:
         votes = {"0": {"key_fact_labels": [1, 0], "sentence_labels": [1, 0]}}
         row = self.ROW | {"raw_annotations": votes}
-        without = turned("finesure", row)
-        assert "human" not in without
-        assert without["raw_annotations"] == votes
+        assert fault("finesure", row) == (
+            "rows: the key facts are missing: they stand in human-keyfact-list.json (columns doc_id, key_facts); "
+            "name that file as well (preset finesure)"
+        )
         joined = turned("finesure", row | {"key_facts": ["It rained.", "We stayed."]})
-        assert joined["human"] == {"key_fact_labels": [{"0": 1}, {"0": 0}]}
+        assert joined["human"] == {
+            "conciseness_labels": [{"0": 1}, {"0": 0}], "key_fact_labels": [{"0": 1}, {"0": 0}],
+        }  # fmt: skip
 
     def test_without_annotations(self) -> None:
         assert "human" not in turned("finesure", self.ROW)

@@ -20,7 +20,7 @@ Map = Annotated[
 ]
 Preset = Annotated[str | None, typer.Option("--preset", help="A known layout: see `summeter list presets`.")]
 Format = Annotated[
-    str | None, typer.Option("--format", help="jsonl, json, csv, tsv or parquet; default: by the file's name.")
+    str | None, typer.Option("--format", help="jsonl, json, csv, tsv, parquet or xlsx; default: by the file's name.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")]
@@ -138,10 +138,14 @@ def mapping(pairs: list[str] | None) -> dict[str, str]:
     return assignments(pairs, "--map", "FIELD=COLUMN")
 
 
-def read_data(data: str, map_: list[str] | None, preset: str | None, format_: str | None, **more: Any) -> Dataset:
+def read_data(
+    data: str | list[str], map_: list[str] | None, preset: str | None, format_: str | None, **more: Any
+) -> Dataset:
     """The dataset that the options for reading data describe."""
     from summeter.data.dataset import load
 
+    if isinstance(data, list) and len(data) == 1:
+        data = data[0]
     return load(data, map=mapping(map_), preset=preset, format=format_, **more)
 
 

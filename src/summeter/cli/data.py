@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,26 @@ if TYPE_CHECKING:
     from summeter.records import Document, Fault, Judgment, Summary
 
 BAD_INPUT = 2
+_SEVERAL = (
+    "A flat file (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; - is stdin), a dataset folder, or all files of a --preset."
+)
+_ON_FAULT = (
+    "A faulty row ends the import (error), is left out (skip), or is kept without the field at fault (keep-valid)."
+)
+Documents = Annotated[
+    list[str] | None,
+    typer.Option("--documents", metavar="FILE|FOLDER", help="Documents by id (id, text; or .story files)."),
+]
+
+
+class OnFault(StrEnum):
+    """What a faulty row does."""
+
+    ERROR = "error"
+    SKIP = "skip"
+    KEEP_VALID = "keep-valid"
+
+
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Data = Annotated[
@@ -28,9 +49,11 @@ Force = Annotated[bool, typer.Option("--force", help="Replace a dataset that is 
 
 @app.command("import")
 def import_(
-    data: Data,
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
     folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The dataset folder to write.")],
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    documents: Documents = None,
+    on_fault: Annotated[OnFault, typer.Option("--on-fault", help=_ON_FAULT)] = OnFault.ERROR,
     name: Annotated[str | None, typer.Option("--name", help="Default: the file's name.")] = None,
     version: Annotated[str | None, typer.Option("--version", help="Of the data.")] = None,
     licence: Annotated[str | None, typer.Option("--licence", help="Of the data, for example CC-BY-4.0.")] = None,
@@ -40,18 +63,22 @@ def import_(
     """Check DATA and write it as a dataset folder: whole, or not at all."""
     from summeter.data.dataset import save
 
-    dataset = read_data(data, map_, preset, format_, language=language, verify=False)
+    dataset = read_data(
+        data, map_, preset, format_, language=language, verify=False, documents=documents or (), on_fault=on_fault.value
+    )
     card = {"name": name, "version": version, "licence": licence, "citation": citation}
     dataset = dataset.with_card(**{key: value for key, value in card.items() if value is not None})
     save(dataset, folder, force=force)
     warn(dataset.warnings)
-    typer.echo("\n".join([*_overview(dataset), f"written to {folder}"]))
+    lines = [*_overview(dataset), *_terms(dataset, preset), *_dropped(dataset, folder), f"written to {folder}"]
+    typer.echo("\n".join(lines))
 
 
 @app.command()
 def validate(
-    data: Data, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
-    as_json: AsJson = False,
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
+    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    documents: Documents = None, as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """List every fault of DATA by file, line and field. Exit code 2 if there is one."""
     from summeter.records import InputError
@@ -60,7 +87,7 @@ def validate(
     warnings: tuple[Fault, ...] = ()
     overview: list[str] = []
     try:
-        dataset = read_data(data, map_, preset, format_, language=language)
+        dataset = read_data(data, map_, preset, format_, language=language, documents=documents or ())
         for judgments in dataset.judgment_sets:
             sum(1 for _ in dataset.iter_judgments(judgments))  # a folder's are checked when they are read
         warnings, overview = dataset.warnings, _overview(dataset)
@@ -150,6 +177,33 @@ def export(
     left = [name for name in dataset.judgment_sets if name not in FLAT_SETS]
     if left:
         typer.echo(f"flat rows hold {' and '.join(FLAT_SETS)} only; left out: {', '.join(left)}", err=True)
+
+
+def _terms(dataset: Dataset, preset: str | None) -> list[str]:
+    """What a public layout says of itself: its licence, and how much the released files hold."""
+    from summeter.data.presets import preset_named
+
+    if preset is None:
+        return []
+    layout = preset_named(preset)
+    lines = [] if dataset.card.licence else ["licence: the authors state none; ask them before you share the data"]
+    released = [
+        f"{count.summaries:,} summaries of {count.documents:,} documents ({count.what})" for count in layout.counts
+    ]
+    return [*lines, *([f"as released: {'; '.join(released)}"] if released else [])]
+
+
+def _dropped(dataset: Dataset, folder: Path) -> list[str]:
+    from summeter.data.folder import DROPPED
+
+    if not dataset.dropped:
+        return []
+    rows = len({(each.file, each.line) for each in dataset.dropped if each.dropped == "row"})
+    fields = sum(each.dropped == "field" for each in dataset.dropped)
+    parts = [
+        f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in ((rows, "row"), (fields, "field")) if count
+    ]
+    return [f"left out: {' and '.join(parts)}; each with its reason in {folder / DROPPED}"]
 
 
 def _count(faults: int, warnings: int) -> str:

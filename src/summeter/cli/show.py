@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 SET = "is set"
 EXTRAS = {
-    "parquet": ("pyarrow", "reading Parquet"), "pandas": ("pandas", "data frames (.to_pandas())"),
+    "parquet": ("pyarrow", "reading Parquet"), "xlsx": ("openpyxl", "reading XLSX"),
+    "pandas": ("pandas", "data frames (.to_pandas())"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
     "annotate": ("sqlalchemy", "annotation campaigns"),
     "postgres": ("psycopg", "campaigns kept in PostgreSQL"),
@@ -56,6 +57,8 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: 
     width = max(len(row["name"]) for row in rows)
     for row in rows:
         typer.echo(f"{row['name']:<{width}}  {row['about']}")
+        if what is What.PRESETS:
+            typer.echo(f"{'':<{width}}  needs {row['needs']}\n{'':<{width}}  gives {row['gives']} ({row['terms']})")
 
 
 def _evaluators() -> list[dict[str, Any]]:
@@ -117,7 +120,19 @@ def _about(provider: Provider) -> str:
 def _presets() -> list[dict[str, Any]]:
     from summeter.data.presets import PRESETS
 
-    return [{"name": preset.name, "about": preset.about} for preset in PRESETS.values()]
+    return [
+        {
+            "name": preset.name,
+            "about": preset.about,
+            "licence": preset.licence,
+            "terms": preset.terms,
+            "needs": preset.needs,
+            "gives": preset.gives,
+            "counts": [count._asdict() for count in preset.counts],
+            "aliases": list(preset.aliases),
+        }
+        for preset in PRESETS.values()
+    ]
 
 
 def _datasets() -> list[dict[str, Any]]:

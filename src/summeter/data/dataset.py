@@ -10,16 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from summeter.data import folder as folders
-from summeter.data.faults import Faults, meant
-from summeter.data.flat import Gatherer, flat_row, splitter_of
+from summeter.data.faults import Dropped, Faults, OnFault, meant
+from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
 from summeter.data.formats import Row, check_storable, file_name, format_of, read_rows
 from summeter.data.human import CROWD, RAW
-from summeter.data.presets import LayoutError, Preset, preset_named
-from summeter.data.rows import EMPTY, Columns, check
+from summeter.data.intake import Intake
+from summeter.data.layout import Table, joined, read_tables, records, with_documents
+from summeter.data.presets import Preset, preset_named
+from summeter.data.presets.base import Joined, Record
+from summeter.data.rows import EMPTY, Columns
 from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Parameter, Summary, UsageError, canonical
 
 FLAT_SETS = (RAW, CROWD)
@@ -43,10 +46,12 @@ class Dataset:
         judgments: Mapping[str, Callable[[], Iterator[Judgment]]],
         card: Card,
         warnings: Iterable[Fault] = (),
+        dropped: Iterable[Dropped] = (),
     ) -> None:
         self.documents: Mapping[str, Document] = MappingProxyType(dict(documents))
         self.summaries = tuple(summaries)
         self.warnings = tuple(warnings)
+        self.dropped = tuple(dropped)
         self._makers = dict(judgments)
         self._made: dict[str, tuple[Judgment, ...]] = {}
         self._card = card
@@ -125,7 +130,7 @@ class Dataset:
             if (judgment.target.document_id, judgment.target.system) not in known:
                 raise UsageError(f"a judgment of {name} is about {judgment.target.item}, which is not in the dataset")
         makers = {**self._makers, name: lambda: iter(kept)}
-        return Dataset(self.documents, self.summaries, makers, self._card, self.warnings)
+        return Dataset(self.documents, self.summaries, makers, self._card, self.warnings, self.dropped)
 
     def with_card(self, **changes: str | None) -> Dataset:
         """The dataset with `name`, `version`, `licence` or `citation` changed."""
@@ -133,62 +138,118 @@ class Dataset:
         if unknown:
             raise UsageError(f"a card has no {sorted(unknown)[0]!r} to set; it has name, version, licence and citation")
         card = self._card.model_copy(update=changes)
-        return Dataset(self.documents, self.summaries, self._makers, card, self.warnings)
+        return Dataset(self.documents, self.summaries, self._makers, card, self.warnings, self.dropped)
 
 
-def load(
-    data: str | Path | Rows,
+def load(  # noqa: PLR0913 - one keyword for each way in which data differ
+    data: str | Path | Rows | Sequence[str | Path],
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
     preset: str | None = None,
     format: str | None = None,  # noqa: A002
     language: str = "en",
     verify: bool = True,
+    documents: str | Path | Sequence[str | Path] = (),
+    on_fault: OnFault = "error",
 ) -> Dataset:
-    """Read a flat file (or `-`), a dataset folder, or rows as dicts.
+    """Read a flat file (or `-`), a dataset folder, rows as dicts, or the files of a public layout.
 
-    `map` renames columns (field: column), `preset` names a public layout, `format` overrules the suffix,
-    `language` (ISO 639-1) is that of the texts, for splitting sentences. `verify=False` accepts a dataset folder
-    whose files were changed by hand (each record is still checked).
+    `map` renames columns (field: column), `preset` names a public layout (whose files are told apart by their columns),
+    `format` overrules the suffix, `language` (ISO 639-1) is that of the texts, for splitting sentences. `documents`
+    are files or folders of documents by id, for rows without them. `on_fault`: faulty rows end the import (`error`),
+    are left out (`skip`), or are kept without the field at fault (`keep-valid`); see `Dataset.dropped`.
+    `verify=False` accepts a dataset folder whose files were changed by hand (each record is still checked).
 
-    Raises InputError with every fault found, UsageError for an impossible call, InstallError for Parquet
-    without pyarrow.
+    Raises InputError with every fault found, UsageError for an impossible call, InstallError for Parquet or XLSX
+    without the package that reads it.
     """
     layout = None if preset is None else preset_named(preset)
-    if isinstance(data, str | Path):
-        if str(data) != "-" and Path(data).is_dir():
-            if map or preset or format:
-                raise UsageError(
-                    f"{data} is a folder; ",
-                    Parameter("map"),
-                    ", ",
-                    Parameter("preset"),
-                    " and ",
-                    Parameter("format"),
-                    " are for flat files",
-                )
-            return _load_folder(Path(data), verify=verify)
-        kind = format_of(data, format)
-        faults = Faults(file_name(data))
-        rows = read_rows(data, faults, kind)
-        as_text = kind in ("csv", "tsv", "parquet")
-        name = "stdin" if str(data) == "-" else Path(data).name.partition(".")[0] or Path(data).name
+    texts = [documents] if isinstance(documents, str | Path) else list(documents)
+    paths = _paths(data)
+    takes_folders = layout is not None and any(part.files for part in layout.parts)
+    if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
+        if map or preset or format or texts:
+            raise UsageError(
+                f"{paths[0]} is a folder; ",
+                Parameter("map"),
+                ", ",
+                Parameter("preset"),
+                " and ",
+                Parameter("format"),
+                " are for flat files",
+            )
+        return _load_folder(Path(paths[0]), verify=verify)
+    if paths and len(paths) > 1 and layout is None:
+        raise UsageError("several files are the parts of one layout; name it with ", Parameter("preset", "NAME"))
+    faults = Faults("rows" if paths is None else file_name(paths[0]), on_fault)
+    columns = Columns(map)
+    intake = Intake(faults, columns, language)
+    source = _Source(data, paths, format, texts)
+    if layout is None:
+        for record in source.flat(faults):
+            intake.take(record)
     else:
-        faults = Faults("rows")
-        rows = _rows(data, faults)
-        as_text, name = False, "rows"
-    gatherer, columns = Gatherer(faults, language), Columns(map)
-    for row in rows:
-        cells = columns.apply(row, faults)
-        for turned in _turned(layout, row.line, cells, faults):
-            columns.note(turned)
-            checked = check(row.line, turned, faults, as_text=as_text)
-            if checked is not None:
-                gatherer.add(row.line, checked)
-    columns.finish(faults)
-    flat = gatherer.finish()
-    card = Card(name=name, splitter=splitter_of(language))
-    return Dataset(flat.documents, flat.summaries, flat.judgments, card, faults.warnings)
+        for row in source.joined(layout, columns, faults):
+            intake.turn(layout, row)
+    flat = intake.finish()
+    card = Card(name=_name_of(paths, layout), splitter=splitter_of(language))
+    if layout is not None:
+        card = card.model_copy(update={"licence": layout.licence, "citation": layout.citation})
+    return Dataset(flat.documents, flat.summaries, flat.judgments, card, faults.warnings, faults.dropped)
+
+
+def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] | None:
+    """The files that are named; None for rows."""
+    if isinstance(data, str | Path):
+        return [data]
+    paths = [item for item in data if isinstance(item, str | Path)] if isinstance(data, Sequence) else []
+    if paths and len(paths) < len(data):
+        raise UsageError("the data are rows and files at once; give rows (dicts), or files (paths)")
+    return paths or None
+
+
+def _is_folder(path: str | Path) -> bool:
+    return str(path) != "-" and Path(path).is_dir()
+
+
+def _name_of(paths: Sequence[str | Path] | None, layout: Preset | None) -> str:
+    if paths is None:
+        return "rows"
+    if layout is not None and (len(paths) > 1 or _is_folder(paths[0])):
+        return layout.name
+    return "stdin" if str(paths[0]) == "-" else Path(paths[0]).name.partition(".")[0] or Path(paths[0]).name
+
+
+class _Source(NamedTuple):
+    """What is to be read: rows, or files in a format (None: by their names); and where the documents are."""
+
+    data: Any
+    paths: Sequence[str | Path] | None
+    format: str | None
+    documents: Sequence[str | Path]
+
+    def flat(self, faults: Faults) -> Iterator[Record]:
+        """The flat rows of the one file."""
+        if self.paths is None:
+            rows = records("rows", _rows(self.data, faults), faults)
+        else:
+            kind = format_of(self.paths[0], self.format)
+            rows = records(faults.file, read_rows(self.paths[0], faults, kind), faults, kind)
+        return with_documents(list(rows), self.documents, faults) if self.documents else rows
+
+    def joined(self, layout: Preset, columns: Columns, faults: Faults) -> Iterator[Joined]:
+        """The rows of a public layout, joined."""
+        if self.documents and layout.articles is None:
+            raise UsageError(
+                Parameter("documents"), f": the rows of preset {layout.name} bring their documents; leave it out"
+            )
+        if self.paths is None:
+            tables = [Table.of("rows", records("rows", _rows(self.data, faults), faults))]
+        else:
+            tables = list(read_tables(self.paths, layout, self.format, faults))
+        return joined(
+            layout, tables, lambda record: columns.apply(record, faults.of(record.file)), self.documents, faults
+        )
 
 
 def save(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Card:
@@ -199,7 +260,7 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Card:
     target = Path(folder)
     folders.check_target(target, force=force)
     makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
-    return folders.write(target, dataset.documents, dataset.summaries, makers, dataset.card)
+    return folders.write(target, dataset.documents, dataset.summaries, makers, dataset.card, dataset.dropped)
 
 
 def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
@@ -235,17 +296,6 @@ def _rows(data: Rows, faults: Faults) -> Iterator[Row]:
         yield row
 
 
-def _turned(layout: Preset | None, line: int, cells: dict[str, Any], faults: Faults) -> Iterator[Mapping[str, Any]]:
-    """The row as the preset turns it, or as it is."""
-    if layout is None:
-        yield cells
-        return
-    try:
-        yield from layout.turn(cells)
-    except LayoutError as error:
-        faults.add(line, error.field, f"{error} (preset {layout.name})")
-
-
 def _load_folder(folder: Path, *, verify: bool) -> Dataset:
     if not folders.is_dataset(folder):
         message = f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
@@ -261,4 +311,4 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
         for line, text in enumerate(each, 1)
         if not text.strip()
     ]
-    return Dataset(documents, summaries, makers, card, warnings)
+    return Dataset(documents, summaries, makers, card, warnings, folders.read_dropped(folder))

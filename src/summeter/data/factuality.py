@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults, describe, explained, meant, problem
+from summeter.data.flat import SystemNames
 from summeter.data.formats import Format, file_name, format_of, read_rows
 from summeter.records import InputError, Judgment, Target, UsageError, digest
 
@@ -361,13 +362,13 @@ class _Gathered:
         self.scores: dict[str, dict[tuple[str, str], float | None]] = {}
         self._labels: dict[tuple[str, str, str, str], int | None] = {}
         self._places: dict[tuple[str, str], set[tuple[str, str]]] = {}
-        self._taken: dict[tuple[str, str], int] = {}
+        self._names = SystemNames()
 
     def add(self, row: _Row) -> None:
         doc_id, claim = f"doc-{digest(row.document, 12)}", digest(row.summary, 8)
         extra = row.metadata(self.form.name)
         self._count(row, doc_id, claim, extra["dataset"])
-        system = self._system(doc_id, row.model or f"claim-{claim}")
+        system = self._names.take(doc_id, row.model or f"claim-{claim}")
         flat: dict[str, Any] = {
             "doc_id": doc_id,
             "system": system,
@@ -400,15 +401,6 @@ class _Gathered:
         model = row.model or ""
         if self.form.grouped and model not in GROUP_OF:
             tally.ungrouped[model] = tally.ungrouped.get(model, 0) + 1
-
-    def _system(self, doc_id: str, name: str) -> str:
-        """The name, with #2, #3 where the document has summaries by it already: data sets overlap."""
-        system, number = name, self._taken.get((doc_id, name), 0) + 1
-        while number > 1 and (doc_id, system := f"{name}#{number}") in self._taken:  # a summarizer may be called so
-            number += 1
-        self._taken[doc_id, name] = number
-        self._taken.setdefault((doc_id, system), 1)
-        return system
 
     def finish(self) -> Benchmark:
         data = load(self.flat).with_card(name=self.form.name)

@@ -3,57 +3,192 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from summeter.records import Fault, InputError
+from summeter.records import Fault, InputError, Message, Parameter, UsageError
 
 Report = Callable[[str, str], None]
 """Called with a field such as `human.sentence_labels[3]` and what is wrong with it."""
+OnFault = Literal["error", "skip", "keep-valid"]
+"""What a faulty row does: it ends the import, it is left out, or it is kept without the field at fault."""
+
+
+class Dropped(NamedTuple):
+    """A row or a field that was left out of a dataset, and why. `value` is the field's, where it is short."""
+
+    file: str
+    line: int | None
+    field: str | None
+    reason: str
+    dropped: Literal["row", "field"]
+    value: Any = None
+
+
+@dataclass
+class _Kind:
+    """Faults that differ in their numbers and quotations alone: how many, in how many rows, the last row's line."""
+
+    first: Fault
+    total: int = 0
+    count: int = 0
+    line: int | None = None
+    exact: bool = True
+
+
+@dataclass
+class _Noted:
+    """Faults or warnings, in bounded memory."""
+
+    count: int = 0
+    kept: list[Fault] = field(default_factory=list)
+    kinds: dict[tuple[str, str, str], _Kind] = field(default_factory=dict)
+
+    def add(self, fault: Fault, most: int) -> None:
+        self.count += 1
+        if len(self.kept) < most:
+            self.kept.append(fault)
+        key = _kind_of(fault)
+        if key in self.kinds or len(self.kinds) < most:
+            kind = self.kinds.setdefault(key, _Kind(fault))
+            kind.total += 1
+            kind.exact &= fault.message == kind.first.message
+            if fault.line is None or fault.line != kind.line:  # several of one row count once
+                kind.count, kind.line = kind.count + 1, fault.line
+
+
+@dataclass
+class _Books:
+    """What the faults of several files share."""
+
+    faults: _Noted = field(default_factory=_Noted)
+    warnings: _Noted = field(default_factory=_Noted)
+    dropped: list[Dropped] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
 
 
 class Faults:
-    """Collects faults and warnings of one file in bounded memory: past `KEPT` of either it only counts."""
+    """Collects faults and warnings of an input in bounded memory: past `KEPT` of either it only counts.
+
+    `on_fault` says what a fault of a row does: `error` counts it, else the row is `dropped`. `of` gives the faults of
+    another file of the same input. A fault that comes in every row (`rows` says how many there are) is listed once.
+    """
 
     KEPT: ClassVar[int] = 1000
+    REPEATED: ClassVar[int] = 3
+    """A fault of every row is listed once in a file of at least so many."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, on_fault: OnFault = "error", books: _Books | None = None) -> None:
+        if on_fault not in get_args(OnFault):
+            known = ", ".join(get_args(OnFault))
+            raise UsageError(Parameter("on_fault", str(on_fault)), f": there is no such rule; rules are: {known}")
         self.file = file
-        self.count = 0
-        self._kept: list[Fault] = []
-        self._warned = 0
-        self._warnings: list[Fault] = []
+        self.on_fault = on_fault
+        self._books = books or _Books()
+
+    def of(self, file: str) -> Faults:
+        """The faults of another file, counted with these."""
+        return Faults(file, self.on_fault, self._books)
+
+    @property
+    def count(self) -> int:
+        """How many faults there are; what was dropped is none."""
+        return self._books.faults.count
+
+    @property
+    def noted(self) -> int:
+        """How many faults there are, with what was dropped."""
+        return self.count + len(self._books.dropped)
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        """What was left out, in the order it was met."""
+        return tuple(self._books.dropped)
+
+    def read_row(self) -> None:
+        """Count a row that was read."""
+        self._books.rows[self.file] = self._books.rows.get(self.file, 0) + 1
 
     def add(self, line: int | None, field: str | None, message: str) -> None:
-        """Note a fault."""
-        self.count += 1
-        if len(self._kept) < self.KEPT:
-            self._kept.append(Fault(self.file, line, field and _printable(field), _printable(message)))
+        """Note a fault; one of a row drops it where `on_fault` says so."""
+        if line is None or self.on_fault == "error":
+            self.fail(line, field, message)
+        else:
+            self.drop(line, field, message, "row")
+
+    def fail(self, line: int | None, field: str | None, message: str) -> None:
+        """Note a fault that no rule forgives: it is not that of one row."""
+        self._books.faults.add(Fault(self.file, line, field and _printable(field), _printable(message)), self.KEPT)
+
+    def drop(
+        self, line: int | None, field: str | None, message: str, what: Literal["row", "field"], value: Any = None
+    ) -> None:
+        """Note that a row or a field is left out."""
+        reason = str(_printable(message))
+        self._books.dropped.append(Dropped(self.file, line, field and _printable(field), reason, what, value))
 
     def warn(self, line: int | None, field: str | None, message: str) -> None:
         """Note something that is allowed and yet worth a look."""
-        self._warned += 1
-        if len(self._warnings) < self.KEPT:
-            self._warnings.append(Fault(self.file, line, field and _printable(field), _printable(message)))
+        self._books.warnings.add(Fault(self.file, line, field and _printable(field), _printable(message)), self.KEPT)
+
+    def pass_on(self, faults: Faults) -> None:
+        """Note all of these faults and warnings in `faults`."""
+        for fault in self._books.faults.kept:
+            faults.add(fault.line, fault.field, fault.message)
+        self.pass_on_warnings(faults)
+
+    def pass_on_warnings(self, faults: Faults) -> None:
+        """Note all of these warnings in `faults`."""
+        for fault in self._books.warnings.kept:
+            faults.warn(fault.line, fault.field, fault.message)
+
+    @property
+    def listed(self) -> tuple[Fault, ...]:
+        """The faults in file order."""
+        return self._listed(self._books.faults, "faults")
 
     @property
     def warnings(self) -> tuple[Fault, ...]:
         """The warnings in file order."""
-        return self._listed(self._warnings, self._warned, "warnings")
+        return self._listed(self._books.warnings, "warnings")
 
     def stop(self) -> None:
         """Raise InputError if there is any fault."""
         if self.count:
-            raise InputError(self._listed(self._kept, self.count, "faults"))
+            raise InputError(self.listed)
 
-    def _listed(self, kept: list[Fault], count: int, what: str) -> tuple[Fault, ...]:
-        ordered = sorted(kept, key=lambda fault: (fault.line is None, fault.line or 0))
-        if count > len(kept):
-            ordered.append(Fault(self.file, None, None, f"and {count - len(kept)} more {what}, not listed"))
-        return tuple(ordered)
+    def _listed(self, noted: _Noted, what: str) -> tuple[Fault, ...]:
+        everywhere = {
+            key: kind
+            for key, kind in noted.kinds.items()
+            if kind.count >= max(self.REPEATED, self._books.rows.get(key[0], 0)) and key[0] in self._books.rows
+        }
+        listed = [kind.first._replace(message=_in_every_row(kind)) for kind in everywhere.values()]
+        others = [fault for fault in noted.kept if _kind_of(fault) not in everywhere]
+        listed += others
+        files = list(dict.fromkeys(fault.file for fault in listed))
+        listed.sort(key=lambda fault: (files.index(fault.file), fault.line is None, fault.line or 0))
+        unlisted = noted.count - len(others) - sum(kind.total for kind in everywhere.values())
+        if unlisted:
+            listed.append(Fault(self.file, None, None, f"and {unlisted} more {what}, not listed"))
+        return tuple(listed)
+
+
+def _kind_of(fault: Fault) -> tuple[str, str, str]:
+    return fault.file, re.sub(r"\[\d+\]", "[]", fault.field or ""), _VARYING.sub("#", fault.message)
+
+
+_VARYING = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|\d+(?:[.,]\d+)*")
+
+
+def _in_every_row(kind: _Kind) -> Message:
+    rest = "" if kind.exact else ", with other words or numbers"
+    return Message(kind.first.message, f" (the same in all {kind.count:,} rows{rest})")
 
 
 def _printable(text: str) -> str:

@@ -8,18 +8,20 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from summeter.data.faults import Faults
+from summeter.data.faults import Faults, Report
 from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts
 from summeter.data.human_judgments import list_id_of, span_readers, to_block, to_judgments
+from summeter.data.presets.base import near_span
 from summeter.data.rows import FlatRow
-from summeter.records import Document, Judgment, Span, Summary
+from summeter.records import Document, Fault, Judgment, Span, Summary
 from summeter.records.text import Side
 from summeter.text.split import SPLITTER, locate, split
 
 GIVEN = "given"
 """The splitter of sentences that came with the input."""
 
-_SHARED = ("references", "key_facts", "domain", "split")
+_SHARED = ("key_facts", "domain", "split")
+"""What all rows of a document must agree on."""
 
 
 class Flat(NamedTuple):
@@ -28,6 +30,36 @@ class Flat(NamedTuple):
     documents: dict[str, Document]
     summaries: tuple[Summary, ...]
     judgments: dict[str, Callable[[], Iterator[Judgment]]]
+
+
+class SystemNames:
+    """Names of systems, each once in a document: a second summary of a document by a system is that of `NAME#2`.
+
+    >>> names = SystemNames()
+    >>> [names.take("d1", "bart") for _ in range(3)], names.take("d2", "bart")
+    (['bart', 'bart#2', 'bart#3'], 'bart')
+    """
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, str], int] = {}
+
+    def take(self, doc_id: str, name: str) -> str:
+        """The name, with #2, #3 where the document has summaries by it already."""
+        system, number = name, self._taken.get((doc_id, name), 0) + 1
+        while number > 1 and (doc_id, system := f"{name}#{number}") in self._taken:  # a summarizer may be called so
+            number += 1
+        self._taken[doc_id, name] = number
+        self._taken.setdefault((doc_id, system), 1)
+        return system
+
+
+class _Block(NamedTuple):
+    """A block as it came (it is far smaller than a checked one), its summary (by index), and where it stands."""
+
+    file: str
+    line: int
+    summary: int
+    content: dict[str, Any]
 
 
 class Gatherer:
@@ -39,52 +71,105 @@ class Gatherer:
         self._splitter = splitter_of(language)
         self._documents: dict[str, _Draft] = {}
         self._summaries: list[Summary] = []
-        self._lines: dict[tuple[str, str], int] = {}
-        self._blocks: list[tuple[int, int, dict[str, Any]]] = []
-        """(line, index of the summary, block as it came: it is far smaller than a checked one)"""
+        self._names = SystemNames()
+        self._repeated: list[Fault] = []
+        self._unlike: list[Fault] = []
+        self._blocks: list[_Block] = []
         self._sets: set[str] = set()
 
-    def add(self, line: int, row: FlatRow) -> None:
-        """One row."""
+    def add(self, line: int, row: FlatRow, faults: Faults, *, keep_faulty: bool = True) -> None:
+        """One row. Its faults go to `faults`; a faulty one is then not taken, or taken (`keep_faulty`) so that the rows
+        behind it are checked against it: `finish` raises in any case."""
         doc_id, system = str(row.doc_id), str(row.system)
-        if (doc_id, system) in self._lines:
-            what = f"is a second summary of doc_id {doc_id!r} by system {system!r}"
-            rest = f"after line {self._lines[doc_id, system]}; give each row its own doc_id and system"
-            self._faults.add(line, None, f"{what}, {rest}")
+        place = _Place(faults.file, line)
+        summary = self._summary(line, row, doc_id, system, faults)
+        fault, warn = _at(faults.add, line), _at(faults.warn, line)
+        human = mended_spans(row.human or {}, row.summary, fault, warn)
+        block = None
+        if summary is not None and human:
+            block = check_human(human, summary, fault, warn)
+        draft = self._documents.get(doc_id) or _Draft(doc_id, place, row.document)
+        draft.check(place, row, faults)
+        if faults.count and not keep_faulty:
             return
-        self._lines[doc_id, system] = line
-        self._documents.setdefault(doc_id, _Draft(doc_id, line, row.document)).join(line, row, self._faults)
-        summary = self._summary(line, row, doc_id, system)
+        self._documents[doc_id] = draft
+        if draft.join(place, row):
+            self._unlike.append(Fault(faults.file, line, "references", doc_id))
         if summary is None:
             return
-        if row.human:
-            fault, warn = _at(self._faults.add, line), _at(self._faults.warn, line)
-            block = check_human(row.human, summary, fault, warn)
-            if block is not None:
-                self._sets |= block.sets
-                self._blocks.append((line, len(self._summaries), row.human))
+        name = self._names.take(doc_id, system)
+        if name != system:
+            self._repeated.append(Fault(faults.file, line, "system", name))
+            summary = summary.model_copy(update={"system": name})
+        if block is not None:
+            self._sets |= block.sets
+            self._blocks.append(_Block(faults.file, line, len(self._summaries), human))
         self._summaries.append(summary)
 
     def finish(self) -> Flat:
         """All rows were added. Key facts are counted now: a row may bring those of an earlier one."""
-        if not self._lines and not self._faults.count:
-            self._faults.add(None, None, "holds no rows; give one row per summary")
-        for line, index, block in self._blocks:
-            check_key_facts(block, len(self._subject(index).key_facts), _at(self._faults.add, line))
+        if not self._summaries and not self._faults.count:
+            left = "has no row that is not at fault" if self._faults.dropped else "holds no rows"
+            self._faults.fail(None, None, f"{left}; give one row per summary")
+        left_out = self._check_key_facts()
+        self._warn()
         self._faults.stop()
+        if left_out:
+            self._leave_out(left_out)
         documents = {doc_id: draft.document(self._language) for doc_id, draft in self._documents.items()}
         makers = {name: self._maker(name) for name in (RAW, CROWD) if name in self._sets}
         return Flat(documents, tuple(self._summaries), makers)
 
+    def _check_key_facts(self) -> set[int]:
+        """The indexes of the summaries that are left out for blocks that do not fit their key facts."""
+        left_out = set()
+        for number, block in enumerate(self._blocks):
+            own = Faults(block.file)
+            check_key_facts(block.content, len(self._subject(block.summary).key_facts), _at(own.add, block.line))
+            if not own.count:
+                continue
+            faults = self._faults.of(block.file)
+            if faults.on_fault != "keep-valid":
+                own.pass_on(faults)
+                left_out.add(block.summary)
+                continue
+            content = dict(block.content)
+            for _, line, field, message in own.listed:
+                name = (field or "").removeprefix("human.")
+                faults.drop(line, field, message, "field", content.pop(name, None))
+            self._blocks[number] = block._replace(content=content)
+        return left_out
+
+    def _leave_out(self, indexes: set[int]) -> None:
+        kept = [index for index in range(len(self._summaries)) if index not in indexes]
+        place = {old: new for new, old in enumerate(kept)}
+        self._summaries = [self._summaries[index] for index in kept]
+        self._blocks = [
+            block._replace(summary=place[block.summary]) for block in self._blocks if block.summary in place
+        ]
+        documents = {summary.document_id for summary in self._summaries}
+        self._documents = {doc_id: draft for doc_id, draft in self._documents.items() if doc_id in documents}
+
+    def _warn(self) -> None:
+        """Say once, with the count, what is true of many rows."""
+        for faults, words in (
+            (self._repeated, "repeats a document and system of an earlier row; it is kept as a summary by {!r}"),
+            (self._unlike, "differs from that of earlier rows of document {!r}; all references are kept"),
+        ):
+            if faults:
+                file, line, field, name = faults[0]
+                more = f" (and so in {len(faults) - 1:,} more rows)" if len(faults) > 1 else ""
+                self._faults.of(file).warn(line, field, words.format(name) + more)
+
     def _checked(self) -> Iterator[tuple[Subject, HumanBlock]]:
-        for _, index, block in self._blocks:
-            subject = self._subject(index)
-            yield subject, HumanBlock.model_validate(block, context=subject.summary)
+        for block in self._blocks:
+            subject = self._subject(block.summary)
+            yield subject, HumanBlock.model_validate(block.content, context=subject.summary)
 
     @cached_property
     def _readers(self) -> dict[tuple[str, str], list[str]]:
         """Who looked for spans in which summary."""
-        if not any(block.get("spans") for _, _, block in self._blocks):
+        if not any(block.content.get("spans") for block in self._blocks):
             return {}
         return span_readers((subject.summary, block) for subject, block in self._checked())
 
@@ -103,7 +188,7 @@ class Gatherer:
         draft = self._documents[summary.document_id]
         return Subject(summary, draft.key_facts, draft.list_id)
 
-    def _summary(self, line: int, row: FlatRow, doc_id: str, system: str) -> Summary | None:
+    def _summary(self, line: int, row: FlatRow, doc_id: str, system: str, faults: Faults) -> Summary | None:
         try:
             return Summary(
                 document_id=doc_id,
@@ -116,9 +201,9 @@ class Gatherer:
             )
         except ValidationError as error:
             for details in error.errors():
-                self._faults.add(line, "sentences", f"do not fit the summary: {details['msg']}")
+                faults.add(line, "sentences", f"do not fit the summary: {details['msg']}")
         except ValueError as error:
-            self._faults.add(line, "sentences", str(error))
+            faults.add(line, "sentences", str(error))
         return None
 
     def _sentences(self, row: FlatRow) -> Iterable[tuple[int, int]]:
@@ -172,23 +257,62 @@ def spans(places: Iterable[tuple[int, int]], of: Side) -> tuple[Span, ...]:
     return tuple(Span(of=of, start=start, end=end) for start, end in places)
 
 
+def mended_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) -> dict[Any, Any]:
+    """The block with its spans where their texts are, as offsets of released data may be off by one (or count from 1).
+
+    A span with a `text` is where that stands within three characters of its start; nowhere near is a fault."""
+    given = human.get("spans")
+    if not isinstance(given, list):
+        return human
+    fitted = [_mended(span, text, f"human.spans[{index}]", fault, warn) for index, span in enumerate(given)]
+    return {**human, "spans": fitted}
+
+
+def _mended(span: Any, text: str, field: str, fault: Report, warn: Report) -> Any:
+    if not isinstance(span, dict) or not all(type(span.get(name)) is int for name in ("start", "end")):
+        return span
+    start, end, words = span["start"], span["end"], span.get("text")
+    rest = {name: value for name, value in span.items() if name != "text"}
+    if isinstance(words, str):
+        if text[max(0, start) : end] == words:
+            return rest
+        near = near_span(text, words, start)
+        if near is None:
+            fault(field, f"is {words!r}, which does not stand within 3 characters of {start}")
+            return rest
+        warn(field, f"is {words!r} at {near[0]} to {near[1]}, not at {start} to {end}; the place of the text counts")
+        return {**rest, "start": near[0], "end": near[1]}
+    return span
+
+
 def _at(note: Callable[[int | None, str | None, str], None], line: int) -> Callable[[str, str], None]:
     return lambda field, message: note(line, field, message)
 
 
-class _Draft:
-    """A document while its rows come in; rows may leave out what another row says, never contradict it."""
+class _Place(NamedTuple):
+    """A line of a file."""
 
-    def __init__(self, doc_id: str, line: int, text: str) -> None:
+    file: str
+    line: int
+
+    def seen_from(self, file: str) -> str:
+        """The place as a message about a row of `file` names it."""
+        return f"line {self.line}" if file == self.file else f"line {self.line} of {self.file}"
+
+
+class _Draft:
+    """A document while its rows come in; rows may leave out what another row says, and add references to it."""
+
+    def __init__(self, doc_id: str, place: _Place, text: str) -> None:
         self.id = doc_id
-        self.line = line
+        self.place = place
         self.text = text
-        self.fields: dict[str, tuple[Any, int]] = {}
+        self.fields: dict[str, tuple[Any, _Place]] = {}
         """Each field that some row gave, and that row's line."""
 
     @property
     def key_facts(self) -> tuple[str, ...]:
-        value: tuple[str, ...] = self.fields.get("key_facts", ((), 0))[0]
+        value: tuple[str, ...] = self.fields.get("key_facts", ((), self.place))[0]
         return value
 
     @cached_property
@@ -196,19 +320,30 @@ class _Draft:
         """Of the key facts; asked for only once all rows are in."""
         return list_id_of(self.key_facts)
 
-    def join(self, line: int, row: FlatRow, faults: Faults) -> None:
+    def check(self, place: _Place, row: FlatRow, faults: Faults) -> None:
+        """Fault what contradicts an earlier row."""
         if row.document != self.text:
-            faults.add(line, "document", self._differs(self.line))
+            faults.add(place.line, "document", self._differs(self.place, place))
         for name in _SHARED:
             value = getattr(row, name)
-            if value is None:
-                continue
-            known, first = self.fields.setdefault(name, (value, line))
-            if known != value:
-                faults.add(line, name, self._differs(first))
+            if value is not None and name in self.fields and self.fields[name][0] != value:
+                faults.add(place.line, name, self._differs(self.fields[name][1], place))
 
-    def _differs(self, line: int) -> str:
-        return f"differs from line {line}, which has the same doc_id {self.id!r}; make them agree, or use two doc_ids"
+    def join(self, place: _Place, row: FlatRow) -> bool:
+        """Take what the row says of the document; whether its references are not all those that are known."""
+        for name in _SHARED:
+            if (value := getattr(row, name)) is not None:
+                self.fields.setdefault(name, (value, place))
+        if row.references is None:
+            return False
+        known, first = self.fields.setdefault("references", (row.references, place))
+        if known != row.references:
+            self.fields["references"] = (tuple(dict.fromkeys((*known, *row.references))), first)
+        return bool(known != row.references)
+
+    def _differs(self, first: _Place, place: _Place) -> str:
+        where = first.seen_from(place.file)
+        return f"differs from {where}, which has the same doc_id {self.id!r}; make them agree, or use two doc_ids"
 
     def document(self, language: str) -> Document:
         fields = {name: value for name, (value, _) in self.fields.items()}

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeVar
 from pydantic import Field, ValidationError
 
 from summeter.data.atomic import building, write_lines, write_text
-from summeter.data.faults import Faults
+from summeter.data.faults import Dropped, Faults
 from summeter.data.formats import Row, read_rows
 from summeter.data.human_judgments import current_aspect
 from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Parameter, Record, Summary, UsageError
@@ -27,6 +27,8 @@ DOCUMENTS = "documents.jsonl"
 SUMMARIES = "summaries.jsonl"
 KEY_FACTS = "keyfacts.jsonl"
 JUDGMENTS = "judgments"
+DROPPED = "faults.jsonl"
+"""What was left out of the dataset, with the reasons; no part of the data, and not sealed."""
 
 _SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AGAIN = "import the data again"
@@ -110,6 +112,7 @@ def write(
     summaries: Iterable[Summary],
     sets: Mapping[str, JudgmentMaker],
     card: Card,
+    dropped: Iterable[Dropped] = (),
 ) -> Card:
     """Write the folder whole; returns the card with counts and file hashes filled in."""
     with building(folder) as fresh:
@@ -123,6 +126,8 @@ def write(
             check_set_name(name)
             path = fresh / JUDGMENTS / f"{name}.jsonl"
             counts[f"{JUDGMENTS}/{name}"] = write_lines(path, _lines(make()))
+        if lines := [json.dumps(each._asdict(), ensure_ascii=False) for each in dropped]:
+            write_lines(fresh / DROPPED, lines)
         files = {name: file_hash(fresh / name) for name in _files(fresh)}
         sealed = card.model_copy(update={"counts": counts, "files": files})
         write_text(fresh / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
@@ -145,6 +150,19 @@ def read(folder: Path, *, verify: bool) -> Content:
         if name.startswith(f"{JUDGMENTS}/")
     }
     return Content(card, documents, summaries, makers)
+
+
+def read_dropped(folder: Path) -> list[Dropped]:
+    """What was left out of the dataset in a folder when it was imported."""
+    if not (folder / DROPPED).is_file():
+        return []
+    faults = Faults(str(folder / DROPPED))
+    dropped = [
+        Dropped._make(row.cells.get(name) for name in Dropped._fields)
+        for row in read_rows(folder / DROPPED, faults, "jsonl")
+    ]
+    faults.stop()
+    return dropped
 
 
 def file_hash(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Flat files as rows: JSON Lines, JSON, CSV, TSV and Parquet; `.gz` by suffix, `-` for standard input.
+"""Flat files as rows: JSON Lines, JSON, CSV, TSV, Parquet and XLSX; `.gz` by suffix, `-` for standard input.
 
 A row is a plain dict with the line it starts on. Whatever cannot be read is a fault that names file, line and
 place; reading goes on where the format allows it, so that all faults of a file are found at once.
@@ -13,6 +13,7 @@ import gzip
 import io
 import json
 import math
+import pickle
 import re
 import sys
 import zlib
@@ -21,23 +22,32 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, cast, get_args
+from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, cast
 
 from summeter.data.faults import Faults, describe
 from summeter.records import InstallError, Parameter, UsageError
 
-Format = Literal["jsonl", "json", "csv", "tsv", "parquet"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx", "lines", "pickle"]
+FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
+"""Those that a user names; only presets read `lines` (a text a line, aligned with other files) and `pickle`."""
+TABLES = frozenset({"csv", "tsv", "parquet", "xlsx"})
+"""Formats whose cells are texts: an empty one means nothing, lists are JSON."""
+RECORD_ID = "_id"
+"""The column of a record's key, in a JSON object of records."""
+LISTS = ("rows", "samples")
+"""What the list of rows may be called in a JSON object."""
 
 _SUFFIXES: dict[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
-    ".parquet": "parquet", ".pq": "parquet",
+    ".parquet": "parquet", ".pq": "parquet", ".xlsx": "xlsx", ".xlsm": "xlsx",
 }  # fmt: skip
 DEEPEST = 100
 """How many lists and objects may stand within each other: what is stored is nested a little deeper, and what reads it
 back ends at 200."""
 UNPACKED, PACKED = 256 << 20, 200
 """A gzip file may unpack to this many bytes, or to this many times its size where that is more."""
+LONGEST_LINE = 64 << 20
+"""Bytes of a line, and characters of a table's cell: no row of texts is longer."""
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
@@ -80,17 +90,28 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
     return format_name
 
 
-def read_rows(path: str | Path, faults: Faults, kind: Format) -> Iterator[Row]:
+Mend = Callable[[str, Callable[[int, str], None]], str]
+"""Repairs a text that is known to be broken, and says so by (line, message)."""
+
+
+def read_rows(
+    path: str | Path, faults: Faults, kind: Format, *, sheet: str | None = None, mend: Mend | None = None
+) -> Iterator[Row]:
     """The rows of a file. What cannot be read, or could not be stored (`check_storable`), goes to `faults`.
 
-    Raises InstallError where Parquet is asked for and pyarrow is not installed.
+    `sheet` is that of an XLSX file (default: the first); `mend` repairs the text of a JSON file.
+
+    Raises InstallError where Parquet or XLSX is asked for and the package that reads it is not installed.
     """
     readers: dict[Format, Callable[[BinaryIO, Faults], Iterator[Row]]] = {
         "jsonl": _jsonl,
-        "json": _json,
+        "json": partial(_json, mend=mend),
         "csv": partial(_table, delimiter=","),
         "tsv": partial(_table, delimiter="\t"),
         "parquet": _parquet,
+        "xlsx": partial(_xlsx, sheet=sheet),
+        "lines": _text_lines,
+        "pickle": _pickle,
     }
     try:
         with _opened(path) as handle:
@@ -219,6 +240,13 @@ class _TooLarge(Exception):
     """A packed file that unpacks to more than any text would."""
 
 
+def _unpacks() -> str:
+    return (
+        f"unpacks to over {UNPACKED >> 20} MiB and {PACKED} times its size, as no text does; "
+        "where that is right, unpack it first"
+    )
+
+
 class _Unpacked(io.RawIOBase):
     """The content of a gzip file, as long as it is no bomb: texts shrink to a tenth, not to a thousandth."""
 
@@ -232,16 +260,28 @@ class _Unpacked(io.RawIOBase):
         size = self._content.readinto(buffer)
         self._size += size
         if self._size > max(UNPACKED, PACKED * self._packed.tell()):
-            raise _TooLarge(
-                f"unpacks to over {UNPACKED >> 20} MiB and {PACKED} times its size, as no text does; "
-                "where that is right, unpack it first"
-            )
+            raise _TooLarge(_unpacks())
         return size
 
 
-def _lines(handle: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | None]]:
+_NO_LINE = "a line end may be missing, or the file may be of another format"
+
+
+def _raw_lines(handle: BinaryIO) -> Iterator[bytes | None]:
+    """The lines; None for one that is longer than `LONGEST_LINE`, and then no more."""
+    while line := handle.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            yield None
+            return
+        yield line
+
+
+def _lines(handle: BinaryIO, faults: Faults) -> Iterator[tuple[int, str | None]]:
     """Numbered lines as text, line ends kept; None for a line that is not UTF-8 (a fault)."""
-    for number, raw in enumerate(handle, 1):
+    for number, raw in enumerate(_raw_lines(handle), 1):
+        if raw is None:
+            faults.fail(number, None, f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is; {_NO_LINE}")
+            return
         line = raw[len(_BOM) :] if number == 1 and raw.startswith(_BOM) else raw
         try:
             yield number, line.decode("utf-8")
@@ -272,33 +312,54 @@ def _jsonl(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
             faults.add(number, None, f"is {describe(value)}, not an object; each line is one JSON object {{...}}")
 
 
-def _json(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
+def _json(handle: BinaryIO, faults: Faults, *, mend: Mend | None = None) -> Iterator[Row]:
     content = handle.read()
     if _is_lines(content):  # many a .json in this field is JSON Lines
         yield from _jsonl(cast("BinaryIO", io.BytesIO(content)), faults)
         return
-    before = faults.count
-    text = "".join(line or "" for _, line in _lines(io.BytesIO(content), faults))
-    if faults.count > before:
+    text = _whole_text(content, faults)
+    if text is None:
         return
+    if mend is not None:
+        text = mend(text, lambda line, message: faults.warn(line, None, message))
     walk = _Walk(text, faults)
     if walk.at not in ("[", "{"):
-        faults.add(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
+        faults.fail(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
         return
     try:
-        json.loads(text)  # whether it is JSON at all; each value is then read strictly
+        records = json.loads(text)  # whether it is JSON at all; each value is then read strictly
     except json.JSONDecodeError as error:
-        faults.add(error.lineno, None, f"is not JSON: {_said(error)} at column {error.colno}")
+        faults.fail(error.lineno, None, f"is not JSON: {_said(error)} at column {error.colno}")
     except RecursionError:
-        faults.add(1, None, "is nested too deeply")
+        faults.fail(1, None, "is nested too deeply")
     except ValueError:
-        faults.add(1, None, _LONG_NUMBER)
+        faults.fail(1, None, _LONG_NUMBER)
     else:
-        yield from walk.rows() if walk.at == "[" else walk.rows_within()
+        of_records = _is_of_records(records)
+        del records
+        yield from walk.rows() if walk.at == "[" else walk.records() if of_records else walk.rows_within()
+
+
+def _is_of_records(value: Any) -> bool:
+    """Whether it is an object whose values are all objects: `{"id": {...}, ...}`."""
+    return isinstance(value, dict) and bool(value) and all(isinstance(each, dict) for each in value.values())
+
+
+def _whole_text(content: bytes, faults: Faults) -> str | None:
+    """A JSON file's text; None where it is no UTF-8, each such line being a fault."""
+    try:
+        return content.removeprefix(_BOM).decode("utf-8")
+    except UnicodeDecodeError:
+        strict = Faults(faults.file)
+        for _ in _lines(cast("BinaryIO", io.BytesIO(content)), strict):
+            pass
+        for fault in strict.listed:
+            faults.fail(fault.line, fault.field, fault.message)
+        return None
 
 
 def _is_lines(content: bytes) -> bool:
-    """Whether the first line alone is an object, with more after it or no list of rows in it."""
+    """Whether the first line alone is an object, with more after it or no rows in it."""
     head, _, rest = content.removeprefix(_BOM).strip().partition(b"\n")
     if not head.lstrip().startswith(b"{"):
         return False
@@ -306,7 +367,9 @@ def _is_lines(content: bytes) -> bool:
         first = parse_json(head.decode("utf-8"))
     except (NotJSON, UnicodeDecodeError):
         return False
-    return bool(rest.strip()) or not isinstance(first.get("rows"), list)
+    if rest.strip():
+        return True
+    return not _is_of_records(first) and not any(isinstance(first.get(name), list) for name in LISTS)
 
 
 class _Walk:
@@ -338,26 +401,46 @@ class _Walk:
             self._skip_comma()
         self._skip(1)
 
-    def rows_within(self) -> Iterator[Row]:
-        """The rows of the list "rows" in the object that starts here."""
-        before, keys, listed = self._faults.count, set[str](), False
+    def records(self) -> Iterator[Row]:
+        """The objects in the object that starts here, each with its key as a column."""
+        keys = set[str]()
         self._skip(1)
         while self.at != "}":
-            key, self._place = _PLAIN.raw_decode(self._text, self._place)
-            self._skip()
-            self._skip(1)
             line = self._count()
+            key = self._key()
             if key in keys:
                 self._faults.add(line, None, f"has the key {key!r} twice in one object; keep one")
             keys.add(key)
-            if key == "rows" and self.at == "[" and not listed:
+            value = self._value()
+            if isinstance(value, dict):
+                yield Row(line, {RECORD_ID: key, **value})
+            self._skip_comma()
+
+    def _key(self) -> str:
+        """The key that starts here; goes on to its value."""
+        key, self._place = _PLAIN.raw_decode(self._text, self._place)
+        self._skip()
+        self._skip(1)
+        return str(key)
+
+    def rows_within(self) -> Iterator[Row]:
+        """The rows of the list "rows" (or "samples") in the object that starts here."""
+        before, keys, listed = self._faults.count, set[str](), False
+        self._skip(1)
+        while self.at != "}":
+            key = self._key()
+            line = self._count()
+            if key in keys:
+                self._faults.fail(line, None, f"has the key {key!r} twice in one object; keep one")
+            keys.add(key)
+            if key in LISTS and self.at == "[" and not listed:
                 listed = True
                 yield from self.rows()
             else:
                 self._value()
             self._skip_comma()
         if not listed and self._faults.count == before:
-            self._faults.add(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
+            self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
     def _value(self) -> Any:
         """The value that starts here; `_REFUSED` for JSON that is not strict (a fault)."""
@@ -391,7 +474,7 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]:
     lines = ("\ufffd\n" if line is None else line for _, line in _lines(handle, faults))
-    before = csv.field_size_limit(sys.maxsize)  # documents are longer than the 128 kB the module allows
+    before = csv.field_size_limit(LONGEST_LINE)  # documents are longer than the 128 kB the module allows
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         header = next((cells for cells in reader if cells), None)
@@ -410,18 +493,20 @@ def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]
                 yield Row(start, dict(zip(header, cells, strict=True)))
             start = reader.line_num + 1
     except csv.Error as error:
-        faults.add(reader.line_num, None, f"is not a table that can be read: {error}")
+        faults.fail(reader.line_num, None, f"is not a table that can be read: {error}")
     finally:
         csv.field_size_limit(before)
 
 
 def _header_is_sound(header: list[str], faults: Faults) -> bool:
     if (name := _repeated(header)) is not None:
-        faults.add(1, name, "is the name of two columns; rename one")
+        faults.fail(1, name, "is the name of two columns; rename one")
         return False
     other = next((mark for mark in (";", "|", "\t", ",") if mark in header[0]), None)
     if len(header) == 1 and other is not None:
-        faults.add(1, None, f"has the one column {header[0]!r}; cells are separated by commas in .csv, by tabs in .tsv")
+        faults.fail(
+            1, None, f"has the one column {header[0]!r}; cells are separated by commas in .csv, by tabs in .tsv"
+        )
         return False
     return True
 
@@ -434,7 +519,7 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         raise InstallError.missing("pyarrow", "parquet") from None
     number = 0
     try:
-        file = pq.ParquetFile(io.BytesIO(handle.read()))
+        file = pq.ParquetFile(handle if handle.seekable() else io.BytesIO(handle.read()))
         if (name := _repeated(file.schema_arrow.names)) is not None:
             faults.add(None, name, "is the name of two columns; rename one")
             return
@@ -479,3 +564,158 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     return str(value) if isinstance(value, decimal.Decimal) else value
+
+
+def sheets(path: str | Path, faults: Faults) -> tuple[str, ...]:
+    """The names of an XLSX file's sheets that are tables; none where it cannot be read (a fault)."""
+    try:
+        with _opened(path) as handle, _workbook(handle) as book:
+            return tuple(sheet.title for sheet in book.worksheets)
+    except _NoWorkbook as error:
+        faults.fail(None, None, str(error))
+    except FileNotFoundError:
+        faults.fail(None, None, "no such file")
+    except OSError as error:
+        faults.fail(None, None, f"cannot be read: {error.strerror or error}")
+    return ()
+
+
+class _NoWorkbook(Exception):
+    """A file that is no XLSX file, or one that unpacks to more than any table would."""
+
+
+@contextmanager
+def _workbook(handle: BinaryIO) -> Iterator[Any]:
+    import zipfile
+
+    try:
+        import openpyxl
+    except ImportError:
+        raise InstallError.missing("openpyxl", "xlsx") from None
+    content = io.BytesIO(handle.read())
+    try:
+        with zipfile.ZipFile(content) as packed:
+            unpacked = sum(member.file_size for member in packed.infolist())
+        if unpacked > max(UNPACKED, PACKED * len(content.getbuffer())):
+            raise _NoWorkbook(_unpacks())
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True)
+    except _NoWorkbook:
+        raise
+    except Exception as error:  # noqa: BLE001 - openpyxl raises whatever broken XML leads it to
+        raise _NoWorkbook(f"is not an XLSX file that can be read: {error}") from None
+    try:
+        yield book
+    finally:
+        book.close()
+
+
+def _xlsx(handle: BinaryIO, faults: Faults, *, sheet: str | None = None) -> Iterator[Row]:
+    try:
+        with _workbook(handle) as book:
+            table = book.worksheets[0] if sheet is None else book[sheet]
+            if sheet is None and len(book.worksheets) > 1:
+                others = ", ".join(repr(other.title) for other in book.worksheets[1:])
+                faults.warn(None, None, f"has several sheets; {table.title!r} is read, not {others}")
+            yield from _cells_of(table, faults)
+    except _NoWorkbook as error:
+        faults.fail(None, None, str(error))
+
+
+def _cells_of(table: Any, faults: Faults) -> Iterator[Row]:
+    header: list[str] | None = None
+    for number, values in enumerate(table.iter_rows(values_only=True), 1):
+        cells = ["" if value is None else _plain(value) for value in values]
+        if all(value == "" for value in cells):
+            continue
+        if header is None:
+            while cells and cells[-1] == "":
+                cells.pop()
+            header = [str(value) for value in cells]
+            if not _header_is_sound(header, faults):
+                return
+        else:
+            yield Row(number, dict(zip(header, [*cells, *[""] * len(header)], strict=False)))
+
+
+def _text_lines(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
+    for number, line in _lines(handle, faults):
+        if line is not None:
+            yield Row(number, {"text": line.rstrip("\r\n")})
+
+
+MOST_OF_A_PICKLE = 2_000_000
+"""Values in a pickle: each is a few bytes there, and may be pointed at any number of times."""
+
+
+class _NumberType:
+    """What `numpy.dtype` is read as: a letter, a size, a byte order."""
+
+    def __init__(self, code: str, *_: Any) -> None:
+        if not re.fullmatch(r"[fiub][1248]", code):
+            raise pickle.UnpicklingError(f"it holds values of type {code!r}, and plain numbers are expected")
+        self.code, self.order = code, "<"
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.order = state[1] if state[1] in ("<", ">") else "<"
+
+
+def _number_of(kind: _NumberType, content: bytes) -> int | float | bool:
+    """What `numpy.core.multiarray.scalar` is read as."""
+    import struct
+
+    letters = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I",
+               "u8": "Q", "b1": "?"}  # fmt: skip
+    if kind.code not in letters:
+        raise pickle.UnpicklingError(f"it holds numbers of type {kind.code!r}, which no machine reads alike")
+    number: int | float | bool = struct.unpack(f"{kind.order}{letters[kind.code]}", content)[0]
+    return number
+
+
+class _Unpickler(pickle.Unpickler):
+    """Admits lists, objects, texts, numbers and NumPy's scalars; runs nothing that the file names."""
+
+    _ADMITTED: ClassVar[dict[tuple[str, str], Any]] = {
+        ("numpy", "dtype"): _NumberType,
+        ("numpy.core.multiarray", "scalar"): _number_of,
+        ("numpy._core.multiarray", "scalar"): _number_of,
+    }
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        if (module_name, global_name) not in self._ADMITTED:
+            raise pickle.UnpicklingError(f"it names {module_name}.{global_name}, which is not run; check its source")
+        return self._ADMITTED[module_name, global_name]
+
+
+def _pickle(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
+    """The records of a pickled dict, each with its key as a column."""
+    try:
+        records = _Unpickler(handle).load()
+    except Exception as error:  # noqa: BLE001 - a broken pickle raises anything
+        faults.fail(None, None, f"is not a pickle that can be read: {str(error) or type(error).__name__}")
+        return
+    if not isinstance(records, dict):
+        faults.fail(None, None, f"holds {describe(records)}; give the pickle of a dict of records")
+        return
+    left = [MOST_OF_A_PICKLE]
+    for number, (key, value) in enumerate(records.items(), 1):
+        if not isinstance(value, dict) or not isinstance(key, str | int):
+            faults.add(number, None, f"is {describe(value)}, not a dict of columns")
+            continue
+        try:
+            cells = _unpickled(value, left)
+        except (ValueError, RecursionError):
+            faults.fail(number, None, "holds more values than any data set, or values within themselves")
+            return
+        yield Row(number, {RECORD_ID: str(key), **cells})
+
+
+def _unpickled(value: Any, left: list[int]) -> Any:
+    """A value as JSON has it. Raises ValueError once `left` values were met."""
+    left[0] -= 1
+    if left[0] < 0:
+        raise ValueError
+    if isinstance(value, dict):
+        return {str(key): _unpickled(item, left) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_unpickled(item, left) for item in value]
+    return value

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
+from summeter.data.presets.base import Record
 from summeter.records import Message, Parameter, UsageError, digest
 
 EMPTY = "is empty: valid, and judged `skipped`"
@@ -108,7 +109,7 @@ class Columns:
         self._columns: dict[str, None] = {}
         self._kept: dict[str, None] = {}
 
-    def apply(self, row: Row, faults: Faults) -> dict[str, Any]:
+    def apply(self, row: Row | Record, faults: Faults) -> dict[str, Any]:
         """The row's cells by field; unknown columns keep their names."""
         self._columns.update(dict.fromkeys(row.cells))
         if not self.renamed:

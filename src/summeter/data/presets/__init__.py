@@ -1,8 +1,8 @@
 """Presets: the column names and conventions of public layouts, turned into flat rows, one small file each.
 
-A preset moves the columns it knows, leaves every other column as it is, and raises `LayoutError` rather than guess
-where a row is not in its layout. Labels are turned so that 1 means supported. Layouts were read from the released
-files or their authors' documentation.
+`base` says how one is written. A preset moves the columns it knows, leaves every other column as it is, and raises
+`LayoutError` rather than guess where a row is not in its layout. Labels are turned so that 1 means supported. Layouts
+were read from the released files or their authors' documentation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in (FINESURE, UNISU
 
 
 def preset_named(name: str) -> Preset:
-    """The preset of that name. Raises UsageError."""
+    """The preset of that name, or of that alias. Raises UsageError."""
+    name = next((preset.name for preset in PRESETS.values() if name in preset.aliases), name)
     if name not in PRESETS:
         raise UsageError(f"unknown preset {name!r}{meant(name, PRESETS)}; presets are: {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -1,16 +1,46 @@
-"""What every preset is made of: a name, a line about it, and the function that turns a row of the layout."""
+"""What a preset is made of: the files of a public layout, how their rows are joined, and what a joined row becomes.
+
+A preset is one file in this folder, and a line in `__init__.py`:
+
+    LAYOUT = Preset(
+        name="mine",
+        about="Mine (Author et al., 2024): one label a sentence turned round",
+        licence="MIT",
+        parts=(
+            Part("rows", ("doc_id", "model", "sentences", "labels"), "labels.jsonl"),
+            Part("key_facts", ("doc_id", "key_facts"), "key-facts.json", key=("doc_id",)),
+        ),
+        articles=Articles("the articles of CNN/DailyMail", lambda cells: cells.get("doc_id")),
+        gives="sentence_labels, key_facts",
+        counts=(Count("labels.jsonl", documents=100, summaries=900),),
+        turn=_turn,
+    )
+
+The files that a user names are told apart by their columns (`Part.columns`), never by their order. Each row of the
+part `rows` is joined with the rows of the other parts that have the same key, and `turn` makes flat rows of it (the
+fields of `data.rows.FlatRow`; labels turned so that 1 means supported; every other column kept as it is). `turn` raises
+`LayoutError` rather than guess where a row is not in the layout. Files that are missing, superfluous or of another
+layout are the business of `data.layout`, not of a preset.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Strict, TypeAdapter, ValidationError
+
+from summeter.data.faults import Report
+from summeter.data.formats import Format
 
 Cells = dict[str, Any]
 Text = Annotated[str, Strict()]
 T = TypeVar("T")
+ROWS = "rows"
+"""The part whose rows become summaries."""
 
 
 class LayoutError(ValueError):
@@ -21,13 +51,183 @@ class LayoutError(ValueError):
         super().__init__(message)
 
 
+class Record(NamedTuple):
+    """One row of a file as released: the file's path, the line the row starts on, its columns."""
+
+    file: str
+    line: int
+    cells: Cells
+    as_text: bool = False
+    """It comes from a table, so that lists are JSON text and an empty cell means nothing."""
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folder and suffixes: `mturk_xsum` of `data/mturk_xsum.jsonl.gz`."""
+        return PurePath(self.file).name.partition(".")[0]
+
+
+Key = tuple[str, ...] | Callable[[Record], Hashable]
+"""What rows are joined by: the columns, or a function of the row (of its file, its line...)."""
+
+
+def key_of(key: Key, record: Record) -> Hashable:
+    """The key of a row; texts and whole numbers are the same (tables turn ids into numbers)."""
+    if callable(key):
+        return key(record)
+    return tuple(str(record.cells.get(column)) for column in key)
+
+
+def always(cells: Mapping[str, Any]) -> bool:
+    """Every row needs the part."""
+    del cells
+    return True
+
+
+def never(cells: Mapping[str, Any]) -> bool:
+    """No row needs the part: it is joined where it is given."""
+    del cells
+    return False
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of file of a layout.
+
+    `name`: what `turn` asks for it by; the rows of the part `rows` become summaries. `columns`: those that tell a file
+    of this part (`text|document`: either); a file belongs to the part whose columns it has, the longest list winning.
+    `what`: the file as released, for messages. `key`: its columns to join by, `row_key`: those of the rows where they
+    have other names. `needed`: whether a row is no use without the part. `files`: patterns of the names (or last
+    folders and names) of files that are read as `format` whatever their suffix; these are also found in a folder.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    what: str
+    key: Key = ()
+    row_key: Key | None = None
+    needed: Callable[[Mapping[str, Any]], bool] = always
+    files: tuple[str, ...] = ()
+    format: Format | None = None
+
+    def named(self, file: str) -> bool:
+        """Whether a file's name is that of the part."""
+        return any(PurePath(file).match(pattern) for pattern in self.files)
+
+    def missing(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """The columns of the part that are not among `columns`."""
+        present = set(columns)
+        return tuple(column for column in self.columns if present.isdisjoint(column.split("|")))
+
+    def fits(self, file: str, columns: Iterable[str]) -> bool:
+        """Whether a file with these columns is of this part; where `format` is given, its name decides as well."""
+        return not self.missing(columns) and (self.format is None or self.named(file))
+
+
+@dataclass(frozen=True)
+class Articles:
+    """Documents that come in files of their own: what they are, and the id by which a row finds its own.
+
+    `id_of` gives None for a row that brings its document.
+    """
+
+    what: str
+    id_of: Callable[[Cells], str | None]
+
+
+class Count(NamedTuple):
+    """How much a released file (or set of files) holds."""
+
+    what: str
+    documents: int
+    summaries: int
+
+
+class Joined:
+    """A row of the part `rows` with what the other files say of it: what `turn` gets.
+
+    `cells` is a copy of the row's columns, to be changed at will; `rows` are all rows of the group where the preset
+    groups them (else the one); `document` is the text found by `Preset.articles`, or None; `warn(field, message)` notes
+    what is worth a look.
+    """
+
+    def __init__(
+        self,
+        rows: tuple[Record, ...],
+        parts: Mapping[str, tuple[Record, ...]] | None = None,
+        document: str | None = None,
+        warn: Report | None = None,
+    ) -> None:
+        self.rows = rows
+        self.record = rows[0]
+        self.cells: Cells = dict(rows[0].cells)
+        self.document = document
+        self.warn: Report = warn or _unheard
+        self._parts = parts or {}
+
+    def without(self, column: str) -> Joined:
+        """The same row as released, less a column."""
+        cells = {name: value for name, value in self.record.cells.items() if name != column}
+        rows = (self.record._replace(cells=cells), *self.rows[1:])
+        return Joined(rows, self._parts, self.document, self.warn)
+
+    def part(self, name: str) -> tuple[Record, ...]:
+        """The rows of another part that have the key of this one, in the order of their files."""
+        return self._parts.get(name, ())
+
+    def first(self, name: str) -> Cells | None:
+        """The columns of the first of them, or None."""
+        rows = self.part(name)
+        return rows[0].cells if rows else None
+
+    def column(self, name: str) -> list[Any]:
+        """A column of all rows of the group."""
+        return [row.cells.get(name) for row in self.rows]
+
+
+def _unheard(field: str, message: str) -> None:
+    del field, message
+
+
+Turn = Callable[[Joined], Iterable[Cells]]
+
+
 @dataclass(frozen=True)
 class Preset:
-    """One public layout. `about` says whose, and what its labels become; `turn` makes flat rows of one row."""
+    """One public layout.
+
+    `about` says whose, and what its labels become; `turn` makes flat rows of one joined row; `group`: rows of one key
+    are turned together (a row a sentence, a row a vote); `gives`: the fields it fills; `counts`: how much the released
+    files hold; `mend` repairs a text that is known to be broken, told by (line, message).
+    """
 
     name: str
     about: str
-    turn: Callable[[Cells], Iterable[Cells]]
+    turn: Turn
+    parts: tuple[Part, ...]
+    gives: str
+    licence: str | None = None
+    citation: str | None = None
+    counts: tuple[Count, ...] = ()
+    articles: Articles | None = None
+    group: Key | None = None
+    mend: Callable[[str, Callable[[int, str], None]], str] | None = None
+    aliases: tuple[str, ...] = field(default=())
+
+    @property
+    def needs(self) -> str:
+        """The files it takes, in words."""
+        parts = [
+            part.what
+            if part.needed is always
+            else f"{part.what} ({'optional' if part.needed is never else 'for some'})"
+            for part in self.parts
+        ]
+        return "; ".join([*parts, *([f"{self.articles.what} (--documents)"] if self.articles else [])])
+
+    @property
+    def terms(self) -> str:
+        """The licence, or that the authors state none."""
+        return self.licence or "no licence stated"
 
 
 def renamed(cells: Cells, columns: Mapping[str, str]) -> Cells:
@@ -64,3 +264,43 @@ def supported(value: Any, column: str) -> int:
 def inverted(value: Any, column: str) -> int | None:
     """A label with 1 = error as one with 1 = supported; null stays null."""
     return None if value is None else 1 - supported(value, column)
+
+
+def python_list(value: Any, column: str) -> list[Any]:
+    """A list, also as JSON or as Python writes one in a table (`"['a', 'b']"`). Raises LayoutError.
+
+    >>> python_list("['a', \\"it's\\"]", "types"), python_list([1], "types"), python_list("", "types")
+    (['a', "it's"], [1], [])
+    """
+    import ast
+
+    if isinstance(value, list):
+        return value
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return []
+    try:
+        read = ast.literal_eval(value) if isinstance(value, str) and len(value) <= MOST_OF_A_LIST else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        read = None
+    if not isinstance(read, list):
+        raise LayoutError(column, "is not a list, or the text of one, as this layout has it; check the preset")
+    return read
+
+
+MOST_OF_A_LIST = 1_000_000
+"""Characters of a list written as text."""
+
+
+def near_span(text: str, wanted: str, start: int, within: int = 3) -> tuple[int, int] | None:
+    """Where `wanted` stands in `text`, starting at most `within` characters from `start`, the nearest first; or None.
+
+    >>> near_span("It rained all day.", "rained", 4), near_span("It rained.", "rained", 9)
+    ((3, 9), None)
+    """
+    if not wanted:
+        return None
+    first = max(0, start - within)
+    nearby = text[first : start + within + len(wanted)]
+    places = [first + match.start() for match in re.finditer(f"(?={re.escape(wanted)})", nearby)]
+    near = min(places, key=lambda place: abs(place - start), default=None)
+    return None if near is None else (near, near + len(wanted))

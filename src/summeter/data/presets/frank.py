@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from pydantic import TypeAdapter
 
-from summeter.data.presets.base import TEXTS, Cells, Preset, Text, renamed, taken
+from summeter.data.presets.base import ROWS, TEXTS, Cells, Joined, Part, Preset, Text, renamed, taken
 
 _TYPES: TypeAdapter[list[dict[str, list[str]]]] = TypeAdapter(list[dict[str, list[Text]]])
 
 
-def _turn(cells: Cells) -> Iterable[Cells]:
-    row = renamed(cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
+def _turn(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
     if "summary_sentences" not in row:
         return [row]  # benchmark_data.json: the same rows without annotations
     row["sentences"] = taken(row, "summary_sentences", TEXTS, "a list of texts")
@@ -21,4 +21,11 @@ def _turn(cells: Cells) -> Iterable[Cells]:
     return [{**row, "human": {"sentence_labels": types}}]
 
 
-FRANK = Preset("frank", "FRANK's benchmark_data and human_annotations_sentence: error types per sentence", _turn)
+FRANK = Preset(
+    "frank",
+    "FRANK's benchmark_data and human_annotations_sentence: error types per sentence",
+    _turn,
+    (Part(ROWS, ("hash", "model_name", "article", "summary"), "human_annotations_sentence.json"),),
+    "sentence_labels, sentence_error_types",
+    licence="MIT",
+)

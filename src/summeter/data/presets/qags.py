@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from summeter.data.presets.base import Cells, LayoutError, Preset, Text, renamed, taken
+from summeter.data.presets.base import ROWS, Cells, Joined, LayoutError, Part, Preset, Text, renamed, taken
 
 
 class _Response(BaseModel):
@@ -23,8 +23,8 @@ class _Sentence(BaseModel):
 _SENTENCES = TypeAdapter(list[_Sentence])
 
 
-def _turn(cells: Cells) -> Iterable[Cells]:
-    row = renamed(cells, {"article": "document"})
+def _turn(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"article": "document"})
     column = "summary_sentences"
     answered = taken(row, column, _SENTENCES, "a list of {sentence, responses}")
     labels = []
@@ -42,4 +42,10 @@ def _turn(cells: Cells) -> Iterable[Cells]:
     return [{**row, "summary": " ".join(sentences), "sentences": sentences, "human": {"sentence_labels": labels}}]
 
 
-QAGS = Preset("qags", "QAGS's mturk files: yes and no per sentence and worker", _turn)
+QAGS = Preset(
+    "qags",
+    "QAGS's mturk files: yes and no per sentence and worker",
+    _turn,
+    (Part(ROWS, ("article", "summary_sentences"), "mturk_cnndm.jsonl or mturk_xsum.jsonl"),),
+    "sentence_labels",
+)

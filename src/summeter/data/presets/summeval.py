@@ -8,14 +8,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import LIST, Cells, Preset, formed, renamed, taken
+from summeter.data.presets.base import LIST, ROWS, Cells, Joined, Part, Preset, formed, renamed, taken
 
 _RATINGS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 _GROUPS = (("expert_annotations", "ratings"), ("turker_annotations", "crowd_ratings"))
 
 
-def _turn(cells: Cells) -> Iterable[Cells]:
-    row = renamed(cells, {"id": "doc_id", "model_id": "system", "decoded": "summary", "text": "document"})
+def _turn(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"id": "doc_id", "model_id": "system", "decoded": "summary", "text": "document"})
     human = {}
     for column, name in _GROUPS:
         if column not in row:
@@ -34,4 +34,11 @@ def _turn(cells: Cells) -> Iterable[Cells]:
     return [{**row, "human": human} if human else row]
 
 
-SUMMEVAL = Preset("summeval", "SummEval paired with its articles: expert ratings, and crowd ratings apart", _turn)
+SUMMEVAL = Preset(
+    "summeval",
+    "SummEval paired with its articles: expert ratings, and crowd ratings apart",
+    _turn,
+    (Part(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.paired.jsonl"),),
+    "ratings, crowd_ratings",
+    licence="MIT",
+)

@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from summeter.data.presets.base import LIST, TEXTS, Cells, Preset, inverted, renamed, supported, taken
+from summeter.data.presets.base import (
+    LIST,
+    ROWS,
+    TEXTS,
+    Cells,
+    Joined,
+    Part,
+    Preset,
+    inverted,
+    renamed,
+    supported,
+    taken,
+)
 
 _SCORES = {"faithfulness_score": "faithfulness", "completeness": "completeness", "conciseness": "conciseness"}
 
 
-def _turn(cells: Cells) -> Iterable[Cells]:
-    row = renamed(cells, {"model": "system", "keyfact": "key_facts"})
+def _turn(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"model": "system", "keyfact": "key_facts"})
     human: dict[str, Any] = {}
     if (column := "fact_verification_label") in row:
         labels = taken(row, column, LIST, "a list with one label per sentence")
@@ -27,4 +39,10 @@ def _turn(cells: Cells) -> Iterable[Cells]:
     return [{**row, "human": human} if human else row]
 
 
-UNISUMEVAL = Preset("unisumeval", "UniSumEval, with --map document=COLUMN: hallucination labels turned round", _turn)
+UNISUMEVAL = Preset(
+    "unisumeval",
+    "UniSumEval, with --map document=COLUMN: hallucination labels turned round",
+    _turn,
+    (Part(ROWS, ("uid", "model", "summary"), "data/unisumeval_faithfulness.jsonl"),),
+    "sentence_labels, sentence_error_types, key_fact_labels, overall",
+)

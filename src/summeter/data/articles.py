@@ -1,0 +1,121 @@
+"""Documents in files of their own, found by id: a table or JSON of (id, text), or a folder with a file a document."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from summeter.data.faults import Faults
+from summeter.data.formats import file_name, format_of, read_rows
+from summeter.records import Parameter, UsageError
+
+IDS = ("id", "doc_id", "document_id", "bbcid", "hash")
+TEXTS = ("text", "document", "article", "story")
+"""Columns that may hold the id and the text; the first of them that a row has counts."""
+
+
+def story_text(content: str) -> str:
+    """The article of a CNN/DailyMail story: what stands before the first `@highlight`, its lines joined by blanks.
+
+    That is how SummEval's and FactCC's scripts pair summaries with articles.
+
+    >>> story_text("It rained.\\n\\n  It poured. \\n\\n@highlight\\n\\nRain")
+    'It rained. It poured.'
+    """
+    lines = (line.strip() for line in content.partition("@highlight")[0].splitlines())
+    return " ".join(line for line in lines if line)
+
+
+def bbc_text(content: str) -> str:
+    """The article of an XSum file: what follows `[SN]RESTBODY[SN]`, without its empty lines.
+
+    >>> bbc_text("[SN]TITLE[SN]\\nRain\\n[SN]RESTBODY[SN]\\nIt rained.\\n\\nIt poured.\\n")
+    'It rained.\\nIt poured.'
+    """
+    body = content.rpartition("[SN]RESTBODY[SN]")[2]
+    return "\n".join(line.strip() for line in body.splitlines() if line.strip())
+
+
+_SUFFIXES: dict[str, Callable[[str], str]] = {
+    ".story": story_text,
+    ".summary": bbc_text,
+    ".txt": str.strip,
+    ".document": str.strip,
+}
+
+
+class ArticleTexts:
+    """The documents in some files or folders. `text(id)` gives one, or None.
+
+    A folder's files (`.story`, `.summary`, `.txt`, `.document`; in any folder below it) are named by their ids and are
+    read when they are asked for. Of a table or JSON file only the documents in `wanted` are kept (None: all).
+    """
+
+    def __init__(self, paths: Iterable[str | Path], faults: Faults, wanted: set[str] | None = None) -> None:
+        self.names = ", ".join(map(str, paths := list(paths)))
+        self._faults = faults
+        self._files: dict[str, Path] = {}
+        self._texts: dict[str, str] = {}
+        for path in paths:
+            if Path(path).is_dir():
+                self._index(Path(path))
+            else:
+                self._read(path, wanted)
+
+    def text(self, doc_id: str) -> str | None:
+        """The document of that id, or None where there is none (or it cannot be read: a fault)."""
+        if doc_id in self._texts:
+            return self._texts[doc_id]
+        path = self._files.get(doc_id)
+        if path is None:
+            return None
+        try:
+            text = _SUFFIXES[path.suffix.lower()](path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            self._faults.of(str(path)).fail(None, None, f"is not UTF-8: byte {error.start + 1}; save the file as UTF-8")
+            return None
+        except OSError as error:
+            self._faults.of(str(path)).fail(None, None, f"cannot be read: {error.strerror or error}")
+            return None
+        self._texts[doc_id] = text
+        return text
+
+    def _index(self, folder: Path) -> None:
+        for place, _, names in os.walk(folder):
+            for name in sorted(names):
+                path = Path(place) / name
+                if path.suffix.lower() in _SUFFIXES:
+                    self._files.setdefault(path.stem, path)
+        if not self._files:
+            kinds = ", ".join(_SUFFIXES)
+            self._faults.of(str(folder)).fail(None, None, f"holds no documents; give files named ID{kinds}")
+
+    def _read(self, path: str | Path, wanted: set[str] | None) -> None:
+        faults = self._faults.of(file_name(path))
+        try:
+            kind = format_of(path)
+        except UsageError:
+            faults.fail(None, None, "ends as no format does; documents are .jsonl, .json, .csv, .tsv or .parquet")
+            return
+        lines: dict[str, int] = {}
+        for line, cells in read_rows(path, faults, kind):
+            column = next((name for name in IDS if cells.get(name) not in (None, "")), None)
+            content = next((name for name in TEXTS if isinstance(cells.get(name), str)), None)
+            if column is None or content is None:
+                what = f"an id (one of {', '.join(IDS)})" if column is None else f"a text (one of {', '.join(TEXTS)})"
+                faults.fail(line, None, f"has no column for {what}; its columns are: {', '.join(map(str, cells))}")
+                return
+            doc_id = str(cells[column])
+            if wanted is not None and doc_id not in wanted:
+                continue
+            if doc_id in lines and self._texts[doc_id] != cells[content]:
+                faults.fail(line, column, f"{doc_id!r} is there twice with two texts (line {lines[doc_id]}); keep one")
+                continue
+            lines.setdefault(doc_id, line)
+            self._texts[doc_id] = cells[content]
+
+
+def missing_articles(what: str) -> tuple[str | Parameter, ...]:
+    """What is said where rows come without their documents."""
+    return (f"the documents are missing: the rows have none; give {what} with ", Parameter("documents", "FILE|FOLDER"))

@@ -1,0 +1,260 @@
+"""The files of a public layout, joined: told apart by their columns, and given to a preset row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
+from summeter.data.faults import Faults
+from summeter.data.formats import TABLES, Format, Row, file_name, format_of, read_rows, sheets
+from summeter.data.presets import PRESETS
+from summeter.data.presets.base import ROWS, Joined, Key, Part, Preset, Record, key_of
+from summeter.records import Message, Parameter, UsageError
+
+PEEKED = 20
+"""Rows that are looked at for the columns of a file: in JSON a row may leave some out."""
+ARTICLES = Part("documents", ("|".join(IDS), "|".join(TEXTS)), "documents by id")
+Apply = Callable[[Record], Mapping[str, Any]]
+"""Renames the columns of a row."""
+
+
+class Table(NamedTuple):
+    """A file, or a sheet of one, with the rows that are still to be read."""
+
+    file: str
+    records: Iterator[Record]
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, file: str, records: Iterable[Record]) -> Table:
+        """Looks at the first rows for their columns."""
+        rows = iter(records)
+        first = list(islice(rows, PEEKED))
+        return cls(file, chain(first, rows), tuple(dict.fromkeys(name for record in first for name in record.cells)))
+
+
+def read_tables(paths: Sequence[str | Path], preset: Preset, named: str | None, faults: Faults) -> Iterator[Table]:
+    """The tables in the files (and folders) of a layout."""
+    for path in chain.from_iterable(_files_of(path, preset, faults) for path in paths):
+        file = file_name(path)
+        own = faults.of(file)
+        part = next((part for part in preset.parts if part.format and part.named(str(path))), None)
+        kind = part.format if named is None and part is not None and part.format else format_of(path, named)
+        names: tuple[str | None, ...] = sheets(path, own) if kind == "xlsx" else (None,)
+        for sheet in names:
+            rows = read_rows(path, own, kind, sheet=sheet, mend=preset.mend)
+            yield Table.of(file, records(file, rows, own, kind))
+
+
+def records(file: str, rows: Iterable[Row], faults: Faults, kind: Format | None = None) -> Iterator[Record]:
+    """The rows of a file as records, counted."""
+    for line, cells in rows:
+        faults.read_row()
+        yield Record(file, line, cells, kind in TABLES)
+
+
+def with_documents(rows: Sequence[Record], documents: Sequence[str | Path], faults: Faults) -> Iterator[Record]:
+    """Flat rows with the documents of their doc_ids, where they bring none."""
+    bare = [record for record in rows if record.cells.get("document") in (None, "") and record.cells.get("doc_id")]
+    texts = ArticleTexts(documents, faults, {str(record.cells["doc_id"]) for record in bare}) if bare else None
+    for record in rows:
+        doc_id = str(record.cells.get("doc_id"))
+        if texts is None or record.cells.get("document") not in (None, "") or not record.cells.get("doc_id"):
+            yield record
+        elif (text := texts.text(doc_id)) is None:
+            message = f"there is no document {doc_id!r} in {texts.names}; add it there"
+            faults.of(record.file).add(record.line, "document", message)
+        else:
+            yield record._replace(cells={**record.cells, "document": text})
+
+
+def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Path]:
+    if str(path) == "-" or not Path(path).is_dir():
+        return [path]
+    patterns = [pattern for part in preset.parts for pattern in part.files]
+    if not patterns:
+        raise UsageError(
+            f"{path} is a folder, and ", Parameter("preset", preset.name), " takes files; name those in it"
+        )
+    found: list[str | Path] = [
+        file for file in sorted(Path(path).rglob("*")) if file.is_file() and any(map(file.match, patterns))
+    ]
+    if not found:
+        faults.of(str(path)).fail(None, None, f"holds no file of preset {preset.name}: {', '.join(patterns)}")
+    return found
+
+
+def joined(
+    preset: Preset, tables: Iterable[Table], apply: Apply, documents: Sequence[str | Path], faults: Faults
+) -> Iterator[Joined]:
+    """The rows of the layout, each with what belongs to it in the other files. What is missing is one fault each."""
+    sorted_tables = _sorted(preset, list(tables), faults)
+    if faults.count:
+        return
+    rows = (
+        record._replace(cells=dict(apply(record))) for table in sorted_tables.get(ROWS, ()) for record in table.records
+    )
+    groups = _groups(rows, preset.group)
+    articles = None
+    if preset.articles is not None:
+        groups = list(groups)
+        files = [table.file for table in sorted_tables.get(ARTICLES.name, ())]
+        articles = _articles(preset, groups, [*documents, *files], faults)
+    others = {
+        part.name: _indexed(part, sorted_tables[part.name], apply)
+        for part in preset.parts
+        if part.name != ROWS and part.name in sorted_tables
+    }
+    missing = _Missing(preset, others, faults)
+    for group in groups:
+        record, own = group[0], faults.of(group[0].file)
+        found = {part.name: others[part.name].rows(part, record) for part in preset.parts if part.name in others}
+        document, complete = None, missing.note(record, found)
+        if preset.articles is not None and (wanted := preset.articles.id_of(record.cells)) is not None:
+            document = None if articles is None else articles.text(wanted)
+            if document is None:
+                complete = False
+                if articles is not None:
+                    own.add(record.line, None, f"there is no document {wanted!r} in {articles.names}; add it there")
+        if complete:
+            yield Joined(group, found, document, partial(own.warn, record.line))
+    missing.finish()
+
+
+class _Index:
+    """The rows of a part by key."""
+
+    def __init__(self, files: str) -> None:
+        self.files = files
+        self._rows: dict[Hashable, list[Record]] = {}
+
+    def add(self, key: Hashable, record: Record) -> None:
+        self._rows.setdefault(key, []).append(record)
+
+    def rows(self, part: Part, record: Record) -> tuple[Record, ...]:
+        return tuple(self._rows.get(key_of(part.row_key or part.key, record), ()))
+
+
+def _indexed(part: Part, tables: Sequence[Table], apply: Apply) -> _Index:
+    index = _Index(", ".join(dict.fromkeys(table.file for table in tables)))
+    for table in tables:
+        for record in table.records:
+            changed = record._replace(cells=dict(apply(record)))
+            index.add(key_of(part.key, changed), changed)
+    return index
+
+
+class _Missing:
+    """Parts that rows need and have not: one fault for a file that was not given, else one a row."""
+
+    def __init__(self, preset: Preset, others: Mapping[str, _Index], faults: Faults) -> None:
+        self._preset, self._others, self._faults = preset, others, faults
+        self._absent: dict[str, Part] = {}
+        self._file = faults.file
+
+    def note(self, record: Record, found: Mapping[str, tuple[Record, ...]]) -> bool:
+        """Whether the row has all that it needs."""
+        complete = True
+        for part in self._preset.parts:
+            if part.name == ROWS or found.get(part.name) or not part.needed(record.cells):
+                continue
+            complete = False
+            if part.name in self._others:
+                key = key_of(part.row_key or part.key, record)
+                shown = ", ".join(map(repr, key)) if isinstance(key, tuple) else repr(key)
+                message = f"{self._others[part.name].files} holds no {_words(part)} of {shown}; add them there"
+                self._faults.of(record.file).add(record.line, None, message)
+            else:
+                self._absent[part.name] = part
+                self._file = record.file
+        return complete
+
+    def finish(self) -> None:
+        for part in self._absent.values():
+            what = f"the {_words(part)} are missing: they stand in {part.what} (columns {', '.join(part.columns)})"
+            self._faults.of(self._file).fail(None, None, f"{what}; name that file as well (preset {self._preset.name})")
+
+
+def _words(part: Part) -> str:
+    return part.name.replace("_", " ")
+
+
+def _groups(rows: Iterable[Record], key: Key | None) -> Iterable[tuple[Record, ...]]:
+    if key is None:
+        return ((record,) for record in rows)
+    groups: dict[Hashable, list[Record]] = {}
+    for record in rows:
+        groups.setdefault(key_of(key, record), []).append(record)
+    return [tuple(group) for group in groups.values()]
+
+
+def _articles(
+    preset: Preset, groups: Iterable[tuple[Record, ...]], paths: Sequence[str | Path], faults: Faults
+) -> ArticleTexts | None:
+    """The documents that the rows ask for; None where there are none, or none are needed."""
+    if preset.articles is None:
+        return None
+    wanted = {doc_id for group in groups if (doc_id := preset.articles.id_of(group[0].cells)) is not None}
+    if not wanted:
+        return None
+    if not paths:
+        first = next(iter(groups))[0]
+        faults.of(first.file).fail(None, None, Message(*missing_articles(preset.articles.what)))
+        return None
+    return ArticleTexts(paths, faults, wanted)
+
+
+def _sorted(preset: Preset, tables: Sequence[Table], faults: Faults) -> dict[str, list[Table]]:
+    """The tables by part. A file of no part is a fault, with the preset that it fits."""
+    sorted_tables: dict[str, list[Table]] = {}
+    known = [*preset.parts, *([ARTICLES] if preset.articles is not None else [])]
+    for table in tables:
+        if not table.columns:
+            continue  # it is empty, or its faults say why nothing was read
+        part = _part_of(known, table)
+        if part is None:
+            faults.of(table.file).fail(*_misfit(preset, table))
+        else:
+            sorted_tables.setdefault(part.name, []).append(table)
+    if not faults.count and tables and ROWS not in sorted_tables:
+        rows = next(part for part in preset.parts if part.name == ROWS)
+        what = f"the rows are missing: they stand in {rows.what} (columns {', '.join(rows.columns)})"
+        if any(table.columns for table in tables):
+            faults.fail(None, None, f"{what}; name that file as well (preset {preset.name})")
+    return sorted_tables
+
+
+def _part_of(parts: Iterable[Part], table: Table) -> Part | None:
+    fitting = [part for part in parts if part.fits(table.file, table.columns)]
+    by_name = [part for part in fitting if part.files and part.named(table.file)]
+    return max(by_name or fitting, key=lambda part: len(part.columns), default=None)
+
+
+def _misfit(preset: Preset, table: Table) -> tuple[int, str | None, Message]:
+    """The fault of a file that is of no part: the first column that it lacks, and the preset that it fits."""
+    lacks = {part.name: part.missing(table.columns) for part in preset.parts}
+    nearest = max(preset.parts, key=lambda part: (len(part.columns) - len(lacks[part.name]), part.name == ROWS))
+    missing = lacks[nearest.name]
+    fault = f"is missing, and this layout has it; check the preset (preset {preset.name})"
+    if not missing:  # the name of the file decides
+        patterns = ", ".join(nearest.files)
+        fault = f"the columns are those of {nearest.what}, the name is not: {patterns} (preset {preset.name})"
+    other = preset_of(table.columns, table.file)
+    hint = Message("; its columns are those of ", Parameter("preset", other)) if other else Message("")
+    return 1, missing[0] if missing else None, Message(fault, hint)
+
+
+def preset_of(columns: Iterable[str], file: str = "") -> str | None:
+    """The name of the preset whose layout has these columns: the one of which most are known; or None."""
+    present = tuple(columns)
+    fitting = [
+        (len(part.columns), preset.name)
+        for preset in PRESETS.values()
+        for part in preset.parts
+        if part.name == ROWS and len(part.columns) > 1 and part.fits(file, present)
+    ]
+    return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

@@ -1,0 +1,159 @@
+"""The files of a public layout: told apart, joined, and what is said where one is missing or of another layout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.layout import preset_of
+from summeter.records import InputError, UsageError
+
+
+def put(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def faults(data: Any, preset: str, **how: Any) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(data, preset=preset, **how)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def human(data: Dataset) -> list[Any]:
+    return [row.get("human") for row in flat_rows(data)]
+
+
+def labelled(doc_id: str, facts: list[int], sentences: list[int]) -> dict[str, Any]:
+    votes = {who: {"key_fact_labels": facts, "sentence_labels": sentences} for who in ("0", "1")}
+    return {
+        "doc_id": doc_id, "source": "cnndm", "split": "test", "model": "bart", "transcript": f"It rained in {doc_id}.",
+        "reference": "Rain.", "sentences": ["It rained."], "raw_annotations": votes,
+    }  # fmt: skip
+
+
+FACTS = [
+    {"doc_id": "n1", "transcript": "It rained in n1.", "reference": "Rain.", "key_facts": ["It rained.", "In n1."]},
+    {"doc_id": "n2", "transcript": "It rained in n2.", "reference": "Rain.", "key_facts": ["It rained."]},
+]
+ROWS = [labelled("n1", [1, 0], [1]), labelled("n2", [1], [0])]
+
+
+class TestTwoFiles:
+    @pytest.mark.parametrize("first", ["rows", "facts"])
+    def test_are_joined_in_any_order(self, tmp_path: Path, first: str) -> None:
+        files = [put(tmp_path / "realsumm-data.json", ROWS), put(tmp_path / "human-keyfact-list.json", FACTS)]
+        data = load(files if first == "rows" else files[::-1], preset="finesure")
+        assert human(data) == [
+            {"key_fact_labels": [{"0": 1, "1": 1}, {"0": 0, "1": 0}], "conciseness_labels": [{"0": 1, "1": 1}]},
+            {"key_fact_labels": [{"0": 1, "1": 1}], "conciseness_labels": [{"0": 0, "1": 0}]},
+        ]
+        assert data.documents["n1"].key_facts == ("It rained.", "In n1.")
+        assert (data.card.name, data.card.licence) == ("finesure", "Apache-2.0")
+
+    def test_a_missing_one_is_one_fault(self, tmp_path: Path) -> None:
+        rows = put(tmp_path / "realsumm-data.json", [labelled(f"n{n}", [1], [1]) for n in range(30)])
+        assert faults(rows, "finesure") == [
+            (
+                f"{rows}: the key facts are missing: they stand in human-keyfact-list.json "
+                "(columns doc_id, key_facts); name that file as well (preset finesure)"
+            )
+        ]
+
+    def test_the_rows_missing(self, tmp_path: Path) -> None:
+        facts = put(tmp_path / "human-keyfact-list.json", FACTS)
+        assert faults(facts, "finesure") == [
+            (
+                f"{facts}: the rows are missing: they stand in frank-data.json or realsumm-data.json (columns model, "
+                "transcript, sentences); name that file as well (preset finesure)"
+            )
+        ]
+
+    def test_a_document_without_its_part(self, tmp_path: Path) -> None:
+        files = [put(tmp_path / "rows.json", ROWS), put(tmp_path / "facts.json", FACTS[:1])]
+        assert faults(files, "finesure") == [f"{files[0]}:2: {files[1]} holds no key facts of 'n2'; add them there"]
+
+    def test_one_that_cannot_be_read(self, tmp_path: Path) -> None:
+        rows = put(tmp_path / "rows.json", ROWS)
+        assert faults([rows, tmp_path / "gone.json"], "finesure") == [f"{tmp_path / 'gone.json'}: no such file"]
+
+    def test_several_files_need_a_layout(self, tmp_path: Path) -> None:
+        files = [put(tmp_path / "a.jsonl", ROWS), put(tmp_path / "b.jsonl", ROWS)]
+        with pytest.raises(UsageError, match="several files are the parts of one layout; name it with preset=NAME"):
+            load(files)
+
+    def test_rows_and_files_do_not_mix(self, tmp_path: Path) -> None:
+        mixed: Any = [tmp_path / "a.jsonl", {"document": "x"}]
+        with pytest.raises(UsageError, match="rows and files at once"):
+            load(mixed, preset="finesure")
+
+    def test_a_folder_of_a_layout_of_single_files(self, tmp_path: Path) -> None:
+        files = [put(tmp_path / "a.jsonl", ROWS), tmp_path]
+        with pytest.raises(UsageError, match="is a folder, and preset=finesure takes files"):
+            load(files, preset="finesure")
+
+
+class TestAnotherLayout:
+    def test_is_named(self, tmp_path: Path) -> None:
+        row = {"hash": "h", "model_name": "bart", "article": "It rained.", "summary": "Rain."}
+        path = put(tmp_path / "human_annotations_sentence.json", [row] * 5)
+        assert faults(path, "finesure") == [
+            (
+                f"{path}:1: model: is missing, and this layout has it; check the preset (preset finesure); "
+                "its columns are those of preset=frank"
+            )
+        ]
+
+    def test_of_the_columns_that_are_known(self) -> None:
+        assert preset_of(["model", "transcript", "sentences", "doc_id"]) == "finesure"
+        assert preset_of(["id", "text"]) is None
+
+    def test_a_fault_of_every_row_is_told_once(self, tmp_path: Path) -> None:
+        rows = [labelled(f"n{n}", [1], [1]) | {"key_facts": ["x"], "sentences": f"{n}"} for n in range(25)]
+        assert faults(put(tmp_path / "a.jsonl", rows), "finesure") == [
+            (
+                f"{tmp_path / 'a.jsonl'}:1: sentences: is not a list of texts, as this layout has it; check the preset "
+                "(preset finesure) (the same in all 25 rows)"
+            )
+        ]
+        rows[3]["sentences"] = ["It rained."]
+        assert len(faults(put(tmp_path / "a.jsonl", rows), "finesure")) == 24
+
+
+class TestFineSurE:
+    def test_flattened_types_are_kept_aside(self) -> None:
+        votes = {
+            "annotator_0": {"factuality_labels": [1], "factuality_types": ["EntE", "OutE"]},
+            "annotator_1": {"factuality_labels": ["None"], "factuality_types": ["NoE"]},
+        }
+        row = labelled("n1", [], []) | {"raw_annotations": votes}
+        data = load([row], preset="finesure")
+        (flat,) = flat_rows(data)
+        assert flat["human"]["sentence_labels"] == [{"annotator_0": 0, "annotator_1": None}]
+        assert flat["factuality_types"] == {"annotator_0": ["EntE", "OutE"]}
+        assert [str(warning) for warning in data.warnings] == [
+            "rows:1: raw_annotations.factuality_types: has not one type a sentence (annotator_0); kept as they are"
+        ]
+
+    def test_labels_are_not_about_the_machine_s_key_facts(self, tmp_path: Path) -> None:
+        facts = [row | {"key_facts": ["It poured."]} for row in FACTS]
+        files = [
+            put(tmp_path / "realsumm-data.json", ROWS), put(tmp_path / "machine-keyfact-list-from-gpt4.json", facts),
+        ]  # fmt: skip
+        data = load(files, preset="finesure")
+        first, second = flat_rows(data)
+        assert first["human"] == {"conciseness_labels": [{"0": 1, "1": 1}]}
+        assert (second["key_facts"], second["key_facts_by"]) == (["It poured."], "gpt-4")
+        assert second["key_fact_labels"] == {"0": [1], "1": [1]}
+        assert "are about other key facts than GPT-4's; kept as they are" in str(data.warnings[0])
+
+    def test_what_is_imported_comes_out_again(self, tmp_path: Path) -> None:
+        files = [put(tmp_path / "rows.json", ROWS), put(tmp_path / "facts.json", FACTS)]
+        data = load(files, preset="finesure")
+        save(data, tmp_path / "folder")
+        assert list(flat_rows(load(tmp_path / "folder"))) == list(flat_rows(load(list(flat_rows(data)))))
