@@ -1,21 +1,35 @@
-"""Adjudication: the tasks on which annotators differ, their answers side by side, and a decision that is an event."""
+"""Adjudication: the tasks on which annotators differ, their answers side by side, and a decision that is an event.
+
+A page shows a task to the adjudicator as to an annotator of the name `ADJUDICATOR`: under letters that hide the
+systems, and with an id that says nothing. Answers stand in an order that is another for each task.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from summeter.annotate.campaign.assistance import Similarity, top
+from summeter.annotate.campaign.config import Similar
 from summeter.annotate.campaign.events import Event
+from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.requests import document_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer, State
-from summeter.annotate.tasks.base import LONGEST, Disagreement, Kind, Misfit
+from summeter.annotate.tasks.base import LETTERS, LONGEST, Disagreement, Kind, Misfit
 from summeter.annotate.tasks.task import Json, Task
 from summeter.data.faults import Faults
 from summeter.data.formats import read_rows
 from summeter.records import UsageError
+
+ADJUDICATOR = "adjudicator"
+"""Whom the letters and ids of the page are made for, as they are for an annotator."""
+EXCERPT = 160
+"""Characters of a task's text in the list."""
 
 
 class Dispute(NamedTuple):
@@ -62,12 +76,22 @@ class Dispute(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """An adjudicator's answer to a task, in stored form (systems, not letters)."""
+    """An adjudicator's answer to a task, in stored form (systems, not letters).
+
+    `blind` says whether systems and annotators were hidden, where that is known. `follows` is the `seq` of the
+    decision that the adjudicator saw, 0 where they saw none; None takes the place of whatever decision there is.
+    """
 
     task: str
     answer: Json
     reason: str | None
     by: str
+    blind: bool | None = None
+    follows: int | None = None
+
+
+class Overtaken(UsageError):
+    """Somebody else has decided a task since it was shown."""
 
 
 def disputes(service: CampaignService, *, settled: bool = False) -> list[Dispute]:
@@ -75,44 +99,168 @@ def disputes(service: CampaignService, *, settled: bool = False) -> list[Dispute
 
     Those that are adjudicated are left out unless `settled`.
     """
-    kind, state = service.kind, service.state
     queue: list[Dispute] = []
     for task in service.tasks.work:
-        decision = state.adjudicated.get(task.key)
-        if decision is not None and not settled:
+        if task.key in service.state.adjudicated and not settled:
             continue
-        answers = state.counted_answers(task.key)
-        split = kind.disagreement(task, answers) if len(answers) > 1 else None
-        if split is not None or decision is not None:
-            text, even = split or Disagreement("annotators agree", even=False)
-            queue.append(Dispute(task, kind, text, even, tuple(answers), decision))
+        dispute = dispute_of(service.kind, service.state, task)
+        if dispute is not None:
+            queue.append(dispute)
     return sorted(queue, key=lambda dispute: (dispute.decision is not None, not dispute.even))
+
+
+def dispute_of(kind: Kind, state: State, task: Task) -> Dispute | None:
+    """The dispute about one task; None where its answers agree and nobody has decided."""
+    decision, answers = state.adjudicated.get(task.key), state.counted_answers(task.key)
+    split = kind.disagreement(task, answers) if len(answers) > 1 else None
+    if split is None and decision is None:
+        return None
+    text, even = split or Disagreement("annotators agree", even=False)
+    return Dispute(task, kind, text, even, tuple(answers), decision)
 
 
 def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[Event]:
     """Write decisions to the log: all of them, or none where one does not fit.
 
     A later decision about a task takes the place of an earlier one. Raises UsageError for a task that is none of the
-    work's, or an answer that does not fit its task.
+    work's, or an answer that does not fit its task, and Overtaken where a decision does not follow the one it should.
     """
     checked = [_checked(service, decision) for decision in decisions]
 
     def decide(turn: Turn[State]) -> list[Event]:
-        return [
-            turn.emit(
-                "adjudicated",
-                task=decision.task,
-                data={
-                    "answer": decision.answer,
-                    "reason": decision.reason,
-                    "by": decision.by,
-                    "unit": service.kind.unit,
-                },
-            )
-            for decision in checked
-        ]
+        for decision in checked:
+            _require(turn.state, decision.task, decision.follows)
+        return [turn.emit("adjudicated", task=decision.task, data=_data(service, decision)) for decision in checked]
 
     return service.log.do(decide)
+
+
+def reopen(
+    service: CampaignService, task: str, by: str, *, reason: str | None = None, follows: int | None = None
+) -> Event:
+    """Take back the decision about a task, by its key: the annotators' answers count again, merged.
+
+    Raises UsageError where nobody has decided it, Overtaken where the decision is not the one that `follows` names.
+    """
+
+    def decide(turn: Turn[State]) -> Event:
+        if task not in turn.state.adjudicated:
+            raise UsageError(f"nobody has decided {task!r}")
+        _require(turn.state, task, follows)
+        return turn.emit("reopened", task=task, data={"reason": reason, "by": by})
+
+    return service.log.do(decide)
+
+
+def _require(state: State, task: str, follows: int | None) -> None:
+    last = state.adjudicated.get(task)
+    if follows is not None and follows != (0 if last is None else last.seq):
+        by = "taken back" if last is None else f"decided by {last.data.get('by') or 'somebody'}"
+        raise Overtaken(f"meanwhile this was {by}; look at it again")
+
+
+def _data(service: CampaignService, decision: Decision) -> Json:
+    data = {"answer": decision.answer, "reason": decision.reason, "by": decision.by, "unit": service.kind.unit}
+    return data if decision.blind is None else {**data, "blind": decision.blind}
+
+
+def queue_page(service: CampaignService) -> Json:
+    """The list of the adjudication page: every disputed or decided task, without systems and annotators."""
+    view = Blind(service.folder)
+    tasks = [view.row(dispute) for dispute in disputes(service, settled=True)]
+    return {"tasks": tasks, "open": sum(row["decided"] is None for row in tasks)}
+
+
+class Blind:
+    """Tasks and their answers as the adjudication page gets them."""
+
+    def __init__(self, folder: CampaignFolder) -> None:
+        self.folder, self.kind = folder, folder.kind
+
+    def task_id(self, task: Task) -> str:
+        """What the page calls a task."""
+        return self.folder.names.task(ADJUDICATOR, task.key)
+
+    def row(self, dispute: Dispute) -> Json:
+        """A line of the list."""
+        task = dispute.task
+        text = (
+            self.kind.focus(task) or task.body.get("summary", {}).get("text") or document_of(self.folder, task)["text"]
+        )
+        return {
+            "id": self.task_id(task),
+            "document_id": task.document_id,
+            "text": text[:EXCERPT],
+            "why": self._why(dispute),
+            "even": dispute.even,
+            "decided": self.decided(dispute),
+        }
+
+    def page(self, dispute: Dispute, *, named: bool) -> Json:
+        """A task with all its answers; who gave them, and whose the summaries are, only where `named`.
+
+        Each answer is as the annotator's own browser sent it, but for the letters, and says whether it agrees with a
+        machine's verdict even where its annotator saw none.
+        """
+        task, folder = dispute.task, self.folder
+        letters = folder.letters(ADJUDICATOR, task)
+        given = {answer.annotator: answer for answer in dispute.answers}
+        order = folder.names.order(ADJUDICATOR, task.key, tuple(given))
+        decision = dispute.decision
+        return {
+            **self.row(dispute),
+            "kind": task.kind,
+            "document": document_of(folder, task),
+            "body": self.kind.shown(task.body, letters),
+            "assistance": {"similar": self._similar(dispute), "machine": task.machine},
+            "minimum_seconds": 0,
+            "answers": [
+                {**self._answer(task, given[name].answer), "annotator": name if named else None} for name in order
+            ],
+            "answer": None if decision is None else self._answer(task, decision.data["answer"])["answer"],
+            "names": self._names(task, letters) if named else None,
+        }
+
+    def decided(self, dispute: Dispute) -> Json | None:
+        """The decision in words, with the `seq` by which another one says that it follows it."""
+        decision = dispute.decision
+        if decision is None:
+            return None
+        described = self.kind.describe(dispute.task, self._lettered(dispute.task, decision.data["answer"]))
+        by, reason = decision.data.get("by"), decision.data.get("reason")
+        return {"text": described, "reason": reason, "by": by, "at": decision.at, "seq": decision.seq}
+
+    def _lettered(self, task: Task, answer: Json) -> Json:
+        return self.kind.relettered(answer, self.folder.letters(ADJUDICATOR, task))
+
+    def _answer(self, task: Task, answer: Json) -> Json:
+        lettered, agrees = self._lettered(task, answer), self.kind.agrees(task, answer)
+        parts = [list(part) for part in self.kind.parts(task, lettered)]
+        comment = answer.get("comment")
+        machine = None if agrees is None else "agree" if agrees else "disagree"
+        return {
+            "answer": {**lettered, "machine": machine, "comment": None},
+            "parts": [*parts, *([["comment", comment]] if comment else [])],
+        }
+
+    def _why(self, dispute: Dispute) -> str:
+        task = dispute.task
+        lettered = [replace(answer, answer=self._lettered(task, answer.answer)) for answer in dispute.answers]
+        split = self.kind.disagreement(task, lettered) if len(lettered) > 1 else None
+        return dispute.why if split is None else split.text
+
+    def _similar(self, dispute: Dispute) -> list[int]:
+        """The sentences of the document that are most like what is disputed."""
+        task, plan = dispute.task, self.folder.campaign.assistance.similar or Similar()
+        similar: list[int] = (task.assistance or {}).get("similar") or []
+        text = self.kind.disputed(task, [answer.answer for answer in dispute.answers])
+        if similar or not text:
+            return similar
+        sentences = self.folder.sources[task.document_id].document.sentence_texts
+        return top(Similarity(sentences).scores(text), plan.share, plan.most)
+
+    def _names(self, task: Task, letters: tuple[str, ...]) -> Json:
+        return {"system": task.system, "letters": dict(zip(LETTERS, letters, strict=False))}
 
 
 def answer_of(state: State, task: str, annotator: str) -> Json:

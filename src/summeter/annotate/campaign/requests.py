@@ -321,17 +321,22 @@ def _reused() -> Refusal:
 
 def _read(turn: PersonTurn, task: Task, answer: Any) -> Json:
     """The answer as it is stored. The machine's verdict must be answered where it is shown, and only there."""
-    kind, letters = turn.folder.kind, turn.folder.letters(turn.annotator, task)
-    try:
-        stored = kind.read(kind.unlettered(answer, letters), task)
-    except Misfit as error:
-        shown = dict(zip(letters, LETTERS, strict=False))  # a page names no system: neither does what is wrong with it
-        field = ".".join(shown.get(part, part)[:80] for part in error.path)
-        raise Refusal(422, "invalid", str(error), field) from error
+    stored = read_answer(turn.folder, turn.annotator, task, answer)
     if (task.machine is not None and not turn.unassisted) != (stored["machine"] is not None):
         lacks = "say whether you agree with the machine" if stored["machine"] is None else "no verdict was shown"
         raise Refusal(422, "invalid", lacks, "answer.machine")
     return stored
+
+
+def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any) -> Json:
+    """What the page of `annotator` sent, as it is stored. Raises Refusal, which names what the page showed alone."""
+    letters = folder.letters(annotator, task)
+    try:
+        return folder.kind.read(folder.kind.unlettered(answer, letters), task)
+    except Misfit as error:
+        shown = dict(zip(letters, LETTERS, strict=False))  # a page names no system: neither does what is wrong with it
+        field = ".".join(shown.get(part, part)[:80] for part in error.path)
+        raise Refusal(422, "invalid", str(error), field) from error
 
 
 def about(folder: CampaignFolder) -> Json:
@@ -452,17 +457,19 @@ class _TaskView:
         name = self._names.get(task.document_id)
         if name is None:
             name = self._names[task.document_id] = f"d{len(self._names) + 1}"
-            self.documents[name] = self._text(task)
+            self.documents[name] = document_of(self.turn.folder, task)
         return name
 
-    def _text(self, task: Task) -> Json:
-        if task.text is None:
-            document = self.turn.folder.sources[task.document_id].document
-            text, domain = document.text, document.domain
-            spans: Iterable[Any] = document.sentences
-        else:
-            text, domain, spans = task.text, None, split(task.text, self.turn.campaign.language)
-        return {"text": text, "sentences": [[span.start, span.end] for span in spans], "domain": domain}
+
+def document_of(folder: CampaignFolder, task: Task) -> Json:
+    """The document of a task as a page gets it."""
+    if task.text is None:
+        document = folder.sources[task.document_id].document
+        text, domain = document.text, document.domain
+        spans: Iterable[Any] = document.sentences
+    else:
+        text, domain, spans = task.text, None, split(task.text, folder.campaign.language)
+    return {"text": text, "sentences": [[span.start, span.end] for span in spans], "domain": domain}
 
 
 REQUESTS: dict[str, Callable[[PersonTurn, Json], Json]] = {

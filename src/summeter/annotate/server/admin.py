@@ -1,4 +1,4 @@
-"""The researcher's side: status, people, exclusion, quality, adjudication.
+"""The researcher's side: status, people, exclusion, quality; adjudication stands in a module of its own.
 
 Behind the token that `annotate serve` prints.
 
@@ -10,32 +10,28 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate, answer_of, disputes
 from summeter.annotate.after.status import people as people_of
 from summeter.annotate.after.status import status as status_of
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.events import Event
-from summeter.annotate.campaign.log import Turn
 from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import State
 from summeter.annotate.server.security import CSRF, body_of, cookie_of, same_origin, set_cookie
 from summeter.records import UsageError
 
 COOKIE = "summeter-admin"
-SHOWN = 20
-"""Disputes sent at a time."""
+R = TypeVar("R")
 Json = dict[str, Any]
 Page = Callable[..., web.Response]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def add_routes(app: web.Application, service: CampaignService, page: Page) -> None:
-    """The routes under /admin and /api/admin/."""
+def add_routes(app: web.Application, service: CampaignService, page: Page) -> tuple[AdminAccess, Reader]:
+    """The routes under /admin and /api/admin/; what other routes of the researcher's need is returned."""
     admin = _Admin(service, page)
     access = admin.access
     app.router.add_get("/admin", admin.enter)
@@ -45,11 +41,10 @@ def add_routes(app: web.Application, service: CampaignService, page: Page) -> No
     app.router.add_get("/api/admin/status", access.reads(admin.status))
     app.router.add_get("/api/admin/people", access.reads(admin.people))
     app.router.add_get("/api/admin/quality", access.reads(admin.quality))
-    app.router.add_get("/api/admin/disputes", access.reads(admin.disputes))
     app.router.add_post("/api/admin/exclude", access.writes(_rule(service.exclude)))
     app.router.add_post("/api/admin/reinstate", access.writes(_rule(service.reinstate)))
-    app.router.add_post("/api/admin/adjudicate", access.writes(admin.decide))
     app.on_cleanup.append(admin.close)
+    return access, admin.reader
 
 
 class _Admin:
@@ -92,21 +87,6 @@ class _Admin:
 
     async def quality(self, _: web.Request) -> web.StreamResponse:
         return web.json_response(await asyncio.to_thread(self.reader.quality))
-
-    async def disputes(self, request: web.Request) -> web.StreamResponse:
-        begin = request.query.get("from", "0")
-        if not begin.isascii() or not begin.isdigit():
-            raise Refusal(422, "invalid", "is a number from 0", "from")
-        every = request.query.get("all") == "1"
-        return web.json_response(await asyncio.to_thread(self.reader.disputes, int(begin[:9]), settled=every))
-
-    async def decide(self, request: web.Request) -> web.StreamResponse:
-        body = await body_of(request)
-        try:
-            event = await asyncio.to_thread(_decide, self.service, body)
-        except UsageError as error:
-            raise Refusal(422, "invalid", str(error), "answer") from error
-        return web.json_response({"ok": True, "seq": event.seq})
 
     async def close(self, _: web.Application) -> None:
         await asyncio.to_thread(self.reader.close)
@@ -171,20 +151,10 @@ class Reader:
                 self._quality = last, {**quality(service).to_json(), "last_seq": last}
             return self._quality[1]
 
-    def disputes(self, begin: int, *, settled: bool) -> Json:
-        """A page of the queue with what each task shows."""
+    def read(self, question: Callable[[CampaignService], R]) -> R:
+        """What a question finds in the log as it is now."""
         with self._lock:
-            service = self._fresh()
-            queue = disputes(service, settled=settled)
-            shown = [
-                {
-                    **dispute.to_json(),
-                    "body": dispute.task.body,
-                    "document": service.folder.sources[dispute.task.document_id].document.text,
-                }
-                for dispute in queue[begin : begin + SHOWN]
-            ]
-            return {"disputes": shown, "total": len(queue), "left": max(0, len(queue) - begin - len(shown))}
+            return question(self._fresh())
 
     def close(self) -> None:
         """Let go of the log."""
@@ -212,19 +182,3 @@ def _rule(rule: Callable[..., Event]) -> Handler:
         return web.json_response({"ok": True})
 
     return handle
-
-
-def _decide(service: CampaignService, body: Json) -> Event:
-    task, annotator, answer, reason = (body.get(name) for name in ("task", "as", "answer", "reason"))
-    if not isinstance(task, str) or (reason is not None and not isinstance(reason, str)):
-        raise UsageError("give the task, and the reason as text")
-    if (annotator is None) == (answer is None):
-        raise UsageError("give `as` (whose answer is taken) or `answer`")
-    if annotator is not None:
-
-        def taken(turn: Turn[State]) -> Json:
-            return answer_of(turn.state, task, str(annotator))
-
-        answer = service.log.do(taken)
-    (event,) = adjudicate(service, [Decision(task, answer or {}, reason, "admin")])
-    return event

@@ -19,7 +19,7 @@ from summeter.annotate.campaign.people import PREVIEW, Visitor
 from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.server import admin
+from summeter.annotate.server import adjudication, admin
 from summeter.annotate.server.patience import Guards, Patience, Slowdown
 from summeter.annotate.server.security import (
     CSRF,
@@ -76,7 +76,8 @@ def make_app(service: CampaignService, guards: Guards | None = None, hosts: Sequ
     app.router.add_get("/api/session", _session)
     for path, request in WRITES.items():
         app.router.add_post(f"/api/{path}", _write(request))
-    admin.add_routes(app, service, app[PAGES].researchers)
+    access, reader = admin.add_routes(app, service, app[PAGES].researchers)
+    adjudication.add_routes(app, service, access, reader, app[PAGES].page)
     app.router.add_get(f"/static/task_{service.kind.name}.js", _task_script)
     app.router.add_get("/static/language.js", _language_script)
     app.router.add_static("/static/", APP / "static", follow_symlinks=False, show_index=False)
@@ -90,9 +91,10 @@ class _Pages:
         self._environment = _environment()
         campaign = service.campaign
         link = {"contact_link": contact_link(campaign.contact)}
-        self._common = {"campaign": about(service.folder) | link, "kind": service.kind.name, "static": "/static"}
+        texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
+        fields = {"campaign": about(service.folder) | link, "kind": service.kind.name, "static": "/static"}
+        self._common = {**fields, **texts}
         self.language = service.folder.language
-        self.texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
 
     def page(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
         """A page for annotators as a response; `more` is what only this template gets."""
@@ -196,8 +198,7 @@ async def _work(request: web.Request) -> web.StreamResponse:
     if _visitor(request) is None:
         return _pages(request).page("nobody.html", status=401)
     framed = request.headers.get("Sec-Fetch-Dest") == "iframe"
-    pages = _pages(request)
-    return pages.page("work.html", more={"framed": framed, **pages.texts})
+    return _pages(request).page("work.html", more={"framed": framed})
 
 
 async def _task_script(request: web.Request) -> web.StreamResponse:

@@ -139,6 +139,10 @@ class Kind(ABC):
     def describe(self, task: Task, answer: Json) -> str:
         """A stored answer in a few words."""
 
+    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        """A stored answer part by part, to be compared with another: what was asked, and what was answered."""
+        return [("answer", self.describe(task, answer))]
+
     @abstractmethod
     def true_answer(self, task: Task, truth: Truth) -> Json:
         """The right answer to a task of the work, in stored form without `machine` and `comment`."""
@@ -166,6 +170,10 @@ class Kind(ABC):
     def focus(self, task: Task) -> str | None:
         """The text whose like is highlighted in the document."""
         return None if self.focused is None else str(task.body[self.focused])
+
+    def disputed(self, task: Task, answers: Sequence[Json]) -> str | None:
+        """The text on which these stored answers differ; None where it is all that the task shows."""
+        return self.focus(task)
 
     def agrees(self, task: Task, answer: Json) -> bool | None:
         """Whether the answer says what the machine's verdict said; None where no verdict is shown."""

@@ -117,6 +117,10 @@ class FactVerification(AssistedKind):
         types = f" ({', '.join(answer['error_types'])})" if answer["error_types"] else ""
         return str(answer["label"]).replace("_", " ") + types
 
+    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        verdict = ("verdict", str(answer["label"]).replace("_", " "))
+        return [verdict, *(("error type", name) for name in answer["error_types"])]
+
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
         supported = decided(judgment)
         if supported is None:

@@ -137,6 +137,9 @@ class KeyFactAlignment(AssistedKind):
         sentences = ", ".join(str(index + 1) for index in answer["sentences"])
         return f"in sentence {sentences}" if sentences else "in none"
 
+    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        return [("sentence", str(index + 1)) for index in answer["sentences"]] or [("sentence", "none")]
+
     def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
         aligned = decided(judgment)
         if aligned is None:

@@ -80,6 +80,10 @@ class KeyFactValidation(AssistedKind):
         lacks = [name for name in CRITERIA if not answer[name]]
         return f"not valid: not {', not '.join(lacks)}" if lacks else "valid"
 
+    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        criteria = [(name, "yes" if answer[name] else "no") for name in CRITERIA]
+        return [*criteria, *([("why not", answer["why"])] if answer.get("why") else [])]
+
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
         return verdicts.of_document(task.document_id, task.index or 0)
 

@@ -136,6 +136,10 @@ class Pairwise(LetteredKind):
         choices = answer["choices"].items()
         return "; ".join(f"{aspect}: {'a tie' if choice == TIE else choice}" for aspect, choice in choices)
 
+    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        choices = [(aspect, "a tie" if choice == TIE else choice) for aspect, choice in answer["choices"].items()]
+        return [*choices, *([("why", answer["reason"])] if answer.get("reason") else [])]
+
     def true_answer(self, task: Task, truth: Truth) -> Json:
         """Gold's choice, else the better system with some noise."""
         choices: dict[str, str] = {}

@@ -93,7 +93,8 @@ class Rating(LetteredKind):
         return {**answer, "ratings": ratings, "best": None if best is None else system_of(best, letters, "answer.best")}
 
     def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
-        ratings = {letter_of(system, letters): cells for system, cells in answer["ratings"].items()}
+        # In the order of the letters: that of the names would tell which letter is whose.
+        ratings = {letter_of(system, letters): answer["ratings"][system] for system in letters}
         best = answer["best"]
         return {**answer, "ratings": ratings, "best": None if best is None else letter_of(best, letters)}
 
@@ -152,6 +153,14 @@ class Rating(LetteredKind):
             for system, given in answer["ratings"].items()
         )
         return cells + (f"; best {answer['best']}" if answer["best"] else "")
+
+    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        cells = [
+            (f"{system} {aspect}", str(rating))
+            for system, given in answer["ratings"].items()
+            for aspect, rating in given.items()
+        ]
+        return [*cells, *([("best", answer["best"])] if answer["best"] else [])]
 
     def true_answer(self, task: Task, truth: Truth) -> Json:
         """Gold's ratings, else drawn ones that go with how good a system is."""

@@ -149,6 +149,23 @@ class SpanHighlighting(Kind):
         ]
         return "; ".join(marks) or "clean"
 
+    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        """Each mark with all that was said of it."""
+        text = task.body["summary"]["text"]
+        marks = [
+            (
+                f"“{text[span['start'] : span['end']]}”",
+                ", ".join(said.replace("_", " ") for said in (span["kind"], span["category"], span["reason"]) if said),
+            )
+            for span in answer["spans"]
+        ]
+        return marks or [("marked", "nothing")]
+
+    def disputed(self, task: Task, answers: Sequence[Json]) -> str | None:
+        """All that somebody marked."""
+        text = task.body["summary"]["text"]
+        return " ".join(text[span["start"] : span["end"]] for answer in answers for span in answer["spans"])
+
     def true_answer(self, task: Task, truth: Truth) -> Json:
         """Gold's spans; else none, or a drawn sentence."""
         spans = [

@@ -1,78 +1,317 @@
-// Adjudication: what annotators differ on, one task after another, all answers side by side; the decision is stored as an event.
+// Adjudication on the annotator's own page: the task as it was shown, all answers to it side by side, one decision after another.
 import { Api, Refusal } from "./api.js";
-import { button, byId, el, fresh, many, words } from "./dom.js";
-import { capital } from "./shell.js";
+import { button, byId, el, fresh, key, many, words } from "./dom.js";
+import { Question, textField } from "./fields.js";
+import { canonical, Drafts, Keep } from "./keep.js";
+import { Keys } from "./keys.js";
+import { capital, Shell } from "./shell.js";
+import { Work } from "./work.js";
 
-const api = new Api();
-const root = el("div", { class: "dash" });
+// The keys that take an answer: none of them chooses anything in the form of a task.
+const TAKING = [..."qwerfghjklsvxyz"];
+const LISTED = 20;
+// The reason of the decision stands among the fields of the draft, under a name that no kind of task has.
+const REASON = "reason of the decision";
+const FILTERS = {
+  open: ["To decide", (task) => task.decided === null],
+  decided: ["Decided", (task) => task.decided !== null],
+  all: ["All", () => true],
+};
+const bare = (answer) => canonical({ ...answer, [REASON]: null, machine: null, comment: null });
 
-function asked(one) {
-  const body = one.body;
-  if (body.sentence !== undefined) return [["Sentence", body.sentence]];
-  if (body.key_fact !== undefined) return [["Key fact", body.key_fact], ...(body.summary ? [["Summary", body.summary.text]] : [])];
-  if (body.summary !== undefined) return [["Summary", body.summary.text]];
-  return (body.summaries ?? []).map((summary) => [summary.system, summary.text]);
+class Decisions extends Work {
+  constructor(host, tasks) {
+    super(host, { tasks, documents: {}, words: "decided", verb: "Decide" });
+    Object.assign(this, { named: false, filter: "open", sought: "", shown: LISTED, done: [], ahead: null, turn: 0 });
+  }
+
+  // A task comes from the server when it is looked at: by then there may be further answers, or a decision.
+  visit(at) {
+    return this.host.safely(() => this.look(at));
+  }
+
+  async look(at) {
+    if (at < 0 || at >= this.tasks.length) return;
+    const turn = (this.turn += 1);
+    const { id } = this.tasks[at];
+    const loaded = await this.load(id);
+    if (turn !== this.turn) return;
+    this.documents[id] = loaded.document;
+    Object.assign(this.tasks[at], loaded, { document: id, unblinded: this.tasks[at].unblinded || this.named });
+    super.visit(at);
+    const next = this.next();
+    this.ahead = next < 0 || this.named ? null : { id: this.tasks[next].id, reply: this.fetch(this.tasks[next].id) };
+    this.ahead?.reply.catch(() => { this.ahead = null; });
+  }
+
+  fetch(id) {
+    return this.host.api.call(`/api/admin/dispute?task=${id}${this.named ? "&named=1" : ""}`);
+  }
+
+  load(id) {
+    const { ahead } = this;
+    this.ahead = null;
+    return ahead?.id === id ? ahead.reply : this.fetch(id);
+  }
+
+  // The place of the next task to decide, after the one in view; -1 where there is none.
+  next() {
+    const after = this.tasks.map((_, step) => (this.at + 1 + step) % this.tasks.length);
+    return after.find((at) => at !== this.at && this.tasks[at].decided === null) ?? -1;
+  }
+
+  body() {
+    this.state[REASON] ??= this.task.decided?.reason ?? null;
+    const body = super.body();
+    // A comment of the adjudicator's is the reason of the decision.
+    body.querySelector("details.comment")?.remove();
+    const answers = this.answers();
+    const shown = body.querySelector(".summary, .sides");
+    if (shown) shown.after(answers);
+    else body.prepend(answers);
+    const reason = textField({ label: "Reason, if you give one", hint: "It stands in the log and in the exported label.", value: this.state[REASON], set: (text) => this.changed({ [REASON]: text }) });
+    body.append(el("details", { class: "comment", open: Boolean(this.state[REASON]) }, el("summary", null, el("span", { text: "Give a reason" }), " ", key("c")), reason));
+    return body;
+  }
+
+  answers() {
+    const { task } = this;
+    const everywhere = ([name, value]) => task.answers.every(({ parts }) => parts.some((part) => part[0] === name && part[1] === value));
+    const part = (pair) => el("div", { class: everywhere(pair) ? null : "differs" }, el("dt", null, words(pair[0])), el("dd", null, words(pair[1])));
+    this.taking = new Question({
+      legend: "Take an answer, or give another one below",
+      options: task.answers.map(({ annotator }, at) => ({ value: at, label: annotator === null ? `Answer ${at + 1}` : `Answer ${at + 1}: ${annotator}`, keys: TAKING.slice(at, at + 1) })),
+      value: this.taken(),
+      pick: (at) => this.take(at),
+    });
+    const { node } = this.taking;
+    node.className = "answers";
+    node.dataset.optional = "yes";
+    node.querySelectorAll(".option").forEach((option, at) => option.append(el("dl", { class: "parts" }, ...task.answers[at].parts.map(part))));
+    return el("section", { class: "given", "aria-label": "Answers" }, node, this.names());
+  }
+
+  // Who answered and whose the summaries are, where that is asked for.
+  names() {
+    const box = el("input", { type: "checkbox", id: fresh("named"), checked: this.named, on: { change: () => this.unblind(box.checked) } });
+    const { names } = this.task;
+    const systems = names && (Object.keys(names.letters).length ? Object.entries(names.letters).map(([letter, system]) => `${letter}: ${system}`) : [names.system]);
+    return el("p", { class: "small names" }, el("label", { for: box.id }, box, " Show who answered, and which system wrote the summary"),
+      systems ? el("span", null, " ", words(`(${systems.filter(Boolean).join(", ")})`)) : null);
+  }
+
+  async unblind(on) {
+    this.named = on;
+    await this.visit(this.at);
+    this.form.querySelector(".names input").focus({ preventScroll: true });
+  }
+
+  // Which of the answers the form says, if any.
+  taken() {
+    const now = bare(this.kind.answer(this.task, this.state));
+    const at = this.task.answers.findIndex(({ answer }) => bare(answer) === now);
+    return at < 0 ? null : at;
+  }
+
+  take(at) {
+    if (this.busy) return;
+    const { task, kind } = this;
+    this.state = { ...kind.blank(task), ...structuredClone(task.answers[at].answer), [REASON]: this.state[REASON] };
+    this.form.firstElementChild.replaceWith(this.body());
+    this.changed({});
+    this.form.querySelector("fieldset.answers input:checked")?.focus({ preventScroll: true });
+  }
+
+  changed(patch) {
+    if (this.busy) return;
+    super.changed(patch);
+    this.taking.set(this.taken());
+  }
+
+  // Why the task is here, or how it was decided.
+  earlier() {
+    const { decided, why, even, document_id: id } = this.task;
+    const about = el("span", { class: "small" }, "document ", words(id));
+    if (decided === null) return el("p", { class: "differing" }, words(capital(why)), even ? " · no majority" : "", " ", about);
+    const back = button("Take it back", () => this.host.safely(() => this.reopen(this.task)), { class: "link" });
+    return el("p", { class: "earlier" }, "Decided by ", words(decided.by ?? "–"), ": ", words(decided.text), decided.reason ? el("span", null, " – ", words(decided.reason)) : "",
+      ". Another decision takes its place. ", back, " ", about);
+  }
+
+  // Every task on which annotators differ or which was decided, those that were decided last first.
+  list() {
+    const counts = Object.entries(FILTERS).map(([name, [label, fits]]) => button(`${label} (${this.tasks.filter(fits).length})`, () => this.listed({ filter: name, shown: LISTED }),
+      { class: "plain", "aria-pressed": String(this.filter === name), "data-filter": name }));
+    const search = el("input", { type: "search", id: fresh("search"), autocomplete: "off", dir: "auto" });
+    search.value = this.sought;
+    this.rows = el("div");
+    search.addEventListener("input", () => {
+      Object.assign(this, { sought: search.value, shown: LISTED });
+      this.fill();
+    });
+    this.fill();
+    return el("nav", { class: "queue", "aria-label": "All tasks" }, el("div", { class: "row" }, ...counts,
+      el("span", { class: "field" }, el("label", { for: search.id, text: "Find in texts and documents" }), search)), this.rows);
+  }
+
+  listed(change) {
+    Object.assign(this, change);
+    const nav = this.host.shell.main.querySelector("nav.queue");
+    nav.replaceWith(this.list());
+    this.host.shell.main.querySelector(`nav.queue [data-filter="${this.filter}"]`).focus({ preventScroll: true });
+  }
+
+  fill() {
+    const fits = FILTERS[this.filter][1];
+    const sought = this.sought.trim().toLowerCase();
+    const found = this.tasks.map((task, at) => ({ task, at })).filter(({ task }) => fits(task) && `${task.text} ${task.document_id}`.toLowerCase().includes(sought));
+    if (this.filter === "decided") found.sort((a, b) => b.task.decided.at - a.task.decided.at);
+    const items = found.slice(0, this.shown).map(({ task, at }) => el("li", null, el(
+      "button", { type: "button", class: "item", "aria-current": at === this.at ? "true" : null, on: { click: () => this.visit(at) } },
+      el("span", { class: "num", text: String(at + 1) }), el("span", { class: "excerpt" }, words(task.text)),
+      el("span", { class: `small ${task.decided ? "settled" : ""}` }, words(task.decided ? task.decided.text : task.why), " · ", words(task.document_id)))));
+    const more = found.length - items.length;
+    this.rows.replaceChildren(...[
+      items.length ? el("ol", null, ...items) : el("p", { class: "muted", role: "status", text: "No task here." }),
+      more > 0 ? button(`Show ${Math.min(more, LISTED)} more of ${more}`, () => { this.shown += LISTED; this.fill(); this.rows.querySelectorAll("button.item")[items.length].focus(); }, { class: "plain more" }) : null,
+    ].filter(Boolean));
+  }
+
+  keys() {
+    return super.keys().map((one) => (one.keys.includes("u") ? { ...one, does: "take back the decision you made last, and look at it again" } : one));
+  }
+
+  undo() {
+    const last = this.done.at(-1);
+    if (!last || this.busy) return false;
+    this.host.safely(() => this.reopen(last.task, last.before));
+    return true;
+  }
+
+  // What was decided is undecided again, or as it was decided `before`; it stands in the form, to be mended.
+  async reopen(task, before = null) {
+    this.busy = true;
+    try {
+      const { decided, answer } = task;
+      const follows = decided.seq;
+      const reply = before === null
+        ? await this.host.api.call("/api/admin/reopen", { task: task.id, follows })
+        : await this.host.api.call("/api/admin/adjudicate", { task: task.id, follows, answer: before.answer, reason: before.reason, blind: before.blind });
+      this.done = this.done.filter((one) => one.task !== task);
+      Object.assign(task, { decided: before === null ? null : reply.decided, answer: before === null ? null : before.answer });
+      this.host.drafts.write(task, { ...answer, [REASON]: decided.reason }, 0);
+      this.ahead = null;
+      await this.look(this.tasks.indexOf(task));
+      this.host.shell.say("The decision is taken back.");
+    } finally {
+      this.busy = false;
+    }
+  }
 }
 
-function card(one) {
-  const reason = el("input", { id: fresh("reason"), type: "text", maxlength: 2000 });
-  const told = el("p", { class: "wanting-text", role: "alert" });
-  const own = el("textarea", { id: fresh("own"), rows: 4, spellcheck: "false" });
-  own.value = JSON.stringify({ ...one.answers[0]?.answer, machine: null, comment: null }, null, 1);
-  const decide = async (body) => {
+class Adjudication {
+  constructor(session, tasks, api) {
+    this.api = api;
+    this.shell = new Shell();
+    const keep = new Keep(session.campaign.name, "/adjudication");
+    this.drafts = new Drafts(keep);
+    this.keys = new Keys(keep);
+    this.keys.use("page", [
+      { keys: ["i"], does: "show or hide the instructions", act: () => this.shell.toggle() },
+      { keys: ["?"], does: "this list", act: () => this.keys.help() },
+    ]);
+    byId("open-help").onclick = () => this.keys.help();
+    byId("who").textContent = "Adjudication";
+    this.work = new Decisions(this, tasks);
+  }
+
+  answerOf(task) {
+    return task.decided === null ? null : task.answer ?? {};
+  }
+
+  waits() {
+    return false;
+  }
+
+  opened() {}
+
+  // Says what went wrong, and leaves everything on the page as it is.
+  async safely(act) {
+    this.shell.quiet("trouble");
     try {
-      await api.call("/api/admin/adjudicate", { task: one.task, reason: reason.value.trim() || null, ...body });
-      await load();
+      await act();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      told.textContent = `${capital(error.message)}.`;
+      this.shell.notice("trouble", `${capital(error.message)}.`, { bad: true });
     }
-  };
-  const written = () => {
-    try {
-      decide({ answer: JSON.parse(own.value) });
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      told.textContent = "This is not JSON.";
-    }
-  };
-  const answers = one.answers.map((answer) => el("tr", null,
-    el("th", { scope: "row" }, words(answer.annotator)),
-    el("td", { class: "wrap" }, words(answer.said), answer.answer.comment ? el("p", { class: "small" }, words(answer.answer.comment)) : null),
-    el("td", { class: "number", text: `${answer.seconds.toFixed(0)} s` }),
-    el("td", null, button("Take this answer", () => decide({ as: answer.annotator }), { class: "plain", "aria-label": `Take this answer, by ${answer.annotator}` }))));
-  const settled = one.adjudicated ? el("p", { class: "notice" }, "Decided by ", words(one.adjudicated.by ?? "–"), ": ", words(one.adjudicated.said), one.adjudicated.reason ? el("span", null, " – ", words(one.adjudicated.reason)) : null) : null;
-  return el("section", { class: "card dispute", "aria-label": one.task },
-    el("h2", null, words(one.why), one.even ? el("span", { class: "small", text: " · no majority" }) : null),
-    el("p", { class: "small" }, "document ", words(one.document_id), one.system ? el("span", null, ", ", words(one.system)) : null, one.rival ? el("span", null, " and ", words(one.rival)) : null),
-    ...asked(one).map(([name, text]) => el("p", null, el("b", null, words(name), ": "), words(text))),
-    one.machine?.reason ? el("p", { class: "muted" }, "The machine: ", words(one.machine.reason)) : null,
-    el("details", null, el("summary", { text: "The document" }), el("p", { class: "text" }, words(one.document))),
-    settled,
-    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" }, el("table", { class: "people" }, el("tbody", null, ...answers))),
-    el("div", { class: "field" }, el("label", { for: reason.id, text: "Reason (stands in the log)" }), reason),
-    el("details", null, el("summary", { text: "None of these" }),
-      el("div", { class: "field" }, el("label", { for: own.id, text: "The answer as it is stored (JSON)" }), own), button("Decide so", written, { class: "plain" })),
-    told);
-}
+  }
 
-async function load() {
-  const all = byId("all")?.checked ? "1" : "0";
-  const found = await api.call(`/api/admin/disputes?all=${all}`);
-  const count = found.total ? `${many(found.total, "task")} on which annotators differ${found.left ? `; the first ${found.disputes.length} are shown` : ""}.` : "Nothing is left to decide.";
-  const every = el("input", { type: "checkbox", id: "all", on: { change: load } });
-  every.checked = all === "1";
-  root.replaceChildren(el("p", { class: "lead", role: "status", text: count }), el("p", null, el("label", null, every, " also what is decided")), ...found.disputes.map(card));
+  async send(task, answer) {
+    const { work } = this;
+    const reason = work.state[REASON];
+    const { [REASON]: _, ...given } = { ...answer, comment: null };
+    const before = task.decided === null ? null : { answer: task.answer, reason: task.decided.reason, blind: !task.unblinded };
+    const body = { task: task.id, answer: given, reason, blind: !task.unblinded, follows: task.decided?.seq ?? 0 };
+    await this.safely(async () => {
+      let reply = null;
+      try {
+        reply = await this.api.call("/api/admin/adjudicate", body);
+      } catch (error) {
+        if (error.code === "overtaken") await this.overtaken(task);
+        throw error;
+      }
+      this.drafts.forget(task);
+      Object.assign(task, { decided: reply.decided, answer: given });
+      work.done.push({ task, before });
+      const next = work.next();
+      if (next < 0) await this.past();
+      else await work.look(next);
+    });
+  }
+
+  // Somebody else has decided it: their decision is shown, and what stands in the form stays there.
+  async overtaken(task) {
+    const { state } = this.work;
+    const loaded = await this.work.fetch(task.id);
+    Object.assign(task, loaded, { document: task.id });
+    this.drafts.write(task, state, 0);
+    await this.work.look(this.work.at);
+  }
+
+  // Nothing is left, unless the server knows of more by now.
+  async past() {
+    const { work } = this;
+    const { tasks } = await this.api.call("/api/admin/disputes");
+    const known = new Map(work.tasks.map((task) => [task.id, task]));
+    work.tasks = tasks.map((task) => Object.assign(known.get(task.id) ?? task, task));
+    const open = work.tasks.findIndex((task) => task.decided === null);
+    if (open >= 0) {
+      await work.look(open);
+      return;
+    }
+    work.at = -1;
+    work.filter = "decided";
+    this.keys.use("task", work.done.length ? [{ keys: ["u"], does: "take back the decision you made last, and look at it again", act: () => work.undo() }] : []);
+    const count = work.tasks.length;
+    this.shell.show("Nothing is left to decide",
+      el("p", { class: "lead", text: count ? `${many(count, "task")} decided. “summeter annotate export” writes the labels.` : "On no task do annotators differ." }),
+      work.done.length ? el("p", { class: "row" }, el("button", { type: "button", class: "plain", on: { click: () => work.undo() } }, "Take back the last decision ", key("u"))) : null,
+      count ? work.list() : null);
+    this.shell.place(count, count, count, "decided");
+  }
 }
 
 async function start() {
-  byId("main").append(root);
+  const api = new Api();
   try {
-    api.csrf = (await api.call("/api/admin/session")).csrf;
-    await load();
+    const session = await api.call("/api/admin/session");
+    api.csrf = session.csrf;
+    const { tasks } = await api.call("/api/admin/disputes");
+    const page = new Adjudication(session, tasks, api);
+    await page.safely(() => page.past());
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    byId("notices").replaceChildren(el("div", { class: "notice bad-notice" }, el("p", { text: `${capital(error.message)}.` })));
+    byId("main").replaceChildren(el("h1", { text: "Adjudication" }), el("p", { class: "alarm", text: `${capital(error.message)}.` }));
   }
 }
 
