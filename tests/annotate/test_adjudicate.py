@@ -13,8 +13,23 @@ from annotate import crowds
 from annotate.test_cli import run
 from annotate.test_server import opened
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate, answer_of, disputes, queue_lines, read_decisions
+from summeter.annotate.after.adjudicate import (
+    ADJUDICATOR,
+    Blind,
+    Decision,
+    Overtaken,
+    adjudicate,
+    answer_of,
+    disputes,
+    queue_lines,
+    queue_page,
+    read_decisions,
+    reopen,
+)
+from summeter.annotate.after.aggregate import judgments_of
+from summeter.annotate.after.export import export_events, import_events
 from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.requests import read_answer
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.security import CSRF
 from summeter.annotate.tasks.simulation import Profile
@@ -124,6 +139,79 @@ def test_from_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "annotators differ on 1 task, 1 is adjudicated" in capsys.readouterr().out
 
 
+def test_a_decision_is_taken_back(tmp_path: Path) -> None:
+    with CampaignService(split(tmp_path)) as service:
+        key = service.tasks.work[1].key
+        with pytest.raises(UsageError, match="nobody has decided"):
+            reopen(service, key, "lead")
+        (event,) = adjudicate(service, [Decision(key, crowds.NO, "the date", "lead")])
+        assert [one.task.key for one in disputes(service)] == [service.tasks.work[0].key]
+        with pytest.raises(Overtaken, match="decided by lead"):
+            reopen(service, key, "second", follows=event.seq + 7)
+        with pytest.raises(Overtaken, match="decided by lead"):
+            adjudicate(service, [Decision(key, crowds.YES, None, "second", follows=0)])
+        assert judgments_of(service, adjudicated=True)[0].reason == "the date"
+        reopen(service, key, "lead", reason="a slip", follows=event.seq)
+        assert next(one.task.key for one in disputes(service)) == key
+        assert judgments_of(service, adjudicated=True) == []
+        with pytest.raises(Overtaken, match="taken back"):
+            adjudicate(service, [Decision(key, crowds.YES, None, "second", follows=event.seq)])
+        rebuilt = service.empty_state()
+        for one in service.log.events():
+            rebuilt.apply(one)
+        assert rebuilt.digest() == service.state.digest()
+        assert export_events(service, tmp_path / "log.jsonl") == service.log.last_seq
+        assert import_events(service, tmp_path / "log.jsonl") == 0
+
+
+NAMES = ("system-nought", "system-one", "anna-maria", "benedict", "not so sure")
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_the_page_gets_no_system_and_no_annotator_unless_asked(kind: str, tmp_path: Path) -> None:
+    """Nor the other way round: what it sends back under letters is stored under systems."""
+    rows = [{**one, "system": NAMES[int(one["system"][1:])]} for one in made.rows(4)]
+    rows = [json.loads(json.dumps(one).replace(" by s0", "").replace(" by s1", "")) for one in rows]
+    folder = made.make(
+        tmp_path, rows, kind=kind, platform={"name": "local", "accounts": list(NAMES[2:4])}, attention={"rate": 0}
+    )
+    with CampaignService(folder) as service:
+        for task in service.tasks.work:
+            shown = {"body": service.kind.shown(task.body, task.systems), "kind": kind, "assistance": None}
+            good, bad = (
+                service.kind.read(service.kind.unlettered(made.plain(shown, good=good), task.systems), task)
+                for good in (True, False)
+            )
+            crowds.say(service, task.key, {NAMES[2]: good, NAMES[3]: {**bad, "comment": NAMES[4]}})
+        queue = queue_page(service)
+        assert queue["open"] == len(queue["tasks"]) == len(service.tasks.work)
+        view = Blind(folder)
+        letters: set[tuple[str, ...]] = set()
+        for dispute in disputes(service):
+            task = dispute.task
+            page = view.page(dispute, named=False)
+            sent = json.dumps([page, queue])
+            assert [name for name in NAMES[:4] if name in sent] == []
+            assert task.key not in sent
+            assert NAMES[4] in sent
+            letters.add(folder.letters(ADJUDICATOR, task))
+            named = view.page(dispute, named=True)
+            assert {one["annotator"] for one in named["answers"]} == set(NAMES[2:4])
+            assert named["names"]["system"] == task.system
+            for given in page["answers"]:
+                stored = read_answer(folder, ADJUDICATOR, task, given["answer"])
+                (event,) = adjudicate(service, [Decision(task.key, stored, None, "lead", blind=True)])
+                matches = [one.annotator for one in dispute.answers
+                           if {**one.answer, "comment": None} == {"comment": None, **event.data["answer"]}]  # fmt: skip
+                assert len(matches) == 1
+                shown = next(one for one in named["answers"] if one["annotator"] == matches[0])
+                assert [part for part in shown["parts"] if part[0] != "comment"] == [
+                    part for part in given["parts"] if part[0] != "comment"
+                ]
+        if kind in {"rating", "pairwise"}:
+            assert len(letters) > 1, "the letters are shuffled"
+
+
 def test_over_http_for_the_researcher_only(tmp_path: Path) -> None:
     folder = split(tmp_path)
     with opened(folder) as start:
@@ -137,19 +225,36 @@ def test_over_http_for_the_researcher_only(tmp_path: Path) -> None:
             await lead.get(f"/admin?token={folder.keys.admin}")
             assert (await lead.get("/admin/adjudicate")).status == 200
             found = await (await lead.get("/api/admin/disputes")).json()
-            assert (found["total"], found["left"]) == (2, 0)
-            key = found["disputes"][0]["task"]
-            given = {"task": key, "as": "anna", "reason": "read it again"}
+            assert (found["open"], len(found["tasks"])) == (2, 2)
+            name = found["tasks"][0]["id"]
+            key = service.tasks.work[1].key
+            assert (await eve.get(f"/api/admin/dispute?task={name}")).status == 401
+            shown = await (await lead.get(f"/api/admin/dispute?task={name}")).json()
+            assert [one["annotator"] for one in shown["answers"]] == [None, None]
+            answer = next(one["answer"] for one in shown["answers"] if one["answer"]["label"] == "not_supported")
+            given = {"task": name, "answer": answer, "reason": "read it again", "blind": True, "follows": 0}
             assert (await lead.post("/api/admin/adjudicate", json=given)).status == 403
             head = {CSRF: (await (await lead.get("/api/admin/session")).json())["csrf"]}
-            for bad in ({"task": key}, {"task": 3, "as": "anna"}, {"task": key, "as": "eve"},
-                        {"task": key, "answer": "supported"}, {"task": key, "answer": {}, "as": "anna"}):  # fmt: skip
-                assert (await lead.post("/api/admin/adjudicate", json=bad, headers=head)).status == 422, bad
+            for path in ("adjudicate", "reopen"):
+                assert (await eve.post(f"/api/admin/{path}", json=given, headers=head)).status == 401
+            flaw = {**answer, "error_types": ["flaw"]}
+            for bad in ({"task": key}, {"task": 3}, {"answer": None}, {"answer": "supported"}, {"answer": flaw},
+                        {"reason": 4}, {"blind": None}, {"follows": True}):  # fmt: skip
+                reply = await lead.post("/api/admin/adjudicate", json={**given, **bad}, headers=head)
+                assert reply.status == 422, bad
             reply = await lead.post("/api/admin/adjudicate", json=given, headers=head)
-            assert (await reply.json())["seq"] == service.log.last_seq
-            assert service.state.adjudicated[key].data["by"] == "admin"
-            assert (await (await lead.get("/api/admin/disputes")).json())["total"] == 1
-            assert (await lead.get("/api/admin/disputes?from=-1")).status == 422
+            seq = (await reply.json())["seq"]
+            assert seq == service.log.last_seq
+            data = service.state.adjudicated[key].data
+            assert (data["by"], data["blind"], data["reason"]) == ("admin", True, "read it again")
+            assert (await lead.post("/api/admin/adjudicate", json=given, headers=head)).status == 409
+            assert (await (await lead.get("/api/admin/disputes")).json())["open"] == 1
+            assert (await lead.get("/api/admin/dispute?task=none")).status == 422
+            undo = {"task": name, "follows": seq}
+            assert (await lead.post("/api/admin/reopen", json=undo, headers=head)).status == 200
+            assert (await lead.post("/api/admin/reopen", json=undo, headers=head)).status == 422
+            assert (await (await lead.get("/api/admin/disputes")).json())["open"] == 2
+            assert (await lead.post("/api/admin/adjudicate", json=given, headers=head)).status == 200
             looked = await (await lead.get("/api/admin/quality")).json()
             assert looked["last_seq"] == service.log.last_seq
             assert {one["annotator"] for one in looked["annotators"]} == {"anna", "ben", "cleo"}

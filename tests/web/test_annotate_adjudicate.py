@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from annotate import campaigns, crowds
-from report import xss
+from annotate import crowds
 from web import annotate_campaigns as made
-from web.steps import expect, fits, moving_on, press, reach, resize, task, until
-from web.test_annotate_keys import chips, press_label
+from web.steps import expect, fits, moving_on, resize, task, until
 from web.test_annotate_safe import axe
 
 pytestmark = pytest.mark.web
@@ -75,17 +71,9 @@ def decisions(place: Any, count: int, page: Any) -> list[Any]:
     return list(place.events("adjudicated"))
 
 
-def card(page: Any, work: Any, place: Any, who: str) -> Any:
-    """The card of an annotator's answer, found by what only that answer says."""
-    first, second = opposed(work)
-    answer = first if who == ZOE else second
-    texts = [value for _, value in place.service.kind.parts(work, answer)]
-    return page.locator(".answers .option"), texts
-
-
 @pytest.mark.parametrize("kind", made.KINDS)
 def test_every_kind_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, kind: str) -> None:
-    place, page, tasks = opened(site, visit, kind, 2)
+    place, page, _ = opened(site, visit, kind, 2)
     expect(page.locator(".answers .option")).to_have_count(2)
     expect(page.locator(".pane")).to_be_visible()
     assert axe(page) == []
@@ -96,7 +84,7 @@ def test_every_kind_by_mouse(site: Any, visit: Any, shot: Any, axe: Any, kind: s
     expect(page.locator(".answers input").nth(1)).to_be_checked()
     shot(page, "taken")
     taken = page.locator(".answers .option").nth(1).locator("dd").all_inner_texts()
-    moving_on(page, lambda: page.get_by_role("button", name="Decide").click())
+    moving_on(page, lambda: page.locator("button.send").click())
     (event,) = decisions(place, 1, page)
     work = place.service.tasks.by_key[event.task]
     answers = [{"machine": None, "comment": None, **one} for one in opposed(work)]

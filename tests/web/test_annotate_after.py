@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from annotate import crowds
 from report import xss
-from web.steps import expect, fits, resize, until
+from web.steps import expect, fits, moving_on, press, resize, task, until
 from web.test_annotate_safe import axe
 
 pytestmark = pytest.mark.web
@@ -26,18 +26,22 @@ def test_adjudication_by_keyboard(site: Any, visit: Any, shot: Any, axe: Any) ->
     keys = split(place)
     page = visit(place.admin)
     page.get_by_role("link", name="Adjudication").click()
-    expect(page.locator(".dispute")).to_have_count(2)
+    task(page)
+    expect(page.locator(".queue .item")).to_have_count(2)
     assert axe(page) == []
     shot(page, "queue")
-    page.get_by_label("Reason (stands in the log)").first.focus()
+    press(page, "c")
     page.keyboard.type("the date is wrong")
-    page.get_by_role("button", name="Take this answer, by ben").first.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(".dispute")).to_have_count(1)
+    ben = page.locator(".answers .option", has_text="not supported").locator("input")
+    ben.focus()
+    page.keyboard.press("Space")
+    expect(ben).to_be_checked()
+    moving_on(page, lambda: press(page, "Control+Enter"))
     until(page, lambda: len(place.events("adjudicated")) == 1)
     event = place.events("adjudicated")[0]
     assert event.task in keys
     assert (event.data["answer"]["label"], event.data["reason"]) == ("not_supported", "the date is wrong")
+    expect(page.locator(".queue .item")).to_have_count(1)
     resize(page, 390)
     fits(page)
 

@@ -23,7 +23,7 @@ from summeter.annotate.after.adjudicate import (
 from summeter.annotate.campaign.bodies import Json, Refusal
 from summeter.annotate.campaign.requests import read_answer
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.server.admin import AdminAccess, Reader
+from summeter.annotate.server.admin import AdminAccess, Page, Reader
 from summeter.annotate.server.security import body_of
 from summeter.annotate.tasks.task import Task
 from summeter.records import UsageError
@@ -33,9 +33,16 @@ BY = "admin"
 R = TypeVar("R")
 
 
-def add_routes(app: web.Application, service: CampaignService, access: AdminAccess, reader: Reader) -> None:
-    """The routes under /api/admin/ that the page asks."""
+def add_routes(
+    app: web.Application, service: CampaignService, access: AdminAccess, reader: Reader, render: Page
+) -> None:
+    """The page, and the routes under /api/admin/ that it asks. It is drawn as an annotator's, in their language."""
     page = _Adjudication(service, reader)
+
+    async def show(request: web.Request) -> web.StreamResponse:
+        return render("adjudicate.html") if access.open_to(request) else render("nobody.html", status=401)
+
+    app.router.add_get("/admin/adjudicate", show)
     app.router.add_get("/api/admin/disputes", access.reads(page.queue))
     app.router.add_get("/api/admin/dispute", access.reads(page.task))
     app.router.add_post("/api/admin/adjudicate", access.writes(page.decide))

@@ -36,7 +36,6 @@ def add_routes(app: web.Application, service: CampaignService, page: Page) -> tu
     access = admin.access
     app.router.add_get("/admin", admin.enter)
     app.router.add_get("/admin/quality", admin.shows("quality.html"))
-    app.router.add_get("/admin/adjudicate", admin.shows("adjudicate.html"))
     app.router.add_get("/api/admin/session", access.reads(admin.session))
     app.router.add_get("/api/admin/status", access.reads(admin.status))
     app.router.add_get("/api/admin/people", access.reads(admin.people))

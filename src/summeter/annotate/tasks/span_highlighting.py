@@ -152,13 +152,11 @@ class SpanHighlighting(Kind):
     def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
         """Each mark with all that was said of it."""
         text = task.body["summary"]["text"]
-        marks = [
-            (
-                f"“{text[span['start'] : span['end']]}”",
-                ", ".join(said.replace("_", " ") for said in (span["kind"], span["category"], span["reason"]) if said),
-            )
-            for span in answer["spans"]
-        ]
+        marks = []
+        for span in answer["spans"]:
+            about = ", ".join(name.replace("_", " ") for name in (span["kind"], span["category"]) if name)
+            why = f": {span['reason']}" if span["reason"] else ""
+            marks.append((f"“{text[span['start'] : span['end']]}”", about + why))
         return marks or [("marked", "nothing")]
 
     def disputed(self, task: Task, answers: Sequence[Json]) -> str | None:

@@ -10,6 +10,9 @@ import { Work } from "./work.js";
 // The keys that take an answer: none of them chooses anything in the form of a task.
 const TAKING = [..."qwerfghjklsvxyz"];
 const LISTED = 20;
+const FOLDED = 5;
+// What the page says to the researcher is English, around a form in the language of the annotators' pages.
+const ENGLISH = { lang: "en", dir: "ltr" };
 // The reason of the decision stands among the fields of the draft, under a name that no kind of task has.
 const REASON = "reason of the decision";
 const FILTERS = {
@@ -21,7 +24,7 @@ const bare = (answer) => canonical({ ...answer, [REASON]: null, machine: null, c
 
 class Decisions extends Work {
   constructor(host, tasks) {
-    super(host, { tasks, documents: {}, words: "decided", verb: "Decide" });
+    super(host, { tasks, documents: {}, what: "decided" });
     Object.assign(this, { named: false, filter: "open", sought: "", shown: LISTED, done: [], ahead: null, turn: 0 });
   }
 
@@ -42,6 +45,10 @@ class Decisions extends Work {
     const next = this.next();
     this.ahead = next < 0 || this.named ? null : { id: this.tasks[next].id, reply: this.fetch(this.tasks[next].id) };
     this.ahead?.reply.catch(() => { this.ahead = null; });
+  }
+
+  saying() {
+    return { button: "Decide", key: "decide" };
   }
 
   fetch(id) {
@@ -70,14 +77,21 @@ class Decisions extends Work {
     if (shown) shown.after(answers);
     else body.prepend(answers);
     const reason = textField({ label: "Reason, if you give one", hint: "It stands in the log and in the exported label.", value: this.state[REASON], set: (text) => this.changed({ [REASON]: text }) });
-    body.append(el("details", { class: "comment", open: Boolean(this.state[REASON]) }, el("summary", null, el("span", { text: "Give a reason" }), " ", key("c")), reason));
+    body.append(el("details", { ...ENGLISH, class: "comment", open: Boolean(this.state[REASON]) }, el("summary", null, el("span", { text: "Give a reason" }), " ", key("c")), reason));
     return body;
   }
 
   answers() {
     const { task } = this;
     const everywhere = ([name, value]) => task.answers.every(({ parts }) => parts.some((part) => part[0] === name && part[1] === value));
-    const part = (pair) => el("div", { class: everywhere(pair) ? null : "differs" }, el("dt", null, words(pair[0])), el("dd", null, words(pair[1])));
+    const row = (part) => el("div", { class: everywhere(part) ? null : "differs" }, el("dt", null, words(part[0])), el("dd", null, words(part[1])));
+    const rows = (parts) => el("dl", { class: "parts" }, ...parts.map(row));
+    // Many parts that all answers share would hide those in which they differ.
+    const shown = (parts) => {
+      const shared = parts.filter(everywhere);
+      if (shared.length < FOLDED) return [rows(parts)];
+      return [rows(parts.filter((part) => !everywhere(part))), el("details", { class: "shared" }, el("summary", { text: `${shared.length} the same in all` }), rows(shared))];
+    };
     this.taking = new Question({
       legend: "Take an answer, or give another one below",
       options: task.answers.map(({ annotator }, at) => ({ value: at, label: annotator === null ? `Answer ${at + 1}` : `Answer ${at + 1}: ${annotator}`, keys: TAKING.slice(at, at + 1) })),
@@ -87,8 +101,8 @@ class Decisions extends Work {
     const { node } = this.taking;
     node.className = "answers";
     node.dataset.optional = "yes";
-    node.querySelectorAll(".option").forEach((option, at) => option.append(el("dl", { class: "parts" }, ...task.answers[at].parts.map(part))));
-    return el("section", { class: "given", "aria-label": "Answers" }, node, this.names());
+    node.querySelectorAll(".option").forEach((option, at) => option.append(...shown(task.answers[at].parts)));
+    return el("section", { ...ENGLISH, class: "given", "aria-label": "Answers" }, node, this.names());
   }
 
   // Who answered and whose the summaries are, where that is asked for.
@@ -132,9 +146,9 @@ class Decisions extends Work {
   earlier() {
     const { decided, why, even, document_id: id } = this.task;
     const about = el("span", { class: "small" }, "document ", words(id));
-    if (decided === null) return el("p", { class: "differing" }, words(capital(why)), even ? " · no majority" : "", " ", about);
+    if (decided === null) return el("p", { ...ENGLISH, class: "differing" }, words(capital(why)), even ? " · no majority" : "", " ", about);
     const back = button("Take it back", () => this.host.safely(() => this.reopen(this.task)), { class: "link" });
-    return el("p", { class: "earlier" }, "Decided by ", words(decided.by ?? "–"), ": ", words(decided.text), decided.reason ? el("span", null, " – ", words(decided.reason)) : "",
+    return el("p", { ...ENGLISH, class: "earlier" }, "Decided by ", words(decided.by ?? "–"), ": ", words(decided.text), decided.reason ? el("span", null, " – ", words(decided.reason)) : "",
       ". Another decision takes its place. ", back, " ", about);
   }
 
@@ -150,7 +164,7 @@ class Decisions extends Work {
       this.fill();
     });
     this.fill();
-    return el("nav", { class: "queue", "aria-label": "All tasks" }, el("div", { class: "row" }, ...counts,
+    return el("nav", { ...ENGLISH, class: "queue", "aria-label": "All tasks" }, el("div", { class: "row" }, ...counts,
       el("span", { class: "field" }, el("label", { for: search.id, text: "Find in texts and documents" }), search)), this.rows);
   }
 

@@ -69,6 +69,11 @@ export class Work {
     return true;
   }
 
+  // What the sending button says, and what its key does.
+  saying() {
+    return { button: t(this.verb), key: t(`${this.verb}_key`) };
+  }
+
   // What the kind draws of the task, with the answer as it stands.
   body() {
     const { task, kind, host } = this;
@@ -85,7 +90,7 @@ export class Work {
     const { task, kind, host } = this;
     const body = this.body();
     this.source = new Source(this.documents[task.document], task.assistance?.similar ?? []);
-    this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: t(this.verb) }), " ", key("Enter"));
+    this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: this.saying().button }), " ", key("Enter"));
     this.wanting = el("p", { class: "wanting-text", role: "alert" });
     this.pace = el("p", { class: "small pace" });
     const before = button(`${t("work.question_before")} `, () => this.chips.back(), { class: "plain before" });
@@ -152,7 +157,7 @@ export class Work {
       ...(this.kind.keys?.() ?? []),
       ...this.source.keys(),
       ...(this.form.querySelector("details.comment") ? [{ keys: ["c"], does: t("keys.comment"), act: () => this.comment() }] : []),
-      { keys: ["Enter", "Ctrl+Enter"], does: t("keys.send", { button: t(`${this.verb}_key`) }), act: (event) => this.enter(event) },
+      { keys: ["Enter", "Ctrl+Enter"], does: t("keys.send", { button: this.saying().key }), act: (event) => this.enter(event) },
       ...(this.back ? [
         { keys: ["["], does: t("keys.previous_task"), act: () => go(this.at - 1)() },
         { keys: ["]"], does: t("keys.next_task"), act: () => go(this.at + 1)() },
