@@ -313,4 +313,6 @@ def _checked(service: CampaignService, decision: Decision) -> Decision:
     except Misfit as error:
         raise UsageError(f"{decision.task}: {error.field}: {error}") from error
     reason = None if decision.reason is None else decision.reason.strip()[:LONGEST] or None
-    return decision._replace(answer={**stored, "machine": None}, reason=reason)
+    # Exported as an annotator's comment is.
+    answer = {**stored, "machine": None, "comment": stored["comment"] or reason}
+    return decision._replace(answer=answer, reason=reason)

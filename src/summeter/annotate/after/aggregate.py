@@ -96,9 +96,7 @@ def _decisions(service: CampaignService, task: Task) -> Sequence[Answer]:
     event = service.state.adjudicated.get(task.key)
     if event is None:
         return []
-    # The reason of a decision is exported as an annotator's comment is.
-    answer = {**event.data["answer"], "comment": event.data["answer"].get("comment") or event.data.get("reason")}
-    return [Answer(task.key, PEOPLE, answer, 0.0, event.at, event.seq, event.seq, None, None)]
+    return [Answer(task.key, PEOPLE, event.data["answer"], 0.0, event.at, event.seq, event.seq, None, None)]
 
 
 def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
