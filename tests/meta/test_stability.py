@@ -77,8 +77,8 @@ def test_a_system_is_dropped_from_all_coefficients_or_its_own() -> None:
     first, second = np.array([[1.0, 2, 3], [1.0, 2, 2]]), np.array([[1.0, 2, 4], [3.0, 4, 5]])
     got = system_correlations(first, second, ["pearson"], resampling(0))
     # As if Kendall alone were undefined on the second system.
-    undefined = got.found["pearson"][1]._replace(value=None)
-    both = got._replace(found={**got.found, "kendall_b": [got.found["pearson"][0], undefined]})
+    undefined = got.statistics["pearson"][1]._replace(value=None)
+    both = got._replace(statistics={**got.statistics, "kendall_b": [got.statistics["pearson"][0], undefined]})
     assert both.defined("pearson", together=True).tolist() == [True, False]
     assert both.defined("pearson", together=False).tolist() == [True, True]
     assert study(coefficients=("pearson",), together=False).one(study="meta_correlation").details["k"] == 3
@@ -134,7 +134,7 @@ def test_draws_are_what_repeating_documents_gives() -> None:
     (weights,) = got.bootstrap.weights()
     for number, times in enumerate(weights):
         picked = np.repeat(np.arange(12), times.astype(int))
-        for name in got.found:
+        for name in got.statistics:
             for system in range(3):
                 want = correlate_values(one[system, picked], two[system, picked], name).value
                 assert got.samples[name][number, system] == pytest.approx(np.nan if want is None else want, nan_ok=True)

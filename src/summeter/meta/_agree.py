@@ -270,7 +270,7 @@ def _votes(table: JudgmentTable, aspect: str, source: str | None, request: _Requ
         return cast
     # Each annotator's score of a summary: the share of its labels that are 1.
     scores = summary_votes(table, aspect, source)
-    return replace(aligned_votes([(one.judge, one) for one in scores]), source=cast.source)
+    return replace(aligned_votes([(rater.judge, rater) for rater in scores]), source=cast.source)
 
 
 def _groups(matrix: RatingMatrix, by: str | None, context: Context) -> Iterator[Row]:
@@ -525,11 +525,11 @@ def _mean(name: str, values: Floats, bootstrap: Bootstrap) -> Measured:
 def _pairwise(kind: str, values: Floats, documents: Ints, resample: Resampling) -> Measured:
     """The mean correlation of two raters within a document, averaged over documents (SummQual's agreement)."""
     codes = dict.fromkeys(documents.tolist())
-    found = [mean_pairwise(_who_voted(values[:, documents == code]), kind).value for code in codes]
-    means = [value for value in found if value is not None]
+    coefficients = [mean_pairwise(_who_voted(values[:, documents == code]), kind).value for code in codes]
+    means = [value for value in coefficients if value is not None]
     paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST
     n, missing = int(paired.sum()), int((~paired).sum())
-    details = {"documents": len(means), "undefined_documents": len(found) - len(means)}
+    details = {"documents": len(means), "undefined_documents": len(coefficients) - len(means)}
     if not means:
         reason = "no document has two raters whose votes vary" if n else "no item has 2 votes"
         return Measured(resample(documents).alone(None, reason, n=n, missing=missing), None, details)

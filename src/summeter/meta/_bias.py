@@ -120,8 +120,8 @@ def position_rows(judge: Verdicts, resample: Resampling) -> list[Row]:
 
 
 def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Floats, resample: Resampling) -> list[Row]:
-    asked = ~(np.isnan(ab) & np.isnan(ba))
-    effect = order_effect(ab[asked], ba[asked])
+    judged = ~(np.isnan(ab) & np.isnan(ba))
+    effect = order_effect(ab[judged], ba[judged])
     both = ~(np.isnan(ab) | np.isnan(ba))
     # Points of the first system: 1 when shown first and 0 when second is a verdict for the first place both times.
     turned, lean = both & (ab != ba), np.where(both, ab - ba, 0.0)

@@ -298,16 +298,16 @@ def load_calibration(file: str | Path) -> Calibration:
     """Read a calibration file. Raises InputError where it is none, or was changed by hand."""
     path = Path(file)
     try:
-        found = Calibration.model_validate_json(path.read_bytes())
+        calibration = Calibration.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise UsageError(f"{path}: no such calibration file; make one with `summeter meta calibrate`") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or None
         raise InputError.at(path, None, place, f"not a calibration file of this version: {first['msg']}") from error
-    if not found.intact:
+    if not calibration.intact:
         raise InputError.at(path, None, "checksum", "was changed since it was made; calibrate again")
-    return found
+    return calibration
 
 
 def calibration_study(calibration: Calibration) -> Study:

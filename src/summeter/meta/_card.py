@@ -186,8 +186,8 @@ def _over_domains(about: Mapping[str, Any], means: Sequence[float | None], value
         ("domain_stability", stability, {"unit": "%"}),
     ):
         status = Status.OK if reason is None else Status.UNDEFINED
-        found = Statistic(name, value, len(known), len(means) - len(known), None, status, reason)
-        yield interval_row(found, about, statistic=name, level="domain", details=details)
+        statistic = Statistic(name, value, len(known), len(means) - len(known), None, status, reason)
+        yield interval_row(statistic, about, statistic=name, level="domain", details=details)
 
 
 def domain_stability(means: Sequence[float | None], *, shares: bool = True) -> tuple[float | None, str | None]:
@@ -359,8 +359,8 @@ def markdown(study: Study, title: str = "Benchmark card") -> str:
         _redaction_table(study),
     ]  # fmt: skip
     sections = [f"# {escape_markdown(title)}\n", *(table.markdown() for table in tables if table.rows)]
-    made = "".join(f"- {escape_markdown(text)}\n" for text in (*study.signatures(), *study.notes))
-    return "\n".join([*sections, f"## How it was made\n\n{made}"])
+    origins = "".join(f"- {escape_markdown(text)}\n" for text in (*study.signatures(), *study.notes))
+    return "\n".join([*sections, f"## How it was made\n\n{origins}"])
 
 
 def _mean_tables(study: Study) -> Iterator[Table]:

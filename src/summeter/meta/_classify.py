@@ -214,14 +214,14 @@ def _success(pairs: PairedScores) -> Row:
     whys = [why or "" for why in pairs.why.names]
     no_judge = np.array([f"judge: {ABSENT}" in why or "judge: skipped" in why for why in whys])[pairs.why.codes]
     no_gold = np.array([any(f"gold: {why}" in text for why in (ABSENT, OTHER_LIST)) for text in whys])[pairs.why.codes]
-    asked = np.bincount(of[~no_judge], minlength=size) > 0
+    judged = np.bincount(of[~no_judge], minlength=size) > 0
     shown = np.bincount(of[~no_gold], minlength=size) > 0
     bad = np.bincount(of[np.isnan(pairs.x) | no_gold], minlength=size) > 0
-    counted = asked & shown
+    counted = judged & shown
     n = int(counted.sum())
     value = float((counted & ~bad).sum() / n) if n else None
     return row(
         STUDY, Group(None, None, pairs), "success_ratio", value, average="pooled", n=n,
-        missing=int((shown & ~asked).sum()),
+        missing=int((shown & ~judged).sum()),
         reason=None if n else "no summary was judged by both", details={"usable": int((counted & ~bad).sum())},
     )  # fmt: skip

@@ -216,7 +216,8 @@ def _compare(series: Sequence[Scores], context: Context, by: str | None, testing
     rows: list[Row] = []
     notes: list[str] = []
     labels = {
-        scores.aspect: judge_names(judge_key(one) for one in usable if one.aspect == scores.aspect) for scores in usable
+        scores.aspect: judge_names(judge_key(rival) for rival in usable if rival.aspect == scores.aspect)
+        for scores in usable
     }
     for scores in usable:
         label = labels[scores.aspect][judge_key(scores)]
@@ -241,14 +242,14 @@ def _families(scores: Scores, context: Context, by: str | None) -> Iterator[list
     yield [({}, scores)]
     if by is None:
         return
-    found = [
+    family = [
         (group_fields(by, value), part)
         for value, rows in parts(context.column(by, scores.document, scores.system))
         if len((part := scores.take(rows)).system.used()) > 1
     ]
-    if not found:
+    if not family:
         raise UsageError(f"no value of {by!r} has summaries of 2 systems to compare")
-    yield found
+    yield family
 
 
 def _means(
@@ -299,10 +300,10 @@ def _rows(
     for place, pair in enumerate(pairs):
         words = {"method": pair.method, "verdict": sentence(pair, aspect, testing, verb=verb)}
         yield pair_row(pair, testing, about, *fields[place : place + 1], statistic=statistic, details=words)
-    found = clusters({name: row.value for name, row in members.items()}, pairs, testing)
+    cluster_of = clusters({name: row.value for name, row in members.items()}, pairs, testing)
     for name, row in members.items():
-        number = found[name]
-        equals = [other for other in members if found[other] == number and number is not None]
+        number = cluster_of[name]
+        equals = [other for other in members if cluster_of[other] == number and number is not None]
         cluster = {"member": name, "of": row.value, "equals": equals, "rule": str(testing.rule), "alpha": testing.alpha}
         yield row.model_copy(
             update={
@@ -347,22 +348,24 @@ def clusters(
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
             claimed[place[pair.better]][place[worse]] = 0.0
-    found = dict(
+    cluster_of = dict(
         zip(values, clusters_of_equals(list(values.values()), claimed, testing.alpha, testing.rule), strict=True)
     )
-    return _joined(found, [pair for pair in pairs if pair.better is None and pair.units < FEWEST])
+    return _joined(cluster_of, [pair for pair in pairs if pair.better is None and pair.units < FEWEST])
 
 
-def _joined(found: Mapping[str, int | None], untested: Sequence[PairDifference]) -> dict[str, int | None]:
+def _joined(cluster_of: Mapping[str, int | None], untested: Sequence[PairDifference]) -> dict[str, int | None]:
     """Clusters without the cuts between two members that too few documents compare."""
-    ends = [(found[pair.first], found[pair.second]) for pair in untested]
-    spans = [(min(one, two), max(one, two)) for one, two in ends if one is not None and two is not None]
+    ends = [(cluster_of[pair.first], cluster_of[pair.second]) for pair in untested]
+    spans = [
+        (min(first, second), max(first, second)) for first, second in ends if first is not None and second is not None
+    ]
     merged_numbers: dict[int | None, int | None] = {None: None}
     last = 0
-    for cluster in sorted({cluster for cluster in found.values() if cluster is not None}):
+    for cluster in sorted({cluster for cluster in cluster_of.values() if cluster is not None}):
         last += not any(low < cluster <= high for low, high in spans)
         merged_numbers[cluster] = last
-    return {name: merged_numbers[cluster] for name, cluster in found.items()}
+    return {name: merged_numbers[cluster] for name, cluster in cluster_of.items()}
 
 
 # ---- in words ----
@@ -428,10 +431,10 @@ def verdict(
     unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {aspect}"] if lost else []
     if not any(pair.better for pair in pairs):
         return "; ".join([_none_better(ranked, pairs, aspect, testing.alpha), *unranked])
-    found = clusters(values, pairs, testing)
-    numbers = sorted({number for number in found.values() if number is not None})
-    alike = [", ".join(name for name in values if found[name] == number) for number in numbers]
-    mixed = any(pair.better and found[pair.first] == found[pair.second] for pair in pairs)
+    cluster_of = clusters(values, pairs, testing)
+    numbers = sorted({number for number in cluster_of.values() if number is not None})
+    alike = [", ".join(name for name in values if cluster_of[name] == number) for number in numbers]
+    mixed = any(pair.better and cluster_of[pair.first] == cluster_of[pair.second] for pair in pairs)
     equals = f"clusters{'' if mixed else ' of equals'}, best first: " + " > ".join(f"{{{names}}}" for names in alike)
     if len(values) > MOST_NAMED:
         claimed = sum(pair.better is not None for pair in pairs)
@@ -493,7 +496,9 @@ def matrices(study: Study) -> list[Table]:
     labels = judge_labels(study.rows)
     for place, row in enumerate(study):
         family.append(row)
-        if row.statistic == "cluster" and [one.statistic for one in study.rows[place + 1 : place + 2]] != ["cluster"]:
+        if row.statistic == "cluster" and [after.statistic for after in study.rows[place + 1 : place + 2]] != [
+            "cluster"
+        ]:
             tables.append(_matrix(family, labels[place]))
             family = []
     return tables
@@ -511,8 +516,8 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
     def sign(name: str, other: str) -> str:
         if name == other:
             return ""
-        found = better[frozenset((name, other))]
-        return "." if found is None else "+" if found == name else "-"
+        claimed = better[frozenset((name, other))]
+        return "." if claimed is None else "+" if claimed == name else "-"
 
     lines = [
         [place, name, number(members[name].value), interval(members[name].low, members[name].high), members[name].n,
@@ -594,10 +599,10 @@ def _several(runs: RunLike | Sequence[RunLike]) -> list[RunLike]:
     """One run, or a list of judgments, as a list of one."""
     if isinstance(runs, RunFolder | JudgmentTable | JudgeInput):
         return [runs]
-    found = list(runs)
-    if found and all(isinstance(item, Judgment) for item in found):
-        return [cast("list[Judgment]", found)]
-    return cast("list[RunLike]", found)
+    several = list(runs)
+    if several and all(isinstance(item, Judgment) for item in several):
+        return [cast("list[Judgment]", several)]
+    return cast("list[RunLike]", several)
 
 
 _Part = tuple[Group, dict[str, PairedScores]]
@@ -664,7 +669,7 @@ def _tested(
     test = _pooled if task.average is Average.POOLED else _averaged
     pair, details = test((name, other), first, second, task, family)
     signatures = {"first_signature": a.judge.signature, "second_signature": b.judge.signature}
-    lost = len({key for one in (a, b) for key in _keys(one.take(~np.isnan(one.y)))}) - len(first)
+    lost = len({key for side in (a, b) for key in _keys(side.take(~np.isnan(side.y)))}) - len(first)
     fields = {"signature": " vs ".join(signatures.values()), "details": {**details, **signatures}}
     return pair._replace(missing=lost), fields
 
@@ -692,15 +697,15 @@ def _pooled(
     names: tuple[str, str], first: PairedScores, second: PairedScores, task: _Task, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     kind, testing = task.coefficient, task.testing
-    one, two = _at(first, task.level), _at(second, task.level)
-    documents = one.document.codes if one.source is None else None
-    units, by = (len(one), task.level.value) if documents is None else (len(np.unique(documents)), "document")
+    left, right = _at(first, task.level), _at(second, task.level)
+    documents = left.document.codes if left.source is None else None
+    units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
     most = testing.permutations if kind is Coefficient.PEARSON else min(testing.permutations, _RANK_EXCHANGES)
     most = max(most, enough_permutations(family, testing.alpha, 1))  # each costs a correlation
-    got = permute_correlations(one.y, one.x, two.x, kind, documents, most, testing.seed)
+    got = permute_correlations(left.y, left.x, right.x, kind, documents, most, testing.seed)
     details: dict[str, Any] = {"first_value": got.first, "second_value": got.second, "permutations": most}
     if kind is Coefficient.PEARSON:
-        test = williams(one.y, one.x, two.x)
+        test = williams(left.y, left.x, right.x)
         details |= {"williams_t": test.t, "p_williams": test.p}
     drawn = _interval(first, second, task, family) if got.difference is not None else None
     low, high, text = (drawn.low, drawn.high, drawn.text) if drawn else (None, None, None)
@@ -717,12 +722,12 @@ def _interval(first: PairedScores, second: PairedScores, task: _Task, family: in
     rows = first if task.level is Level.SYSTEM else _at(first, task.level)
     draws = min(testing.resamples, _RESAMPLES)
     bootstrap = Bootstrap(rows.document.codes, draws, 1 - testing.alpha / family, testing.seed)
-    one, two = (
+    left, right = (
         of_means(side, kind, bootstrap) if task.level is Level.SYSTEM
         else correlation_of((at := _at(side, task.level)).x, at.y, bootstrap.codes, kind)
         for side in (first, second)
     )  # fmt: skip
-    return bootstrap.interval(lambda weights: one(weights) - two(weights), width=len(rows))
+    return bootstrap.interval(lambda weights: left(weights) - right(weights), width=len(rows))
 
 
 def _averaged(
@@ -731,8 +736,8 @@ def _averaged(
     """Correlations within each document (or system), exchanged as a whole."""
     over = {Average.DOCUMENT: first.document, Average.SYSTEM: first.system}[task.average]
     labels, by = list(over.labels()), task.average.value
-    one, two = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
-    a, b = (np.array([found[key].value for key in one], dtype=np.float64) for found in (one, two))
+    left, right = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
+    a, b = (np.array([by_group[key].value for key in left], dtype=np.float64) for by_group in (left, right))
     testing, gaps = task.testing, (a - b)[:, None]
     (pair,) = permuted_differences([names], gaps, testing.alpha, family, testing.permutations, testing.seed, by)
     details = {"groups": pair.n, "groups_undefined": pair.missing}

@@ -128,12 +128,12 @@ def overlap(
     nothing has both lists.
     """
     items = _items(first, second)
-    found = {
+    easiness_by_item = {
         item: easiness(claims, references, similarity)
         for item in items
         if (claims := first.of(item)) is not None and (references := second.of(item)) is not None
     }
-    if not found:
+    if not easiness_by_item:
         raise UsageError(f"{first.name} and {second.name} have no document in common; check the doc_id of both")
     groups: list[tuple[dict[str, Any], list[Item]]] = [({}, items)]
     if by is not None:
@@ -149,7 +149,9 @@ def overlap(
     }  # fmt: skip
     resample = resampling(resamples, confidence, seed)
     rows = [
-        row for fields, inside in groups for row in _rows(found, inside, merged(about, fields), second.name, resample)
+        row
+        for fields, inside in groups
+        for row in _rows(easiness_by_item, inside, merged(about, fields), second.name, resample)
     ]
     return Study(STUDY, rows, [f"{first.name} against {second.name}"])
 
@@ -163,9 +165,13 @@ def _items(first: Lists, second: Lists) -> list[Item]:
 
 
 def _rows(
-    found: Mapping[Item, Easiness], items: Sequence[Item], about: Mapping[str, Any], against: str, resample: Resampling
+    easiness_by_item: Mapping[Item, Easiness],
+    items: Sequence[Item],
+    about: Mapping[str, Any],
+    against: str,
+    resample: Resampling,
 ) -> Iterator[Row]:
-    here = {item: found[item] for item in items if item in found}
+    here = {item: easiness_by_item[item] for item in items if item in easiness_by_item}
     bootstrap = resample([document for document, _ in here])
     means = {name: bootstrap.mean([getattr(easy, name) for easy in here.values()]) for name in STATISTICS}
     absent = len(items) - len(here)
@@ -205,12 +211,12 @@ def lists_of(source: str | Path | RunFolder | Dataset, judge: str | None = None)
 
 
 def _given(data: Dataset) -> Lists:
-    found: dict[Item, list[str]] = {
+    lists: dict[Item, list[str]] = {
         (name, None): list(document.key_facts) for name, document in data.documents.items() if document.key_facts
     }
-    if not found:
+    if not lists:
         raise UsageError(f"the data set {data.card.name!r} has no key facts")
-    return Lists(found, f"{data.card.name}: given key facts")
+    return Lists(lists, f"{data.card.name}: given key facts")
 
 
 def _of_run(run: RunFolder, judge: str | None) -> Lists:
@@ -241,8 +247,8 @@ def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
             of_summary = claims.setdefault(judgment.signature, {}).setdefault((target.document_id, target.system), {})
             of_summary[target.index or 0] = judgment.claim.text
     return {
-        signature: Lists({item: [texts[at] for at in sorted(texts)] for item, texts in found.items()}, signature)
-        for signature, found in claims.items()
+        signature: Lists({item: [texts[at] for at in sorted(texts)] for item, texts in by_item.items()}, signature)
+        for signature, by_item in claims.items()
     }
 
 

@@ -200,7 +200,7 @@ def _against_verdicts(
     there = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
     judges: list[Verdicts | Scores] = list(verdicts(read.judge.table, chosen.judge))
     scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=chosen.judge))
-    judges += [one for one in scores if len(one)]
+    judges += [series for series in scores if len(series)]
     if not there or not judges:
         return
     names = wanted(chosen, list(dict.fromkeys(judge.aspect for judge in judges)), there)
@@ -233,7 +233,7 @@ def ranking_of(grids: Sequence[ScoreMatrix]) -> dict[str, float]:
         for name, mean in zip(grid.systems, system_means(grid.values), strict=True):
             if not np.isnan(mean):
                 means.setdefault(name, []).append(float(mean))
-    return {name: round(float(np.mean(found)), 12) for name, found in means.items() if len(found) == len(grids)}
+    return {name: round(float(np.mean(values)), 12) for name, values in means.items() if len(values) == len(grids)}
 
 
 def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple[str, str]]:
@@ -426,7 +426,7 @@ class Verdicts:
 
     `pairs` name two systems each, in alphabetical order. `ab` and `ba` are matrices pairs x documents of the points
     of a pair's first system, 1, 1/2 or 0, when its summary was shown first and when it was shown second; NaN where
-    there is no verdict. `asked` says for each of the two orders which verdicts were asked for at all.
+    there is no verdict. `requested` says for each of the two orders which verdicts were asked for at all.
     """
 
     judge: str
@@ -437,7 +437,7 @@ class Verdicts:
     documents: tuple[str, ...]
     ab: Floats
     ba: Floats
-    asked: tuple[Floats, Floats]
+    requested: tuple[Floats, Floats]
 
     def both(self, pair: tuple[str, str]) -> tuple[Floats, Floats]:
         """The points of the first named system: where it was shown first, and where it was shown second."""
@@ -457,8 +457,8 @@ class Verdicts:
             return np.full(len(self.documents if documents is None else documents), np.nan)
         first, second = self.both(pair)
         place = self.pairs.index(pair if pair in self.pairs else pair[::-1])
-        asked = [bool(order[place].any()) for order in self.asked]
-        halved = (first + second) / 2 if all(asked) else np.where(np.isnan(first), second, first)
+        requested = [bool(order[place].any()) for order in self.requested]
+        halved = (first + second) / 2 if all(requested) else np.where(np.isnan(first), second, first)
         if documents is None:
             return halved
         column = {name: number for number, name in enumerate(self.documents)}
@@ -468,12 +468,12 @@ class Verdicts:
         """What order did to a pair, for the details of its row; empty for a pair that was not judged."""
         if pair not in self.pairs and pair[::-1] not in self.pairs:
             return {}
-        found = order_effect(*self.both(pair))
-        if not found.n:
+        effect = order_effect(*self.both(pair))
+        if not effect.n:
             return {"orders": 1}
         return {
-            "orders": 2, "flip_rate": found.flip_rate, "first_slot": found.first_slot,
-            "second_slot": found.second_slot, "half_tied": found.half_tied,
+            "orders": 2, "flip_rate": effect.flip_rate, "first_slot": effect.first_slot,
+            "second_slot": effect.second_slot, "half_tied": effect.half_tied,
             "ties": int((self.points(pair) == 0.5).sum()),
         }  # fmt: skip
 
@@ -510,14 +510,14 @@ def _verdicts_of(rows: JudgmentTable, judge: str, signature: str, aspect: str) -
     gained[~rows.status.equal("ok")] = np.nan
     size = len(pairs), len(documents)
     grids = [np.full(size, np.nan), np.full(size, np.nan)]
-    asked = (np.zeros(size), np.zeros(size))
+    requested = (np.zeros(size), np.zeros(size))
     for (first, second), document, gain in zip(shown, rows.document.labels(), gained, strict=True):
         turned = first > second
         cell = place[min(first, second), max(first, second)], column[document]
         grids[turned][cell] = 1 - gain if turned else gain
-        asked[turned][cell] = 1.0
+        requested[turned][cell] = 1.0
     return Verdicts(
-        judge, signature, model_names(rows.model), aspect, tuple(pairs), tuple(documents), grids[0], grids[1], asked
+        judge, signature, model_names(rows.model), aspect, tuple(pairs), tuple(documents), grids[0], grids[1], requested
     )  # fmt: skip
 
 
@@ -564,11 +564,11 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     gained = np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2) if majority else mean
     parts = ["merge:majority" if majority else "merge:mean", *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
     signature = _signed(next(verdicts(_pair_rows(columns, aspect))).signature, *parts)
-    asked = (~np.isnan(gained)).astype(np.float64)
+    requested = (~np.isnan(gained)).astype(np.float64)
     return [
         Verdicts(
             PEOPLE, signature, None, aspect, pairs, documents, gained, np.full(shape, np.nan),
-            (asked, np.zeros(shape)),
+            (requested, np.zeros(shape)),
         )
     ]  # fmt: skip
 

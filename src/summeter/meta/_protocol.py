@@ -373,8 +373,8 @@ class _Board(NamedTuple):
             members: dict[tuple[str, ...], list[int]] = {}
             for number, cell in enumerate(self.cells):
                 members.setdefault(tuple(cell.at[name] for name in mean.over), []).append(number)
-            found = members.items()
-            targets += [_Target(cells, dict(zip(mean.over, key, strict=True)), mean.weight) for key, cells in found]
+            groups = members.items()
+            targets += [_Target(cells, dict(zip(mean.over, key, strict=True)), mean.weight) for key, cells in groups]
         return targets
 
 
@@ -437,8 +437,8 @@ def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
     for name in table.cells:
         belongs &= np.array([value is not None for value in data.columns[name]], dtype=np.bool_)
     rows = np.flatnonzero(belongs & data.test)
-    found = {tuple(str(data.columns[name][row]) for name in table.cells) for row in rows}
-    for values in sorted(found, key=lambda cell: [(ORDER.index(v) if v in ORDER else -1, v.lower(), v) for v in cell]):
+    cells = {tuple(str(data.columns[name][row]) for name in table.cells) for row in rows}
+    for values in sorted(cells, key=lambda cell: [(ORDER.index(v) if v in ORDER else -1, v.lower(), v) for v in cell]):
         at = dict(zip(table.cells, values, strict=True))
         test, dev = belongs & data.test, belongs & data.dev
         for name, value in at.items():

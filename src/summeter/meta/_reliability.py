@@ -103,9 +103,12 @@ def reliability(
     if dependence:
         rows += aspect_correlations(machine, people, chosen, coefficients[0], resample)
     if not rows:
-        raise UsageError("reliability needs two judges of one aspect (or ", Parameter("judges", "..."),
-                         " to name them); "
-                         f"the run has: {', '.join(dict.fromkeys(one[0] for one in machine.questions()))}")  # fmt: skip
+        there = ", ".join(dict.fromkeys(question.judge for question in machine.questions()))
+        raise UsageError(
+            "reliability needs two judges of one aspect (or ",
+            Parameter("judges", "..."),
+            f" to name them); the run has: {there}",
+        )
     return Study("reliability", rows, notes)
 
 
@@ -121,11 +124,13 @@ def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
 def _twos(
     machine: JudgeInput, people: JudgmentTable | None, chosen: Selection, judges: tuple[str, str] | None
 ) -> Iterator[_Two]:
-    names = [one.partition(":") for one in chosen.aspects]
-    asked = {own: gold or own for own, _, gold in names} or {one[2]: one[2] for one in machine.questions()}
-    for own, gold_aspect in asked.items():
-        made = [machine.scores(one, Level.SUMMARY) for one in machine.questions(own, chosen.judge)]
-        usable = [one for one in made if len(one)]
+    names = [name.partition(":") for name in chosen.aspects]
+    gold_aspects = {own: gold or own for own, _, gold in names} or {
+        question[2]: question[2] for question in machine.questions()
+    }
+    for own, gold_aspect in gold_aspects.items():
+        every = (machine.scores(question, Level.SUMMARY) for question in machine.questions(own, chosen.judge))
+        usable = [scores for scores in every if len(scores)]
         golds: list[Scores | None] = [None]
         if people is not None:
             golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
@@ -152,7 +157,7 @@ def _two(first: Scores, second: Scores, gold: Scores | None) -> _Two:
 def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: float, notes: list[str]) -> list[Row]:
     """For each system, 1 where people are needed, 0 where the judges agree at least as much as asked."""
     rows, needed = [], []
-    for system, stat in zip(two.systems, reliable.found[name], strict=True):
+    for system, stat in zip(two.systems, reliable.statistics[name], strict=True):
         need = stat.value is None or round(stat.value, 12) < tolerance
         needed += [system] if need else []
         details = {"reliability": stat.value, "tolerance": tolerance, "coefficient": name}
@@ -193,7 +198,7 @@ def aspect_correlations(
     A judge that cannot tell aspects apart has correlations far above people's. Rows have the study `dependence` and
     the aspect `A+B`; people's own have the judge `people`.
     """
-    names = [one.partition(":")[0] for one in chosen.aspects]
+    names = [name.partition(":")[0] for name in chosen.aspects]
     own: dict[tuple[str, str], list[Scores]] = {}
     for question in machine.questions(judge=chosen.judge):
         if not names or question[2] in names:
@@ -202,19 +207,19 @@ def aspect_correlations(
                 own.setdefault(question[:2], []).append(series)
     human: dict[str, float] = {}
     if people is not None:
-        golds = [gold_scores(people, one, Level.SUMMARY, chosen.rule, chosen.source) for one in aspects(people)]
-        wanted = {series.aspect for found in own.values() for series in found}
-        merged = [found[0] for found in golds if found and found[0].aspect in wanted]
+        golds = [gold_scores(people, aspect, Level.SUMMARY, chosen.rule, chosen.source) for aspect in aspects(people)]
+        wanted = {scores.aspect for series in own.values() for scores in series}
+        merged = [series[0] for series in golds if series and series[0].aspect in wanted]
         for row in _between(merged, coefficient, resample, {}):
             if row.value is not None:
                 human[row.aspect or ""] = row.value
             yield row
-    for found in own.values():
-        yield from _between(found, coefficient, resample, human)
+    for of_judge in own.values():
+        yield from _between(of_judge, coefficient, resample, human)
 
 
-def _between(found: Sequence[Scores], name: str, resample: Resampling, human: dict[str, float]) -> Iterator[Row]:
-    for first, second in combinations(found, 2):
+def _between(series: Sequence[Scores], name: str, resample: Resampling, human: dict[str, float]) -> Iterator[Row]:
+    for first, second in combinations(series, 2):
         pairs = align(first, second)
         stat = correlate(pairs.x, pairs.y, name)
         aspect = f"{first.aspect}+{second.aspect}"
@@ -254,7 +259,9 @@ def self_consistency(
         raise UsageError(f"repeats are compared by sentence, key fact or summary, not at the level {level!r}")
     at = Level(level)
     rows = [
-        row for found in _repeats([judge_input(run) for run in runs], chosen, at) for row in _rows(found, at, resample)
+        row
+        for repeats in _repeats([judge_input(run) for run in runs], chosen, at)
+        for row in _rows(repeats, at, resample)
     ]
     if not rows:
         raise UsageError("no judge was asked twice: give a run made with repeats, or two runs or more of one "
@@ -265,7 +272,7 @@ def self_consistency(
 def _repeats(runs: Sequence[JudgeInput], chosen: Selection, level: Level) -> list[list[Scores]]:
     """The series of each judge and aspect over the runs, those with two or more."""
     use = Use.VALUE if level is Level.SUMMARY else Use.LABEL
-    names = [one.partition(":")[0] for one in chosen.aspects]
+    names = [name.partition(":")[0] for name in chosen.aspects]
     by_signature: dict[tuple[str | None, ...], list[Scores]] = {}
     by_judge: dict[tuple[str | None, ...], list[Scores]] = {}
     for run in runs:
@@ -276,8 +283,8 @@ def _repeats(runs: Sequence[JudgeInput], chosen: Selection, level: Level) -> lis
             if len(series):
                 by_signature.setdefault((question[0], repeated(question[1]), *question[2:]), []).append(series)
                 by_judge.setdefault((series.judge, series.model, series.aspect), []).append(series)
-    same = [found for found in by_signature.values() if len(found) > 1]
-    return same or [found for found in by_judge.values() if len(found) > 1 and len(runs) > 1]
+    same = [series for series in by_signature.values() if len(series) > 1]
+    return same or [series for series in by_judge.values() if len(series) > 1 and len(runs) > 1]
 
 
 def repeated(signature: str) -> str:
@@ -289,16 +296,16 @@ def repeated(signature: str) -> str:
     return _REPEAT.sub("", signature)
 
 
-def _rows(found: Sequence[Scores], level: Level, resample: Resampling) -> list[Row]:
-    votes = aligned_votes([(f"repeat {number}", one) for number, one in enumerate(found, 1)])
+def _rows(repeats: Sequence[Scores], level: Level, resample: Resampling) -> list[Row]:
+    votes = aligned_votes([(f"repeat {number}", scores) for number, scores in enumerate(repeats, 1)])
     seen = votes.values[~np.isnan(votes.values)]
     names = FOR_LABELS if np.isin(seen, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES
     rows = []
     for name in names:
         got = measure(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), resample)
         row = interval_row(
-            got.estimate, named(found[0]), study="self_consistency", signature=repeated(found[0].signature),
-            level=level.value, statistic=name, details={**got.details, "repeats": len(found)},
+            got.estimate, named(repeats[0]), study="self_consistency", signature=repeated(repeats[0].signature),
+            level=level.value, statistic=name, details={**got.details, "repeats": len(repeats)},
         )  # fmt: skip
         rows.append(row)
     return rows

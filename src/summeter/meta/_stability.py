@@ -31,18 +31,18 @@ _TOO_FEW = "too few documents for an interval"
 class SystemCorrelations(NamedTuple):
     """The correlation of two matrices on each system, by coefficient, and its samples (draws x systems)."""
 
-    found: dict[str, list[Statistic]]
+    statistics: dict[str, list[Statistic]]
     samples: dict[str, Floats]
     bootstrap: Bootstrap
 
     def values(self, name: str) -> Floats:
         """The correlations of one coefficient, NaN where undefined."""
-        return np.array([np.nan if one.value is None else one.value for one in self.found[name]])
+        return np.array([np.nan if statistic.value is None else statistic.value for statistic in self.statistics[name]])
 
     def defined(self, name: str, *, together: bool) -> Bools:
         """The systems that count for a coefficient."""
-        names = list(self.found) if together else [name]
-        return np.asarray(~np.any([np.isnan(self.values(one)) for one in names], axis=0))
+        names = list(self.statistics) if together else [name]
+        return np.asarray(~np.any([np.isnan(self.values(coefficient)) for coefficient in names], axis=0))
 
 
 @checks_keywords
@@ -84,15 +84,15 @@ def system_correlations(
 
     >>> got = system_correlations(
     ...     np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))
-    >>> round(got.found["spearman"][0].value, 12), got.samples["spearman"].shape
+    >>> round(got.statistics["spearman"][0].value, 12), got.samples["spearman"].shape
     (0.5, (10, 1))
     """
     bootstrap = resample(np.arange(first.shape[1]))
-    found: dict[str, list[Statistic]] = {}
+    statistics: dict[str, list[Statistic]] = {}
     samples: dict[str, Floats] = {}
     for name in coefficients:
         kind = Coefficient(name)
-        found[name] = [correlate(x, y, kind) for x, y in zip(first, second, strict=True)]
+        statistics[name] = [correlate(x, y, kind) for x, y in zip(first, second, strict=True)]
 
         def on_each(weights: Floats, kind: Coefficient = kind) -> Floats:
             values = np.full((len(weights), len(first)), np.nan)
@@ -102,15 +102,15 @@ def system_correlations(
             return values
 
         (samples[name],) = bootstrap.samples(on_each)
-    return SystemCorrelations(found, samples, bootstrap)
+    return SystemCorrelations(statistics, samples, bootstrap)
 
 
 def per_system_rows(study: str, systems: Sequence[str], fields: dict[str, Any], got: SystemCorrelations) -> list[Row]:
     """One row a system and coefficient."""
     about = merged(fields, study=study, level=Level.SUMMARY.value, average="pooled")
     rows = []
-    for name, found in got.found.items():
-        for place, (system, stat) in enumerate(zip(systems, found, strict=True)):
+    for name, statistics in got.statistics.items():
+        for place, (system, stat) in enumerate(zip(systems, statistics, strict=True)):
             interval = got.bootstrap.of_samples(stat.value, got.samples[name][:, place])
             if stat.value is not None and stat.n <= 2:
                 interval = got.bootstrap.alone(stat.value, _TOO_FEW)

@@ -12,7 +12,7 @@ from summeter.scoring.table import Groups, Names
 Key = TypeVar("Key")
 
 KNOWN = ("system", "domain", "category", "split", "document")
-"""JudgmentTable that every data set can have; others come from the data's own extra columns."""
+"""Columns that every data set can have; others come from the data's own extra columns."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,20 @@ class Context:
     @classmethod
     def of(cls, documents: Iterable[Document], summaries: Iterable[Summary]) -> Context:
         """From the documents and summaries of a data set."""
-        found = list(documents)
+        known = list(documents)
         categories: dict[tuple[str, str], str | None] = {}
         extra: dict[str, dict[tuple[str, str], str]] = {}
-        for one in summaries:
-            item = one.document_id, one.system
-            categories[item] = one.category
-            for name, value in one.extra.items():
+        for summary in summaries:
+            item = summary.document_id, summary.system
+            categories[item] = summary.category
+            for name, value in summary.extra.items():
                 if isinstance(value, str | int | float):
                     extra.setdefault(name, {})[item] = str(value)
-        return cls({one.id: one.domain for one in found}, {one.id: one.split for one in found}, categories, extra)
+        domains, splits = (
+            {document.id: document.domain for document in known},
+            {document.id: document.split for document in known},
+        )
+        return cls(domains, splits, categories, extra)
 
     def joined(self, other: Context) -> Context:
         """What either knows; where both know something, this one counts."""
@@ -75,7 +79,7 @@ class Context:
         look = self.lookup(name)
         items = Groups.by(document, system)
         pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
-        values = Names.of([look(one or "", other or "") for one, other in pairs])
+        values = Names.of([look(text or "", author or "") for text, author in pairs])
         return values.take(items.of)
 
 

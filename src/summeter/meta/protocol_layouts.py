@@ -145,7 +145,7 @@ def _pairs(title: str, rows: Sequence[Row]) -> Table:
 
 def _long(row: Row, area: Row | None) -> dict[str, Any]:
     at, details = row.details["cell"], row.details
-    found = {
+    line = {
         "table": details["table"], "of": "cell" if row.statistic == ACCURACY else _WEIGHTS[details["weight"]],
         "origin": at.get("origin"), "dataset": at.get("dataset"), "category": at.get("category"),
         "judge": details["name"], "signature": row.signature, "n": row.n, "missing": row.missing,
@@ -153,8 +153,8 @@ def _long(row: Row, area: Row | None) -> dict[str, Any]:
         **{name: details.get(name) for name in _LONG if name in details and name != "table"},
     }  # fmt: skip
     if area is not None:
-        found |= {
+        line |= {
             "auroc": area.value, "auroc_low": area.low, "auroc_high": area.high, "auroc_reason": area.reason,
             "auroc_draws_undefined": area.details["draws_undefined"],
         }  # fmt: skip
-    return found
+    return line

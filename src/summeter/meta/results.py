@@ -101,17 +101,17 @@ class Study:
         >>> Study.from_payload({"schema": "summeter/1", "rows": [row]}).name
         'correlation'
         """
-        found, faults = _checked(data, str(source))
+        content, faults = _checked(data, str(source))
         rows = []
-        for place, one in enumerate(found.get("rows", ())):
+        for place, fields in enumerate(content.get("rows", ())):
             try:
-                rows.append(Row.model_validate(one))
+                rows.append(Row.model_validate(fields))
             except ValidationError as error:
                 faults += _faults(error, place, str(source))
         if faults:
             raise InputError(faults)
-        name = found.get("study") or (rows[0].study if rows else "study")
-        return cls(name, rows, found.get("notes", ()))
+        name = content.get("study") or (rows[0].study if rows else "study")
+        return cls(name, rows, content.get("notes", ()))
 
     @classmethod
     def join(cls, studies: Sequence[Study], name: str | None = None) -> Study:
@@ -136,10 +136,10 @@ class Study:
 
     def one(self, **wanted: Any) -> Row:
         """The only row that fits; raises LookupError where none or several do."""
-        found = self.where(**wanted).rows
-        if len(found) != 1:
-            raise LookupError(f"{len(found)} rows of {self.name} fit {wanted}")
-        return found[0]
+        rows = self.where(**wanted).rows
+        if len(rows) != 1:
+            raise LookupError(f"{len(rows)} rows of {self.name} fit {wanted}")
+        return rows[0]
 
     def __add__(self, other: Study) -> Study:
         return Study.join([self, other])
@@ -186,16 +186,16 @@ class Study:
         names["judge"] = judge_labels(rows)
         if all(row.gold_aspect in {None, row.aspect} for row in rows):
             del names["gold_aspect"]
-        found = {name: values for name, values in names.items() if any(value is not None for value in values)}
+        columns = {name: values for name, values in names.items() if any(value is not None for value in values)}
         if len({row.details.get("run") for row in rows}) > 1:
-            found = {"run": [row.details.get("run") for row in rows], **found}
+            columns = {"run": [row.details.get("run") for row in rows], **columns}
         if any("group" in row.details for row in rows):
-            found["group"] = [row.details.get("group") for row in rows]
-        keys = list(zip(*found.values(), strict=True))
+            columns["group"] = [row.details.get("group") for row in rows]
+        keys = list(zip(*columns.values(), strict=True))
         golds = _golds(rows)
         if len(set(keys)) < len(keys) and len(golds) > 1:
-            found["people"] = [golds.get(row.gold_signature) for row in rows]
-        return found
+            columns["people"] = [golds.get(row.gold_signature) for row in rows]
+        return columns
 
     def signatures(self) -> list[str]:
         """What made the numbers: judges' signatures, people's, and the intervals, each once."""

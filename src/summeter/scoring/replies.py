@@ -56,16 +56,16 @@ def reply_counts(judgments: Iterable[Judgment] | JudgmentTable) -> list[ReplyCou
     """
     table = JudgmentTable.of(judgments)
     unusable = table.status.equal("unparsed", "refused")
-    asked = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
-    replies = asked.groups("signature", "document", "system", "rival", "calls")
+    answered = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
+    replies = answered.groups("signature", "document", "system", "rival", "calls")
     # One unit of a reply that could not be used makes the reply unusable; the last such unit says why.
     deciding = replies.first.copy()
-    failed = np.flatnonzero(~asked.status.equal("ok"))
+    failed = np.flatnonzero(~answered.status.equal("ok"))
     deciding[replies.of[failed]] = failed
     count: Counter[str] = Counter()
     faults: dict[str, Counter[str]] = {}
     about: dict[str, tuple[str, str | None]] = {}
-    columns = (asked.signature, asked.judge, asked.model, asked.status, asked.reason)
+    columns = (answered.signature, answered.judge, answered.model, answered.status, answered.reason)
     rows = zip(*(column.take(deciding).labels() for column in columns), strict=True)
     for signature, judge, model, status, reason in rows:
         about.setdefault(signature, (judge, model))

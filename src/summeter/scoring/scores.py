@@ -282,17 +282,21 @@ def composite_rule(questions: Iterable[Question]) -> list[Composite]:
             kin.setdefault(_kin(question), []).append(question)
     composites = []
     for (family, *_), members in kin.items():
-        sources = {aspect: {one.signature for one in members if one.aspect == aspect} for aspect in COMPOSED}
+        sources = {
+            aspect: {question.signature for question in members if question.aspect == aspect} for aspect in COMPOSED
+        }
         if not all(sources.values()):
             continue
         whole = set.intersection(*sources.values())
         chosen = [dict.fromkeys(COMPOSED, signature) for signature in sorted(whole)]
-        rest = {aspect: found - whole for aspect, found in sources.items()}
-        if all(len(found) == 1 for found in rest.values()):
-            chosen.append({aspect: next(iter(found)) for aspect, found in rest.items()})
+        rest = {aspect: signatures - whole for aspect, signatures in sources.items()}
+        if all(len(signatures) == 1 for signatures in rest.values()):
+            chosen.append({aspect: next(iter(signatures)) for aspect, signatures in rest.items()})
         for signatures in chosen:
             parts = {
-                aspect: tuple(one for one in members if one.aspect == aspect and one.signature == signature)
+                aspect: tuple(
+                    question for question in members if question.aspect == aspect and question.signature == signature
+                )
                 for aspect, signature in signatures.items()
             }
             composites.append(Composite(family, parts))
@@ -311,8 +315,8 @@ def is_rating(signature: str) -> bool:
 def _kin(question: Question) -> tuple[str, ...]:
     """The family of a judge, and what it was asked with."""
     parts = question.signature.split("|")[1:]
-    asked = (part for part in parts if part == _IMPORTED or part.partition(":")[0] in _ASKED)
-    return question.judge.split(".")[0], *asked
+    asked_with = (part for part in parts if part == _IMPORTED or part.partition(":")[0] in _ASKED)
+    return question.judge.split(".")[0], *asked_with
 
 
 def composites(scores: Iterable[Score]) -> ScoreTable:
@@ -335,7 +339,9 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
     tables = []
     for aspect in COMPOSED:
         wanted = composite.parts[aspect]
-        mine = scores.judge.equal(*(one.judge for one in wanted)) & scores.signature.equal(wanted[0].signature)
+        mine = scores.judge.equal(*(question.judge for question in wanted)) & scores.signature.equal(
+            wanted[0].signature
+        )
         tables.append(scores.take(mine & scores.aspect.equal(aspect)))
     parts = ScoreTable.concat(tables)
     whole = [rows for rows in Groups.by(parts.document, parts.system).rows() if len(rows) == len(COMPOSED)]

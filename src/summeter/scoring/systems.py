@@ -158,8 +158,8 @@ class SystemTable:
 
     def _on_shared_documents(self, scores: ScoreTable, column: tuple[str, str, str]) -> Shared:
         judge, signature, aspect = column
-        asked = scores.judge.equal(judge) & scores.signature.equal(signature) & scores.aspect.equal(aspect)
-        known = scores.take(asked & ~np.isnan(scores.value))
+        of_column = scores.judge.equal(judge) & scores.signature.equal(signature) & scores.aspect.equal(aspect)
+        known = scores.take(of_column & ~np.isnan(scores.value))
         system, document = known.system.dense(), known.document.dense()
         values = np.full((len(system.names), len(document.names)), np.nan)
         values[system.codes, document.codes] = known.value

@@ -300,8 +300,8 @@ def _interval(cast: _Cast, values: Floats) -> Parts:
     sums = cast.sums(within, np.ones(len(vote)), vote, vote**2)
 
     def parts(weights: Floats) -> tuple[Floats, Floats]:
-        inside, n, one, two = (weights @ sums).T
-        return inside / n, 2 * (n * two - one**2) / (n * (n - 1))
+        inside, n, sum_of_votes, sum_of_squares = (weights @ sums).T
+        return inside / n, 2 * (n * sum_of_squares - sum_of_votes**2) / (n * (n - 1))
 
     return parts
 

@@ -170,15 +170,15 @@ def rate_of(name: str, counts: Floats) -> Floats:
     >>> rate_of("f1", np.array([2.0, 3.0, 1.0, 1.0])).item()
     0.8
     """
-    found, positives, rejected, negatives = np.moveaxis(counts, -1, 0)
+    hits, positives, rejected, negatives = np.moveaxis(counts, -1, 0)
     false = negatives - rejected
     parts = {
-        "sensitivity": (found, positives),
-        "recall": (found, positives),
+        "sensitivity": (hits, positives),
+        "recall": (hits, positives),
         "specificity": (rejected, negatives),
-        "precision": (found, found + false),
-        "f1": (2 * found, positives + found + false),
-        "accuracy": (found + rejected, positives + negatives),
+        "precision": (hits, hits + false),
+        "f1": (2 * hits, positives + hits + false),
+        "accuracy": (hits + rejected, positives + negatives),
     }
     if name == "balanced_accuracy":
         return (rate_of("sensitivity", counts) + rate_of("specificity", counts)) / 2

@@ -431,12 +431,12 @@ def correlation_by_group(
         alike = np.flatnonzero(sizes == size)
         rows = starts[alike][:, None] + np.arange(size)
         values[alike] = _of_lists(left[rows], right[rows], kind)
-    found: dict[Hashable, Statistic] = {}
+    statistics: dict[Hashable, Statistic] = {}
     counts = zip(names, values.tolist(), starts.tolist(), sizes.tolist(), missing.tolist(), strict=True)
     for name, value, start, n, absent in counts:
         own = slice(start, start + n)
-        found[name] = _statistic(left[own], right[own], absent, kind, value, with_p=with_p)
-    return found
+        statistics[name] = _statistic(left[own], right[own], absent, kind, value, with_p=with_p)
+    return statistics
 
 
 # ---- two correlations with the same gold: their errors are correlated (Graham & Baldwin, 2014; Deutsch et al., 2021)

@@ -145,8 +145,8 @@ def labels_needed(
         return shell._replace(reason="fewer than 2 labels in the pilot")
     steps = NormalDist().inv_cdf((1 + level) / 2) + (NormalDist().inv_cdf(power) if power is not None else 0.0)
     wanted = (half_width / steps) ** 2
-    people, theirs = sample.human[sample.labelled], sample.machine[sample.labelled]
-    spread, covariance = float(people.var(ddof=1)), float(np.cov(people, theirs)[0, 1])
+    people, on_labelled = sample.human[sample.labelled], sample.machine[sample.labelled]
+    spread, covariance = float(people.var(ddof=1)), float(np.cov(people, on_labelled)[0, 1])
     predicted = float(sample.machine.var(ddof=1))
     m = np.arange(2, pool + 1)
     helps = covariance > 0 and predicted > 0
@@ -177,11 +177,11 @@ def _weight(sample: _Sample, *, tuned: bool) -> float:
     if not tuned:
         return 1.0
     n, rest = int(sample.labelled.sum()), int((~sample.labelled).sum())
-    people, theirs = sample.human[sample.labelled], sample.machine[sample.labelled]
+    people, on_labelled = sample.human[sample.labelled], sample.machine[sample.labelled]
     spread = float(sample.machine.var(ddof=1))
     if spread <= 0:
         return 0.0
-    covariance = float(((people - people.mean()) * (theirs - theirs.mean())).mean())
+    covariance = float(((people - people.mean()) * (on_labelled - on_labelled.mean())).mean())
     return min(1.0, max(0.0, covariance / ((1 + n / rest) * spread)))
 
 

@@ -203,13 +203,13 @@ def games_from_scores(scores: Values) -> Games:
     """Turn a systems x documents matrix of scores into one comparison a pair and document, clustered by document."""
     matrix = np.asarray(scores, dtype=np.float64)
     systems, documents = matrix.shape
-    one, two = np.triu_indices(systems, 1)
-    gap = matrix[one] - matrix[two]
+    first, second = np.triu_indices(systems, 1)
+    gap = matrix[first] - matrix[second]
     return Games(
-        np.repeat(one, documents).astype(np.int64),
-        np.repeat(two, documents).astype(np.int64),
+        np.repeat(first, documents).astype(np.int64),
+        np.repeat(second, documents).astype(np.int64),
         ((np.sign(gap) + 1) / 2).ravel(),
-        np.tile(np.arange(documents), len(one)),
+        np.tile(np.arange(documents), len(first)),
     )
 
 

@@ -202,8 +202,8 @@ class Bootstrap:
         ``n`` (the rows, unless given) and ``missing`` are passed on; ``undefined`` is the reason where there is no
         value. See ``of_samples`` for lost draws.
         """
-        found = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
-        value = None if not np.isfinite(found) else float(found)
+        estimate = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
+        value = None if not np.isfinite(estimate) else float(estimate)
         if value is None or self.units < 2 or not self.resamples:
             return self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=undefined)
         (samples,) = self.samples(statistic, width=width)

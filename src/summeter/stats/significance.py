@@ -121,7 +121,7 @@ def clusters_of_equals(
     present = np.flatnonzero(~np.isnan(column))
     ranked = present[np.argsort(-column[present], kind="stable")]
     worse = (table[np.ix_(ranked, ranked)] <= alpha) & (column[ranked][:, None] > column[ranked])
-    found: list[int | None] = [None] * len(column)
+    clusters: list[int | None] = [None] * len(column)
     current, start = 1, 0
     for place, system in enumerate(ranked):
         match kind:
@@ -133,8 +133,8 @@ def clusters_of_equals(
                 assert_never(kind)
         if splits:
             current, start = current + 1, place
-        found[int(system)] = current
-    return found
+        clusters[int(system)] = current
+    return clusters
 
 
 class PairDifference(NamedTuple):
@@ -203,13 +203,13 @@ def paired_differences(
     matrices = [{name: floats(values) for name, values in scores.items()} for scores in families]
     pairs = [list(combinations(scores, 2)) for scores in matrices]
     gaps = [
-        np.stack([scores[one] - scores[two] for one, two in named], axis=1) if named else np.zeros((0, 0))
+        np.stack([scores[first] - scores[second] for first, second in named], axis=1) if named else np.zeros((0, 0))
         for scores, named in zip(matrices, pairs, strict=True)
     ]
     family = sum(int((~np.isnan(table)).any(axis=0).sum()) for table in gaps)
     tested = [permuted_differences(*both, alpha, family, permutations, seed) for both in zip(pairs, gaps, strict=True)]
-    whole = iter(corrected([pair for found in tested for pair in found], alpha))
-    return [[next(whole) for _ in found] for found in tested]
+    whole = iter(corrected([pair for pairs_of_family in tested for pair in pairs_of_family], alpha))
+    return [[next(whole) for _ in pairs_of_family] for pairs_of_family in tested]
 
 
 def corrected(pairs: Sequence[PairDifference], alpha: float) -> list[PairDifference]:
@@ -265,9 +265,9 @@ def permuted_differences(
         swung, kept = block @ gaps, block @ present
         reached += (np.abs(swung) >= edge).sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            one, two = (total + swung) / (counts + kept), (total - swung) / (counts - kept)
+            kept_mean, flipped_mean = (total + swung) / (counts + kept), (total - swung) / (counts - kept)
         whole = np.abs(kept) == counts  # nothing in the other part
-        low, high = np.minimum(one, two), np.maximum(one, two)
+        low, high = np.minimum(kept_mean, flipped_mean), np.maximum(kept_mean, flipped_mean)
         lows = np.partition(np.concatenate([lows, np.where(whole, -np.inf, low)]), needed - 1, axis=0)[:needed]
         highs = np.partition(np.concatenate([highs, np.where(whole, np.inf, high)]), len(block), axis=0)[len(block) :]
     p = (reached + extra) / (flips.total + extra)

@@ -45,8 +45,8 @@ def overlap(first: Spans, second: Spans) -> Overlap:
     >>> overlap([(0, 4)], [(2, 6)])
     Overlap(both=2, first=4, second=4)
     """
-    one, two = characters(first), characters(second)
-    return Overlap(len(one & two), len(one), len(two))
+    left, right = characters(first), characters(second)
+    return Overlap(len(left & right), len(left), len(right))
 
 
 def span_f1(first: Sequence[Spans | None], second: Sequence[Spans | None], average: str = "pooled") -> Statistic:
@@ -63,14 +63,13 @@ def span_f1(first: Sequence[Spans | None], second: Sequence[Spans | None], avera
         raise ValueError(f"average must be 'pooled' or 'item', got {average!r}")
     if len(first) != len(second):
         raise ValueError(f"annotations of {len(first)} and {len(second)} texts")
-    seen = [
-        overlap(one, two) for one, two in zip(first, second, strict=True) if one is not None and two is not None
-    ]  # fmt: skip
+    both = zip(first, second, strict=True)
+    seen = [overlap(left, right) for left, right in both if left is not None and right is not None]
     n, missing = len(seen), len(first) - len(seen)
     if n == 0:
         return undefined("span_f1", "no text was seen by both", n, missing)
     if average == "item":
-        values = [1.0 if one.f1 is None else one.f1 for one in seen]
+        values = [1.0 if overlapping.f1 is None else overlapping.f1 for overlapping in seen]
         return Statistic("span_f1", sum(values) / n, n, missing)
     whole = Overlap(sum(o.both for o in seen), sum(o.first for o in seen), sum(o.second for o in seen))
     if whole.f1 is None:
@@ -85,7 +84,7 @@ def mean_span_f1(annotators: Sequence[Sequence[Spans | None]], average: str = "p
     """
     texts = max((len(row) for row in annotators), default=0)
     shared = sum(sum(row[i] is not None for row in annotators) >= 2 for i in range(texts))
-    pairs = [span_f1(one, two, average) for one, two in combinations(annotators, 2)]
+    pairs = [span_f1(left, right, average) for left, right in combinations(annotators, 2)]
     values = [pair.value for pair in pairs if pair.value is not None]
     if not values:
         reason = pairs[0].reason if pairs and pairs[0].reason else "fewer than 2 annotators"

@@ -111,8 +111,8 @@ def _rounded_accuracy(gold: Floats, scores: Floats, thresholds: Floats) -> Float
     """Balanced accuracy above each threshold as scikit-learn rounds it: the mean recall of the classes present."""
     negatives, positives = np.sort(scores[gold == 0]), np.sort(scores[gold == 1])
     rejected = np.searchsorted(negatives, thresholds, side="right")
-    found = len(positives) - np.searchsorted(positives, thresholds, side="right")
-    recalls = [part / len(of) for part, of in ((rejected, negatives), (found, positives)) if len(of)]
+    hits = len(positives) - np.searchsorted(positives, thresholds, side="right")
+    recalls = [part / len(of) for part, of in ((rejected, negatives), (hits, positives)) if len(of)]
     return np.asarray(sum(recalls[1:], recalls[0]) / len(recalls), dtype=np.float64)
 
 
@@ -134,7 +134,7 @@ def grouped_accuracy(
     >>> grouped_accuracy([0, 1, 1, 0], [1, 2, 20, 10], ["a", "a", "b", "b"], tuned).value
     1.0
     """
-    found: dict[Hashable, float] = {}
+    accuracies: dict[Hashable, float] = {}
     lost: dict[Hashable, str] = {}
     total, weight = 0.0, 0
     for group, (gold, column) in _split(labels, scores, groups).items():
@@ -146,9 +146,9 @@ def grouped_accuracy(
         if got.value is None:
             lost[group] = got.reason or ""
             continue
-        found[group] = got.value
+        accuracies[group] = got.value
         total, weight = total + got.value * got.n, weight + got.n
-    return GroupedAccuracy(total / weight if weight else None, weight, found, lost)
+    return GroupedAccuracy(total / weight if weight else None, weight, accuracies, lost)
 
 
 def bootstrap_deviation(
@@ -161,8 +161,8 @@ def bootstrap_deviation(
     which has the same distribution as drawing the rows.
     """
     gold, column, _ = as_pairs(labels, scores)
-    said = column > threshold
-    cells = np.array([(gold == g)[said == s].sum() for g in (1, 0) for s in (True, False)], dtype=np.float64)
+    decided = column > threshold
+    cells = np.array([(gold == g)[decided == d].sum() for g in (1, 0) for d in (True, False)], dtype=np.float64)
     if not cells.sum():
         return Spread(None, None, 0, seed_number(seed))
     drawn = generator(seed).multinomial(int(cells.sum()), cells / cells.sum(), resamples)
@@ -181,9 +181,9 @@ def _right_at(gold: Floats, scores: Floats, thresholds: Floats) -> tuple[Ints, i
     """
     positives, negatives = np.sort(scores[gold == 1]), np.sort(scores[gold == 0])
     p, n = len(positives), len(negatives)
-    found = p - np.searchsorted(positives, thresholds, side="right").astype(np.int64)
+    hits = p - np.searchsorted(positives, thresholds, side="right").astype(np.int64)
     rejected = np.searchsorted(negatives, thresholds, side="right").astype(np.int64)
-    return found * n + rejected * p, 2 * p * n
+    return hits * n + rejected * p, 2 * p * n
 
 
 def _split(labels: Values, scores: Values, groups: Labels) -> dict[Hashable, tuple[Floats, Floats]]:
