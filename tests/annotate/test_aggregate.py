@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_cli import run
 
 from summeter.annotate.after.adjudicate import Decision, adjudicate
-from summeter.annotate.after.aggregate import judgments_of, merge, merged_of
+from summeter.annotate.after.aggregate import judgments_of, merge, merged_of, votes_of
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.data.dataset import load
 from summeter.records import Judgment, Span, Target, error_types
 from summeter.scoring.pairs import preferences
+from summeter.scoring.table import JudgmentTable, Names
 
 
 def label(who: str, value: int, *, index: int = 0, kind: str | None = None) -> Judgment:
@@ -180,3 +182,18 @@ def command(*arguments: object) -> int:
     with pytest.raises(SystemExit) as end:
         main([str(one) for one in arguments])
     return int(end.value.code or 0)
+
+
+@pytest.mark.parametrize("best", [True, False])
+def test_columns_of_answers_are_those_of_their_records(best: bool, tmp_path: Path) -> None:
+    aspects = ["clarity", "best"]  # an aspect of the campaign's own may be called as the best summary is
+    profiles = [crowds.Profile(accuracy=0.5)] * 3
+    folder = crowds.done(tmp_path, profiles, made.rows(3, 2, 2), kind="rating", best=best, aspects=aspects)
+    with CampaignService(folder, readonly=True) as service:
+        columns, records = votes_of(service), JudgmentTable.of(judgments_of(service))
+    assert len(columns) == 3 * 3 * 2 * (2 + best)
+    for name, column in vars(records).items():
+        if isinstance(column, Names):
+            assert vars(columns)[name].labels().tolist() == column.labels().tolist(), name
+        else:
+            np.testing.assert_array_equal(vars(columns)[name], column, name)

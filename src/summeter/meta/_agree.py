@@ -301,16 +301,6 @@ def _beside(matrix: RatingMatrix, place: int) -> Iterator[Row]:
     yield from matrix.fitting(pair).rows("annotator", pair, judge=matrix.votes.raters[place])
 
 
-def beside_others(table: JudgmentTable, coefficient: str) -> Iterator[Row]:
-    """The rows `annotator` of `agree(each=True, resamples=0)` for one coefficient, each from its annotator's own units.
-
-    In a campaign of many annotators that is a fraction of the work; `missing` counts those units only.
-    """
-    for matrix in _matrices(table, Selection(), _Request((coefficient,), None, error_types=False)):
-        for place in range(len(matrix.votes.raters) if not matrix.alone else 0):
-            yield from _beside(matrix.take(~np.isnan(matrix.votes.values[place])), place)
-
-
 def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable, selected: Selection) -> Iterator[Row]:
     """A judge as one more annotator, and beside the merged votes."""
     if matrix.votes.unit == "pair":

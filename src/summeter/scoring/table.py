@@ -68,13 +68,21 @@ class Names(NamedTuple):
             return Names.same(self.names[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
         return Names(self.codes[rows], self.names)
 
+    def repeat(self, times: Sequence[int]) -> Names:
+        """Each row so many times.
+
+        >>> Names.of(["a", "b"]).repeat([2, 1]).labels().tolist()
+        ['a', 'a', 'b']
+        """
+        return Names(np.repeat(self.codes, times), self.names)
+
     def equal(self, *names: str | None) -> Bools:
         """Which rows have one of the names."""
         return np.array([name in names for name in self.names], np.bool_)[self.codes]
 
     def used(self) -> list[str | None]:
         """The names that occur, in the order in which they were first seen."""
-        return [self.names[code] for code in np.unique(self.codes)]
+        return [self.names[code] for code in np.flatnonzero(np.bincount(self.codes, minlength=len(self.names)))]
 
     def dense(self) -> Names:
         """The same with the names that occur only."""
@@ -255,6 +263,42 @@ class JudgmentTable(Columns):
         if isinstance(judgments, JudgmentTable):
             return judgments
         return _of_records(judgments).last_asked()
+
+    @classmethod
+    def of_values(
+        cls, *, document: Names, system: Names, aspect: Names, judge: Names, signature: Names, value: Floats
+    ) -> JudgmentTable:
+        """The table of values of whole summaries, each given (ok), without reasons, models or calls.
+
+        >>> a = Names.same("a", 1)
+        >>> table = JudgmentTable.of_values(
+        ...     document=a, system=a, aspect=a, judge=a, signature=a, value=np.array([2.0])
+        ... )
+        >>> table.unit.labels().tolist(), table.value.tolist()
+        (['summary'], [2.0])
+        """
+        rows = len(value)
+        nothing = Names.same(None, rows)
+        return cls(
+            document=document,
+            system=system,
+            rival=nothing,
+            unit=Names.same("summary", rows),
+            list_id=nothing,
+            aspect=aspect,
+            judge=judge,
+            signature=signature,
+            model=nothing,
+            status=Names.same("ok", rows),
+            error_type=nothing,
+            named=nothing,
+            reason=nothing,
+            calls=Names.same("", rows),
+            index=np.full(rows, -1, np.int64),
+            value=value,
+            label=np.full(rows, np.nan),
+            truncated_tokens=np.zeros(rows, np.int64),
+        )
 
     @classmethod
     def read(cls, *files: Path, repeats: bool = False) -> JudgmentTable:

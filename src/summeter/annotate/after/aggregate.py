@@ -37,6 +37,13 @@ def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list
     return [*judgments, *service.kind.derived(judgments, service.folder.sources)]
 
 
+def votes_of(service: CampaignService) -> JudgmentTable:
+    """The judgments of the counted answers as a table."""
+    state = service.state
+    columns = service.kind.columns((task, state.counted_answers(task.key)) for task in service.tasks.work)
+    return JudgmentTable.of(judgments_of(service)) if columns is None else columns
+
+
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
     """One judgment a unit, by the judge `people`: adjudicated where somebody decided, else merged.
 

@@ -7,10 +7,12 @@ votes of the others, as there, averaged over the aspects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
+from dataclasses import replace
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from summeter.annotate.after.aggregate import judgments_of
+from summeter.annotate.after.aggregate import judgments_of, votes_of
+from summeter.annotate.after.agreement import CrowdVotes, beside_others, headline
 from summeter.annotate.after.automation_bias import Case, automation_bias, cases, endorsement_rate
 from summeter.annotate.after.status import facts
 from summeter.annotate.campaign.service import CampaignService
@@ -18,10 +20,9 @@ from summeter.annotate.campaign.state import Person
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta import agree
-from summeter.meta._agree import beside_others
 from summeter.meta.results import Row, Study
 from summeter.records import Judgment, Summary, UsageError
-from summeter.scoring import JudgmentTable
+from summeter.scoring.table import Names
 from summeter.text.ngrams import words
 
 Json = dict[str, Any]
@@ -95,14 +96,13 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     `brief` leaves out all agreement but the headline: what `annotate status` prints, in a fraction of the time.
     """
     notes: list[str] = []
-    votes = _votes(service)
-    table = JudgmentTable.of(votes)
+    crowd = crowd_votes(service)
     try:
-        study = _headline(service, table, resamples) if brief else agreement(service, resamples, votes)
+        study = _headline(service, crowd, resamples) if brief else agreement(service, resamples)
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
-    annotators = tuple(standings(service, wrong, table))
+    annotators = tuple(standings(service, wrong, crowd))
     return Quality(
         kind=service.campaign.kind,
         statistic=service.kind.coefficients[0],
@@ -114,13 +114,13 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     )
 
 
-def agreement(service: CampaignService, resamples: int = 1000, votes: Sequence[Judgment] | None = None) -> Study:
+def agreement(service: CampaignService, resamples: int = 1000) -> Study:
     """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
 
-    `votes` are the counted answers where known already. Every row says the kind of task in `details.kind`. Lengths are
-    thirds of the documents by their number of words. Raises UsageError where nobody has answered yet.
+    Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
+    Raises UsageError where nobody has answered yet.
     """
-    data = _panel(service, _votes(service) if votes is None else votes)
+    data = _panel(service, [_on_one_unit(judgment) for judgment in judgments_of(service)])
     columns: list[str | None] = []
     if any(document.domain for document in data.documents.values()):
         columns.append("domain")
@@ -134,11 +134,10 @@ def agreement(service: CampaignService, resamples: int = 1000, votes: Sequence[J
     return _of_kind(service, rows, study.notes)
 
 
-def _headline(service: CampaignService, table: JudgmentTable, resamples: int) -> Study:
+def _headline(service: CampaignService, crowd: CrowdVotes, resamples: int) -> Study:
     """Agreement of all, by the first coefficient of the kind."""
-    _check_any(table)
-    study = agree(table, coefficients=service.kind.coefficients[:1], resamples=resamples)
-    return _of_kind(service, study, study.notes)
+    _check_any(crowd.table)
+    return _of_kind(service, headline(crowd, service.kind.coefficients[0], resamples), ())
 
 
 def _of_kind(service: CampaignService, rows: Iterable[Row], notes: Sequence[Any]) -> Study:
@@ -151,9 +150,16 @@ def _check_any(votes: Sized) -> None:
         raise UsageError("nobody has answered yet")
 
 
-def _votes(service: CampaignService) -> list[Judgment]:
+def crowd_votes(service: CampaignService) -> CrowdVotes:
     """The counted answers, each pair of summaries as one unit."""
-    return [_on_one_unit(judgment) for judgment in judgments_of(service)]
+    table = votes_of(service)
+    pairs = ~table.rival.equal(None)
+    if not pairs.any():
+        return CrowdVotes(table)
+    names = zip(table.system.labels(), table.rival.labels(), pairs, strict=True)
+    system = Names.of(f"{system} vs {rival}" if pair else system for system, rival, pair in names)
+    unit = Names.of("summary" if pair else name for name, pair in zip(table.unit.labels(), pairs, strict=True))
+    return CrowdVotes(replace(table, system=system, rival=Names.same(None, len(table)), unit=unit))
 
 
 def _panel(service: CampaignService, votes: Sequence[Judgment]) -> Dataset:
@@ -194,17 +200,20 @@ def _bands(lengths: dict[str, int]) -> dict[str, str]:
 
 
 def standings(
-    service: CampaignService, wrong: list[Case] | None = None, table: JudgmentTable | None = None
+    service: CampaignService, wrong: list[Case] | None = None, crowd: CrowdVotes | None = None
 ) -> list[Standing]:
     """Every annotator, in order of joining.
 
-    `wrong` are the cases of `automation_bias.cases`, `table` the counted answers, where known already.
+    `wrong` are the cases of `automation_bias.cases`, `crowd` the counted answers, where known already.
     """
     wrong = cases(service) if wrong is None else wrong
     people = service.state.people.values()
     times = [answer.seconds for person in people for answer in person.answers.values()]
     usual = median(times) if times else None
-    agreed, why = _agreement_by_annotator(service, JudgmentTable.of(_votes(service)) if table is None else table)
+    agreed, why = _agreement_by_annotator(service, crowd_votes(service) if crowd is None else crowd)
+    follows: dict[str, list[Case]] = {}
+    for case in wrong:
+        follows.setdefault(case.annotator, []).append(case)
     annotators = []
     for person in people:
         by_aspect = agreed.get(person.annotator, {})
@@ -218,24 +227,24 @@ def standings(
             fmean(values) if values else None,
             by_aspect,
             None if values else no_value,
-            *endorsement_rate(case for case in wrong if case.annotator == person.annotator),
+            *endorsement_rate(follows.get(person.annotator, [])),
         )
         annotators.append(standing)
     return annotators
 
 
 def _agreement_by_annotator(
-    service: CampaignService, table: JudgmentTable
+    service: CampaignService, crowd: CrowdVotes
 ) -> tuple[dict[str, dict[str, float | None]], str]:
     """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
     agreed: dict[str, dict[str, float | None]] = {}
     try:
-        _check_any(table)
-        rows = beside_others(table, service.kind.coefficients[0])
+        _check_any(crowd.table)
+        for beside in beside_others(crowd, service.kind.coefficients[0]):
+            value = beside.value if beside.n >= FEWEST else None
+            agreed.setdefault(beside.annotator, {})[beside.aspect] = value
     except UsageError as error:
         return {}, str(error)
-    for row in rows:
-        agreed.setdefault(str(row.judge), {})[str(row.aspect)] = row.value if row.n >= FEWEST else None
     return agreed, f"fewer than {FEWEST} answers that others gave too, or all are the same"
 
 

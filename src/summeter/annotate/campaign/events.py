@@ -52,7 +52,9 @@ def link(before: str, event: Event, data: str) -> str:
     >>> link("", Event(1, 0, "joined", "anna", None, None, None, {}), "{}")
     '208f88dc3d977e4c5e8bbe43587a5372'
     """
-    return hashlib.sha256(repr((before, *event[:-1], data)).encode()).hexdigest()[:32]
+    seq, at, kind, annotator, task, batch, token, _ = event
+    text = repr((before, seq, at, kind, annotator, task, batch, token, data))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def packed(data: dict[str, Any]) -> str:

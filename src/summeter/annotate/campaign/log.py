@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST = 256
 """Commands in one commit."""
+SHORT = 40
+"""Data of up to so many characters is parsed once."""
 HEAD = "head"
 """The fact that says how far the log has come: the last seq and its hash."""
 
@@ -220,15 +223,13 @@ class EventLog(Generic[S]):
 
     def _read(self, connection: Connection, after: int) -> Iterator[tuple[Event, str, str | None]]:
         """Events with their data and chained hash as stored."""
-        for row in connection.execute(schema.events_after(chained=self._chained), {"after": after}):
-            data = row.data
+        rows = connection.execute(schema.events_after(chained=self._chained), {"after": after})
+        for seq, at, kind, annotator, task, batch, token, data, chain in rows:
             try:
-                event = Event(
-                    row.seq, row.at, row.kind, row.annotator, row.task, row.batch, row.token, json.loads(data)
-                )
+                given = _parsed(data) if len(data) <= SHORT else json.loads(data)
             except (TypeError, ValueError) as error:
-                raise self._damaged(f"event {row.seq} cannot be read ({error})") from error
-            yield event, data, row.chain if self._chained else None
+                raise self._damaged(f"event {seq} cannot be read ({error})") from error
+            yield Event(seq, at, kind, annotator, task, batch, token, given), data, chain
 
     def _catch_up(self, connection: Connection) -> None:
         for event, data, stored in self._read(connection, self.last_seq):
@@ -336,6 +337,12 @@ class EventLog(Generic[S]):
     def _rebuild(self) -> None:
         """The state may hold what was not committed: start from the log. If that fails too, the next command tries."""
         self.state, self.last_seq, self._chain = self._fresh(), 0, ""
+
+
+@lru_cache(maxsize=256)
+def _parsed(data: str) -> Any:
+    """Most events say no more than `{}` or `{"check":false}`. An event is never changed, so they may share it."""
+    return json.loads(data)
 
 
 def _fact(connection: Connection, name: str) -> str | None:

@@ -51,9 +51,11 @@ def events_table(*, chained: bool = True) -> Table:
 
 @cache
 def events_after(*, chained: bool = True) -> Select[Any]:
-    """The events with a seq above `after`, in order; made once, since every commit begins with it."""
-    table = events_table(chained=chained)
-    wanted = table.select().where(table.c.seq > need("sqlalchemy").bindparam("after")).order_by(table.c.seq)
+    """The events with a seq above `after`, in order; made once, since every commit begins with it. `chain` is null
+    where the log is not `chained`."""
+    table, sa = events_table(chained=chained), need("sqlalchemy")
+    columns = table.c if chained else (*table.c, sa.null().label("chain"))
+    wanted: Select[Any] = sa.select(*columns).where(table.c.seq > sa.bindparam("after")).order_by(table.c.seq)
     return wanted.execution_options(yield_per=1000)
 
 
@@ -72,7 +74,8 @@ def facts_table() -> Table:
 
 def engine_for(place: Path | str, *, readonly: bool = False) -> Engine:
     """An engine for a SQLite file (a path) or a PostgreSQL database (a URL)."""
-    need("alembic")
+    if not readonly:
+        need("alembic")
     return _sqlite(place, readonly) if isinstance(place, Path) else _postgres(place)
 
 

@@ -12,7 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from summeter.annotate.campaign.events import KINDS, Event
 from summeter.records import digest
@@ -45,8 +45,7 @@ class Answer:
     contradicted: bool = False
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(NamedTuple):
     """One coming of a person from their platform: a submission of Prolific, an assignment of Mechanical Turk."""
 
     study: str | None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
@@ -23,6 +23,7 @@ from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of, summary_body
 from summeter.records import Judgment, Summary, Target, Unit
+from summeter.scoring.table import JudgmentTable
 
 LONGEST = 2000
 """Characters of a comment or a reason."""
@@ -130,6 +131,13 @@ class Kind(ABC):
     @abstractmethod
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """A stored answer to a task of the work as judgments."""
+
+    def columns(self, answered: Iterable[tuple[Task, Sequence[Answer]]]) -> JudgmentTable | None:
+        """The judgments of answers to the work as a table, for a kind whose answers hold many each.
+
+        Equal to the table of the records of `judgments`, row by row. None: the kind makes records only.
+        """
+        return None
 
     @abstractmethod
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:

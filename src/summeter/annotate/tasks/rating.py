@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import Random
 from statistics import fmean
 from typing import Any, ClassVar
+
+import numpy as np
 
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
@@ -26,6 +28,7 @@ from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Others, Source, Task
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, UsageError
+from summeter.scoring.table import JudgmentTable, Names
 
 ASPECTS = {name: f"rating.{name}" for name in ("coherence", "consistency", "coverage", "fluency", "overall")}
 """With the keys of our words for them."""
@@ -136,14 +139,44 @@ class Rating(LetteredKind):
                     target=target, aspect=aspect, judge=answer.annotator, signature=SIGNATURES[block], value=value
                 )
 
+    def columns(self, answered: Iterable[tuple[Task, Sequence[Answer]]]) -> JudgmentTable:
+        """The same as a table: a page holds dozens of ratings, and a campaign thousands of pages."""
+        documents, systems, judges, sizes, chosen = [], [], [], [], []
+        aspects: list[str] = []
+        values: list[float] = []
+        for task, answers in answered:
+            for answer in answers:
+                best = answer.answer["best"]
+                for system, cells in answer.answer["ratings"].items():
+                    aspects += cells
+                    values += cells.values()
+                    if best is not None:
+                        aspects.append(BEST)
+                        values.append(system == best)
+                    documents.append(task.document_id)
+                    systems.append(system)
+                    judges.append(answer.annotator)
+                    sizes.append(len(cells) + (best is not None))
+                    chosen.append(best is not None)
+        overall = np.zeros(len(values), np.int64)
+        overall[np.cumsum(sizes, dtype=np.int64)[np.array(chosen, np.bool_)] - 1] = 1
+        return JudgmentTable.of_values(
+            document=Names.of(documents).repeat(sizes),
+            system=Names.of(systems).repeat(sizes),
+            aspect=Names.of(aspects),
+            judge=Names.of(judges).repeat(sizes),
+            signature=Names(overall, (SIGNATURES["ratings"], SIGNATURES["overall"])),
+            value=np.array(values, np.float64),
+        )
+
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Ratings far apart: they are averaged all the same unless somebody decides."""
         far = []
         for system, cells in answers[0].answer["ratings"].items():
             for aspect in cells:
-                values = sorted(answer.answer["ratings"][system][aspect] for answer in answers)
-                if values[-1] - values[0] >= GAP:
-                    far.append(f"{system} {aspect} {values[0]} to {values[-1]}")
+                values = [answer.answer["ratings"][system][aspect] for answer in answers]
+                if max(values) - min(values) >= GAP:
+                    far.append(f"{system} {aspect} {min(values)} to {max(values)}")
         more = f" and {len(far) - SHOWN} more" if len(far) > SHOWN else ""
         return Disagreement(", ".join(far[:SHOWN]) + more, even=False) if far else None
 

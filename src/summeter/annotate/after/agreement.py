@@ -1,0 +1,170 @@
+"""Agreement where many annotators each saw a few of the units, as in every campaign.
+
+The rows are those of `meta agree`, to the number. That reads votes as a matrix of annotators by units; with hundreds of
+annotators nearly all of it is empty. Here votes stay rows, the draws of documents are shared by all aspects, and an
+annotator beside the others is the coefficient for the weights that count nobody else's units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from summeter.choices import Level
+from summeter.meta import agree
+from summeter.meta.gold import aspects, block_of, chosen
+from summeter.meta.results import Row, interval_row
+from summeter.records import UsageError
+from summeter.scoring.table import JudgmentTable, Names, row_keys
+from summeter.stats import Agreement, Bootstrap, krippendorff_alpha
+from summeter.stats.base import Floats, Ints
+
+ALPHAS = ("alpha_nominal", "alpha_ordinal", "alpha_interval")
+"""What is computed here; other coefficients are left to `meta agree`."""
+_CELLS = 1_000_000
+
+
+class Beside(NamedTuple):
+    """An annotator beside the merged votes of the others, on one aspect: the coefficient of `n` shared units."""
+
+    annotator: str
+    aspect: str
+    value: float | None
+    n: int
+
+
+class _Votes(NamedTuple):
+    """The votes on one aspect, a row each: annotator and unit as codes. `document` is that of each unit."""
+
+    aspect: str
+    rater: Names
+    unit: Ints
+    value: Floats
+    document: Ints
+    level: str
+    block: str
+
+    @property
+    def units(self) -> int:
+        return len(self.document)
+
+    def matrix(self) -> Floats:
+        """The votes of each unit as a column, without the annotators' identity (`meta`'s slots)."""
+        order = np.argsort(self.unit, kind="stable")
+        sizes = np.bincount(self.unit, minlength=self.units)
+        place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[self.unit[order]]
+        votes = np.full((int(sizes.max(initial=1)), self.units), np.nan)
+        votes[place, self.unit[order]] = self.value[order]
+        return votes
+
+    def others(self) -> Floats:
+        """For each vote the others on the same unit merged: the mean of ratings, the majority of labels (NaN: none)."""
+        count = np.bincount(self.unit, minlength=self.units)[self.unit] - 1
+        total = np.bincount(self.unit, weights=self.value, minlength=self.units)[self.unit] - self.value
+        mean: Floats = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+        return mean if self.level == Level.SUMMARY else np.where(mean == 0.5, np.nan, np.round(mean))
+
+
+class CrowdVotes:
+    """The votes in a table of judgments, by aspect. Pairs of summaries must be named as one unit."""
+
+    def __init__(self, table: JudgmentTable) -> None:
+        self.table = table
+
+    @cached_property
+    def by_aspect(self) -> tuple[_Votes, ...]:
+        """Those on each aspect that two annotators or more judged."""
+        return tuple(_votes(self.table))
+
+
+def headline(crowd: CrowdVotes, coefficient: str, resamples: int, *, seed: int = 0) -> list[Row]:
+    """A row an aspect: the coefficient of all annotators, with its interval by document.
+
+    Raises UsageError where there are no votes of two annotators.
+    """
+    if coefficient not in ALPHAS:
+        return list(agree(crowd.table, coefficients=[coefficient], resamples=resamples, seed=seed))
+    measured = [(votes, _alpha(votes, coefficient)) for votes in crowd.by_aspect]
+    if not measured:
+        raise UsageError("no unit has the answers of two annotators")
+    drawn: dict[bytes, list[tuple[_Votes, Agreement]]] = {}
+    for votes, alpha in measured:
+        drawn.setdefault(votes.document.tobytes(), []).append((votes, alpha))
+    rows: dict[str, Row] = {}
+    for group in drawn.values():
+        bootstrap = Bootstrap(group[0][0].document, resamples, seed=seed)
+        samples = bootstrap.samples(*(alpha.weighted for _, alpha in group))
+        for (votes, alpha), values in zip(group, samples, strict=True):
+            rows[votes.aspect] = _row(votes, alpha, coefficient, bootstrap, values)
+    return [rows[votes.aspect] for votes, _ in measured]
+
+
+def beside_others(crowd: CrowdVotes, coefficient: str) -> Iterator[Beside]:
+    """Each annotator beside the merged votes of the others, on each aspect: `meta agree`'s rows `annotator`."""
+    if coefficient not in ALPHAS:
+        for row in agree(crowd.table, coefficients=[coefficient], each=True, resamples=0).where(study="annotator"):
+            yield Beside(str(row.judge), str(row.aspect), row.value, row.n)
+        return
+    for votes in crowd.by_aspect:
+        others = votes.others()
+        alpha = krippendorff_alpha(
+            np.stack([votes.value, others]), coefficient.removeprefix("alpha_"), votes.rater.codes
+        )
+        raters = len(votes.rater.names)
+        own = np.bincount(votes.rater.codes[~np.isnan(others)], minlength=raters)
+        # A weight of 1 for one annotator's units and of 0 for all others is the coefficient of that annotator.
+        parts = max(1, raters * max(raters, len(others)) // _CELLS) if coefficient == "alpha_ordinal" else 1
+        values = np.concatenate([alpha.weighted(weights) for weights in np.array_split(np.eye(raters), parts)])
+        for name, value, n in zip(votes.rater.names, values.tolist(), own.tolist(), strict=True):
+            yield Beside(str(name), votes.aspect, None if np.isnan(value) else value, n)
+
+
+def _votes(table: JudgmentTable) -> Iterator[_Votes]:
+    """The votes on each aspect that two annotators or more judged."""
+    for aspect in aspects(table):
+        rows = chosen(table, aspect, Level.SUMMARY) if aspect in table.aspect.names else None
+        if rows is None:
+            continue
+        value = np.where(np.isnan(rows.label), rows.value, rows.label)
+        if np.isnan(value).any():
+            rows, value = rows.take(~np.isnan(value)), value[~np.isnan(value)]
+        rater = rows.judge.dense()
+        if len(rater.names) < 2:
+            continue
+        _, first, unit = np.unique(
+            row_keys(rows.document, rows.system, rows.unit, rows.list_id, rows.index + 1),
+            return_index=True,
+            return_inverse=True,
+        )
+        level, signature = (column.labels()[0] for column in (rows.unit, rows.signature))
+        yield _Votes(
+            aspect, rater, unit.astype(np.int64), value, rows.document.codes[first], str(level), block_of(signature)
+        )
+
+
+def _alpha(votes: _Votes, coefficient: str) -> Agreement:
+    """The coefficient, as a function of the weights of documents."""
+    documents = np.unique(votes.document, return_inverse=True)[1].astype(np.int64)
+    return krippendorff_alpha(votes.matrix(), coefficient.removeprefix("alpha_"), documents)
+
+
+def _row(votes: _Votes, alpha: Agreement, coefficient: str, bootstrap: Bootstrap, samples: Floats) -> Row:
+    """As `meta agree` makes it."""
+    if alpha.value is None:
+        interval = bootstrap.alone(None, alpha.reason or "", n=alpha.n, missing=alpha.missing)
+    else:
+        interval = bootstrap.of_samples(alpha.value, samples, n=alpha.n, missing=alpha.missing)
+    rests_on = {"votes": alpha.votes, "observed": alpha.observed, "expected": alpha.expected}
+    return interval_row(
+        interval,
+        study="agreement",
+        statistic=coefficient,
+        aspect=votes.aspect,
+        gold_aspect=votes.aspect,
+        level=votes.level,
+        gold_signature=f"human.{votes.block}|merge:none|v:1",
+        details={"raters": len(votes.rater.names), **rests_on},
+    )
