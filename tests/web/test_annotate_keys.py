@@ -16,7 +16,7 @@ pytestmark = pytest.mark.web
 STEPS = 30
 SHOWN = """() => {
   const seen = (node) => node.checkVisibility({ visibilityProperty: true });
-  const all = [...document.querySelectorAll("form.task fieldset.question input")];
+  const all = [...document.querySelectorAll("form.task fieldset:is(.question, .answers) input")];
   const inputs = all.filter((one) => seen(one.closest("label")));
   const row = (input) => ({
     id: input.id, many: input.type === "checkbox", on: input.checked, set: input.name,
