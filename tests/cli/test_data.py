@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from summeter.cli.common import option
 from summeter.cli.data import app
 from summeter.data.dataset import load
 from summeter.records import InputError, UsageError
@@ -218,6 +219,48 @@ class TestShow:
     )  # fmt: skip
     def test_unknown(self, flat: Path, option: str, name: str, message: str) -> None:
         assert str(run("show", flat, option, name).exception) == message
+
+
+class TestParts:
+    @pytest.fixture
+    def eight(self, tmp_path: Path) -> Path:
+        path = tmp_path / "eight.jsonl"
+        rows = [{"doc_id": str(n), "document": f"Text {n}.", "summary": "A.", "domain": "ab"[n % 2]} for n in range(8)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    def test_split(self, eight: Path, tmp_path: Path) -> None:
+        result = run("split", eight, "-o", tmp_path / "parts", "--parts", "train=.75,test=.25", "--seed", "4")
+        lines = result.stdout.splitlines()
+        assert [line.split()[:4] for line in lines[1:3]] == [["train", "6", "6", "0.750"], ["test", "2", "2", "0.250"]]
+        assert lines[-1] == f"written to {tmp_path / 'parts'}"
+        assert load(tmp_path / "parts" / "test").card.name == "eight-test"
+
+    def test_split_as_json(self, eight: Path, tmp_path: Path) -> None:
+        result = run("split", eight, "-o", tmp_path / "parts", "--parts", "train=.5,test=.5", "--json")
+        shown = json.loads(result.stdout)
+        assert [(row["part"], row["documents"]) for row in shown["rows"]] == [("train", 4), ("test", 4)]
+        assert shown["near_duplicates"] == []
+
+    @pytest.mark.parametrize(
+        ("parts", "message"),
+        [
+            ("train=.8", "--parts: the shares must add up to 1; they add up to 0.8"),
+            ("train=most,test=.2", "--parts: the share of 'train' is 'most', not a number"),
+            ("train", "--parts 'train' is not NAME=SHARE"),
+            ("train=nan,test=1", "--parts: the share of 'train' must be above 0 and at most 1, not nan"),
+        ],
+    )
+    def test_bad_parts(self, eight: Path, tmp_path: Path, parts: str, message: str) -> None:
+        error = run("split", eight, "-o", tmp_path / "parts", "--parts", parts).exception
+        assert isinstance(error, UsageError)
+        assert error.worded(option) == message
+        assert not (tmp_path / "parts").exists()
+
+    def test_sample(self, eight: Path, tmp_path: Path) -> None:
+        result = run("sample", eight, "-n", "4", "-o", tmp_path / "four")
+        assert "domains: a (2), b (2)" in result.stdout
+        assert len(load(tmp_path / "four").documents) == 4
 
 
 class TestExport:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, read_data, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_json, read_data, warn
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
     from summeter.records import Document, Fault, Judgment, Summary
 
 BAD_INPUT = 2
+SHOWN_DOMAINS = 12
 _SEVERAL = (
     "A flat file (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; - is stdin), a dataset folder, or all files of a --preset."
 )
@@ -44,6 +45,7 @@ Data = Annotated[
     ),
 ]
 Language = Annotated[str, typer.Option("--language", help="Of the texts (ISO 639-1), for splitting sentences.")]
+Seed = Annotated[int, typer.Option("--seed", help="Equal seeds draw equally.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a dataset that is already there.")]
 
 
@@ -151,6 +153,82 @@ def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
         typer.echo("\n".join(lines))
     if page is not None:
         typer.echo(f"page: {dataset_html(dataset, page, overview=overview)}", err=as_json)
+
+
+@app.command()
+def split(
+    data: Data,
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where to write a folder a part.")],
+    parts: Annotated[
+        str, typer.Option("--parts", metavar="NAME=SHARE,...", help="Shares of the documents, which add up to 1.")
+    ] = "train=.8,dev=.1,test=.1",
+    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    force: Annotated[bool, typer.Option("--force", help="Replace a split that is already there.")] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Split DATA by document: near-duplicates stay together, and each domain is divided alike."""
+    from summeter.data.parts import save_split
+    from summeter.data.parts import split as split_dataset
+    from summeter.tables import Table, number
+
+    dataset = read_data(data, map_, preset, format_, language=language)
+    made = split_dataset(dataset, _shares(parts), seed=seed)
+    save_split(made, folder, force=force)
+    rows = made.rows()
+    if as_json:
+        print_json(rows, near_duplicates=[row._asdict() for row in made.duplicates])
+        return
+    names = list(dict.fromkeys(name for row in rows for name in row["domains"]))
+    shown = names if 1 < len(names) <= SHOWN_DOMAINS else []
+    table = Table.of(
+        ["part", "documents", "summaries", "share", "hash", *shown],
+        [
+            [
+                *(row[name] for name in ("part", "documents", "summaries", "share_of_documents")),
+                row["hash"][:12],
+                *(row["domains"].get(name, 0) for name in shown),
+            ]
+            for row in rows
+        ],
+        align="lrrrlr",
+        show=[str, str, str, number],
+    )  # fmt: skip
+    typer.echo(table.text())
+    if made.duplicates:
+        tied = sum(len(group.ids) for group in made.duplicates)
+        groups = "1 group" if len(made.duplicates) == 1 else f"{len(made.duplicates)} groups"
+        typer.echo(f"near-duplicates that stay together: {groups} of {tied} documents")
+    typer.echo(f"written to {folder}")
+
+
+@app.command()
+def sample(
+    data: Data,
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The dataset folder to write.")],
+    documents: Annotated[int, typer.Option("-n", "--documents", metavar="N", help="How many documents to draw.")],
+    seed: Seed = 0, map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    force: Force = False,
+) -> None:  # fmt: skip
+    """Draw N documents of DATA at random, from each domain in proportion, with their summaries and judgments."""
+    from summeter.data.dataset import save
+    from summeter.data.parts import sample as sample_dataset
+
+    drawn = sample_dataset(read_data(data, map_, preset, format_, language=language), documents, seed=seed)
+    save(drawn, folder, force=force)
+    typer.echo("\n".join([*_overview(drawn), f"written to {folder}"]))
+
+
+def _shares(text: str) -> dict[str, float]:
+    """`train=.8,test=.2` as shares by name."""
+    from summeter.records import UsageError
+
+    shares: dict[str, float] = {}
+    for name, value in assignments(text.split(","), "--parts", "NAME=SHARE").items():
+        try:
+            shares[name] = float(value)
+        except ValueError:
+            raise UsageError(f"--parts: the share of {name!r} is {value!r}, not a number") from None
+    return shares
 
 
 @app.command()

@@ -67,7 +67,7 @@ class Dataset:
 
     @property
     def card(self) -> Card:
-        """Name, version, licence, citation, splitter, hashes."""
+        """Name, version, licence, citation, origin, splitter, hashes."""
         return self._card.model_copy(update={"hash": self.hash})
 
     @cached_property
@@ -132,13 +132,32 @@ class Dataset:
         makers = {**self._makers, name: lambda: iter(kept)}
         return Dataset(self.documents, self.summaries, makers, self._card, self.warnings, self.dropped)
 
-    def with_card(self, **changes: str | None) -> Dataset:
-        """The dataset with `name`, `version`, `licence` or `citation` changed."""
-        unknown = set(changes) - {"name", "version", "licence", "citation"}
+    def with_documents(self, doc_ids: Iterable[str]) -> Dataset:
+        """The dataset of these documents alone, in its own order, with their summaries and judgments.
+
+        Raises UsageError for an id that is not here.
+        """
+        kept = frozenset(doc_ids)
+        for doc_id in sorted(kept - self.documents.keys()):
+            raise UsageError(f"there is no document {doc_id!r}{meant(doc_id, self.documents)}")
+        makers = {name: partial(_of_documents, maker, kept) for name, maker in self._makers.items()}
+        documents = {doc_id: document for doc_id, document in self.documents.items() if doc_id in kept}
+        summaries = [summary for summary in self.summaries if summary.document_id in kept]
+        card = self._card.model_copy(update={"counts": {}, "files": {}})
+        return Dataset(documents, summaries, makers, card)
+
+    def with_card(self, **changes: Any) -> Dataset:
+        """The dataset with `name`, `version`, `licence`, `citation` or `origin` changed."""
+        unknown = set(changes) - {"name", "version", "licence", "citation", "origin"}
         if unknown:
-            raise UsageError(f"a card has no {sorted(unknown)[0]!r} to set; it has name, version, licence and citation")
+            there = "name, version, licence, citation and origin"
+            raise UsageError(f"a card has no {sorted(unknown)[0]!r} to set; it has {there}")
         card = self._card.model_copy(update=changes)
         return Dataset(self.documents, self.summaries, self._makers, card, self.warnings, self.dropped)
+
+
+def _of_documents(maker: Callable[[], Iterator[Judgment]], kept: frozenset[str]) -> Iterator[Judgment]:
+    return (judgment for judgment in maker() if judgment.target.document_id in kept)
 
 
 def load(  # noqa: PLR0913 - one keyword for each way in which data differ

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -42,7 +42,8 @@ class Card(Record):
     """What a dataset is, where it may be used, and the hashes that say it is unchanged.
 
     `hash` is that of the content an evaluator sees (documents and summaries); `files` maps each file of the
-    folder to its SHA-256 and `counts` says how much is in it (both empty before the dataset is saved).
+    folder to its SHA-256 and `counts` says how much is in it (both empty before the dataset is saved). `origin` says of
+    which dataset it is a part, or from where on a hub it came (`data.parts`, `data.hub`).
     """
 
     layout: Literal["summeter-dataset/1"] = "summeter-dataset/1"
@@ -50,6 +51,7 @@ class Card(Record):
     version: str | None = None
     licence: str | None = None
     citation: str | None = None
+    origin: dict[str, Any] | None = None
     splitter: str
     hash: str = ""
     counts: dict[str, int] = Field(default_factory=dict)
@@ -88,10 +90,10 @@ def is_intact(folder: Path) -> bool:
     return True
 
 
-def check_set_name(name: str) -> None:
-    """Raise UsageError unless `name` can name a judgment set (and so a file)."""
+def check_set_name(name: str, what: str = "a judgment set") -> None:
+    """Raise UsageError unless `name` can name a judgment set, or `what` is named so (and so a file or folder)."""
     if not _SET_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot name a judgment set; use letters, digits, full stops, _ and -")
+        raise UsageError(f"{name!r} cannot name {what}; use letters, digits, full stops, _ and -")
 
 
 def check_target(folder: Path, *, force: bool) -> None:
