@@ -150,7 +150,9 @@ class TestImport:
 
     def test_many_warnings_are_cut_short(self, tmp_path: Path) -> None:
         path = tmp_path / "a.jsonl"
-        path.write_text("".join(json.dumps({"document": str(n), "summary": ""}) + "\n" for n in range(30)))
+        path.write_text(
+            "".join(json.dumps({"document": str(n), "summary": "" if n else "A."}) + "\n" for n in range(31))
+        )
         result = run("import", path, "-o", tmp_path / "set")
         assert result.stderr.splitlines()[-1] == "warning: ... and 25 more (`summeter data validate` lists them all)"
 
