@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from summeter.data.factuality import GROUPS, LAYOUTS, Benchmark, Files, read_benchmark
+from summeter.data.factuality import GROUPS, Benchmark, Files, read_benchmark
+from summeter.data.presets.claims import CLAIMS
 from summeter.records import InputError, UsageError
 
 ROW: dict[str, Any] = {
@@ -192,4 +193,4 @@ def test_story_summeval_finds_its_stories(tmp_path: Path) -> None:
 def test_no_summarizer_is_in_two_groups() -> None:
     models = [model for group in GROUPS.values() for model in group]
     assert len(models) == len(set(models))
-    assert all(set(layout.required) <= set(layout.columns) for layout in LAYOUTS.values())
+    assert all(set(layout.required) <= set(layout.columns) for layout in CLAIMS.values())

@@ -1,9 +1,10 @@
 """Benchmarks of yes-or-no factuality read as their files are: AggreFact, LLM-AggreFact, SummaC, story-summeval.
 
-The presets turn one row at a time; here whole files are read, since the same summary may stand in several of the data
-sets a benchmark is made of, and every row of it must count as in the paper. A row becomes a summary of the document
-with that text (one article in three data sets is one document), with `dataset`, `origin`, `cut`, `model` and `id`
-beside it and the label, 1 = consistent, as people's `overall` faithfulness. Nothing is left out in silence: the
+Which column holds what is said once, in `presets.claims`. The presets make a dataset of a release; here its rows are
+read for a protocol, since the same summary may stand in several of the data sets a benchmark is made of, and every row
+of it must count as in the paper. A row becomes a summary of the document with that text (one article in three data sets
+is one document), with `dataset`, `origin`, `cut`, `model` and `id` beside it and the label, 1 = consistent, as people's
+`overall` faithfulness. Nothing is left out in silence: the
 `Tally` counts duplicates, contradictions, empty texts, missing labels and missing scores.
 """
 
@@ -22,6 +23,7 @@ from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.flat import SystemNames
 from summeter.data.formats import Format, file_name, format_of, read_rows
+from summeter.data.presets.claims import CLAIMS, Claims
 from summeter.records import InputError, Judgment, Target, UsageError, digest
 
 FAITHFULNESS = "faithfulness"
@@ -40,58 +42,11 @@ GROUPS: dict[str, tuple[str, ...]] = {
 GROUP_OF = {model: group for group, models in GROUPS.items() for model in models}
 
 
-@dataclass(frozen=True)
-class Layout:
-    """One benchmark's files: the columns by field (any of several names), and which fields a row must have.
-
-    `texts`: the documents stand in files of their own, found by the columns of that tuple.
-    """
-
-    name: str
-    about: str
-    columns: Mapping[str, tuple[str, ...]]
-    required: tuple[str, ...] = ("document", "summary", "label", "dataset")
-    grouped: bool = False
-    texts: tuple[str, ...] = ()
-
-
-LAYOUTS: dict[str, Layout] = {
-    layout.name: layout
-    for layout in (
-        Layout(
-            "aggrefact", "aggre_fact_final.csv or aggre_fact_sota.csv (Tang et al., 2023)",
-            {"document": ("doc",), "summary": ("summary",), "label": ("label",), "dataset": ("dataset",),
-             "origin": ("origin",), "model": ("model_name",), "cut": ("cut",), "id": ("id",)},
-            ("document", "summary", "label", "dataset", "origin", "model", "cut"), grouped=True,
-        ),
-        Layout(
-            "llm-aggrefact", "LLM-AggreFact's dev and test files (Tang et al., 2024)",
-            {"document": ("doc",), "summary": ("claim",), "label": ("label",), "dataset": ("dataset",),
-             "cut": ("cut",)},
-        ),
-        Layout(
-            "summac",
-            "the SummaC benchmark's rows, one JSON object a line (Laban et al., 2022)",
-            {"document": ("document",), "summary": ("claim",), "label": ("label",), "dataset": ("dataset",),
-             "origin": ("origin",), "model": ("model_name",), "cut": ("cut",),
-             "id": ("id", "cnndm_id", "bbcid", "hash")},
-        ),
-        Layout(
-            "story-summeval",
-            "the long-form set of FENICE (Scire et al., 2024), with the stories in files of their own",
-            {"document": ("text", "document", "story"), "summary": ("summary",), "label": ("factual", "label"),
-             "source": ("source",), "id": ("text_id",), "model": ("system_id",), "cut": ("cut", "split")},
-            ("summary", "label"), texts=("source", "text_id"),
-        ),
-    )
-}  # fmt: skip
-
-
-def layout_named(name: str) -> Layout:
+def layout_named(name: str) -> Claims:
     """The layout of that name. Raises UsageError."""
-    if name not in LAYOUTS:
-        raise UsageError(f"unknown benchmark {name!r}{meant(name, LAYOUTS)}; benchmarks are: {', '.join(LAYOUTS)}")
-    return LAYOUTS[name]
+    if name not in CLAIMS:
+        raise UsageError(f"unknown benchmark {name!r}{meant(name, CLAIMS)}; benchmarks are: {', '.join(CLAIMS)}")
+    return CLAIMS[name]
 
 
 SCORE = "_score"
@@ -260,7 +215,7 @@ class _File:
     """One file of a benchmark, read row by row; faults are gathered and raised at its end."""
 
     def __init__(
-        self, form: Layout, files: Files, path: Path, cut: str | None, texts: Mapping[tuple[str, ...], str]
+        self, form: Claims, files: Files, path: Path, cut: str | None, texts: Mapping[tuple[str, ...], str]
     ) -> None:
         self.form, self.path, self.texts, self.wanted_scores = form, path, texts, files.scores
         self.names = {**form.columns, **{name: (column,) for name, column in files.columns.items()}}
@@ -355,7 +310,7 @@ def _not_a_text(field: str, details: ErrorDetails) -> str:
 class _Gathered:
     """The rows of all files as flat rows, each a summary of its own; what is odd about them counted."""
 
-    def __init__(self, form: Layout) -> None:
+    def __init__(self, form: Claims) -> None:
         self.form = form
         self.tally = Tally()
         self.flat: list[dict[str, Any]] = []
@@ -443,7 +398,7 @@ def _key(parts: Sequence[object]) -> tuple[str, ...]:
     return tuple(str(part).strip().lower() for part in parts)
 
 
-def _documents(form: Layout, files: Sequence[Path]) -> dict[tuple[str, ...], str]:
+def _documents(form: Claims, files: Sequence[Path]) -> dict[tuple[str, ...], str]:
     """Texts by the columns the layout finds them by."""
     if files and not form.texts:
         raise UsageError(f"texts: {form.name} has its documents in the rows; leave `texts` out")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -105,6 +105,19 @@ class Gatherer:
             self._sets |= block.sets
             self._blocks.append(_Block(faults.file, line, len(self._summaries), human))
         self._summaries.append(summary)
+
+    def with_own_id(self, cells: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The row, with `ID#2` as its document's id where another document has the id already."""
+        doc_id, number = cells.get("doc_id"), 1
+        name = str(doc_id)
+        while (
+            doc_id is not None
+            and (known := self._documents.get(name)) is not None
+            and known.text != cells.get("document")
+        ):
+            number += 1
+            name = f"{doc_id}#{number}"
+        return cells if number == 1 else {**cells, "doc_id": name}
 
     def finish(self) -> Flat:
         """All rows were added. Key facts are counted now: a row may bring those of an earlier one."""

@@ -60,7 +60,8 @@ class Intake:
                 break
         for cells in rows:
             self._columns.note(cells)
-            self._settle(record, cells, faults)
+            own = self._gatherer.with_own_id(cells) if preset.ids_repeat else cells
+            self._settle(record, own, faults)
 
     def _settle(self, record: Record, cells: Cells, faults: Faults) -> None:
         """Take the row; or, of a faulty one, what `on_fault` lets through."""

@@ -29,6 +29,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Strict, TypeAdapter, ValidationError
@@ -49,6 +50,16 @@ class LayoutError(ValueError):
     def __init__(self, field: str, message: str) -> None:
         self.field = field
         super().__init__(message)
+
+
+class Columns(Cells):
+    """A row's columns: one that is asked for and not there is a `LayoutError`, under its name in the release."""
+
+    released: Mapping[str, str] = MappingProxyType({})
+
+    def __missing__(self, column: str) -> Any:
+        name = self.released.get(column, column)
+        raise LayoutError(name, "is missing, and this layout has it; check the preset")
 
 
 class Record(NamedTuple):
@@ -138,7 +149,7 @@ class Count(NamedTuple):
     """How much a released file (or set of files) holds."""
 
     what: str
-    documents: int
+    documents: int | None
     summaries: int
 
 
@@ -159,7 +170,7 @@ class Joined:
     ) -> None:
         self.rows = rows
         self.record = rows[0]
-        self.cells: Cells = dict(rows[0].cells)
+        self.cells: Cells = Columns(rows[0].cells)
         self.document = document
         self.warn: Report = warn or _unheard
         self._parts = parts or {}
@@ -197,7 +208,8 @@ class Preset:
 
     `about` says whose, and what its labels become; `turn` makes flat rows of one joined row; `group`: rows of one key
     are turned together (a row a sentence, a row a vote); `gives`: the fields it fills; `counts`: how much the released
-    files hold; `mend` repairs a text that is known to be broken, told by (line, message).
+    files hold; `ids_repeat`: two documents may have one id, the second is then `ID#2`; `mend` repairs a text that is
+    known to be broken, told by (line, message).
     """
 
     name: str
@@ -212,6 +224,7 @@ class Preset:
     group: Key | None = None
     mend: Callable[[str, Callable[[int, str], None]], str] | None = None
     aliases: tuple[str, ...] = field(default=())
+    ids_repeat: bool = False
 
     @property
     def needs(self) -> str:
@@ -230,9 +243,11 @@ class Preset:
         return self.licence or "no licence stated"
 
 
-def renamed(cells: Cells, columns: Mapping[str, str]) -> Cells:
+def renamed(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Columns:
     """The row with its columns (old name: field) renamed; the other columns keep their names."""
-    return {columns.get(name, name): value for name, value in cells.items()}
+    row = Columns({columns.get(name, name): value for name, value in cells.items()})
+    row.released = {field: column for column, field in columns.items()}
+    return row
 
 
 def taken(cells: Cells, column: str, form: TypeAdapter[T], what: str) -> T:
@@ -304,3 +319,17 @@ def near_span(text: str, wanted: str, start: int, within: int = 3) -> tuple[int,
     places = [first + match.start() for match in re.finditer(f"(?={re.escape(wanted)})", nearby)]
     near = min(places, key=lambda place: abs(place - start), default=None)
     return None if near is None else (near, near + len(wanted))
+
+
+def located_span(text: str, wanted: str, start: int | None = None) -> tuple[int, int] | None:
+    """Where a marked stretch stands: at `start` or within three characters of it, else where it stands once; or None.
+
+    Offsets of releases follow no one rule (from 0, from 1, in another text), so that the text itself decides.
+
+    >>> located_span("It rained.", "rained", 4), located_span("It rained.", "rained"), located_span("a a", "a")
+    ((3, 9), (3, 9), None)
+    """
+    place = None if start is None else near_span(text, wanted, start)
+    if place is None and wanted and text.count(wanted) == 1:
+        place = text.index(wanted), text.index(wanted) + len(wanted)
+    return place

@@ -1,57 +1,122 @@
-"""Benchmarks of (document, claim, label) rows. Their `cut` goes by claim, not by document: it is kept as it is."""
+"""Benchmarks whose rows are a document, a summary or claim, and a label: which column holds what.
+
+`bench protocol` reads the same columns (`data.factuality`), so that a layout stands in one place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from summeter.data.presets.base import ROWS, Cells, Joined, Part, Preset, Turn, renamed, supported, taken
+from summeter.data.presets.base import Cells, Columns, renamed, supported, taken
 from summeter.records import digest
 
 _LABEL: TypeAdapter[Any] = TypeAdapter(Any)
+_FIELDS = {"document": "document", "summary": "summary", "model": "system", "cut": "cut"}
+"""What the fields of a layout are called in a flat row."""
 
 
-def _turn(document: str, claim: str) -> Turn:
-    def turn(joined: Joined) -> Iterable[Cells]:
-        row = renamed(joined.cells, {document: "document", claim: "summary", "model_name": "system"})
-        label = supported(taken(row, "label", _LABEL, "0 or 1"), "label")
-        own_id = next((row[name] for name in ("id", "cnndm_id", "bbcid") if row.get(name)), None)
-        if own_id is not None and "doc_id" not in row:  # one article is in several of the datasets, edited
-            row["doc_id"] = f"{row.get('dataset')}/{own_id}"
-        if "origin" in row or "dataset" in row:
-            row.setdefault("domain", row.get("origin") or row.get("dataset"))
-        if not row.get("system") and isinstance(row.get("summary"), str):
-            row["system"] = f"claim-{digest(row['summary'], 8)}"  # no system is named, and a document has many claims
-        return [{**row, "human": {"overall": {"faithfulness": label}}}]
+@dataclass(frozen=True)
+class Claims:
+    """One benchmark's files: the columns by field (any of several names), and which fields a row must have.
 
-    return turn
+    `texts`: the documents stand in files of their own, found by the columns of that tuple.
+    """
+
+    name: str
+    about: str
+    columns: Mapping[str, tuple[str, ...]]
+    required: tuple[str, ...] = ("document", "summary", "label", "dataset")
+    grouped: bool = False
+    texts: tuple[str, ...] = ()
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """The columns that tell a file of the layout; of a field that goes by several names, any."""
+        return tuple("|".join(self.columns[field]) for field in self.required)
+
+    def row(self, cells: Mapping[str, Any]) -> Columns:
+        """The row with the columns named as in flat rows; of a field that goes by several, the first that is there."""
+        named = {}
+        for field, name in _FIELDS.items():
+            column = next((column for column in self.columns.get(field, ()) if column in cells), None)
+            if column is not None:
+                named[column] = name
+        return renamed(cells, named)
 
 
-GIVES = "overall.faithfulness"
-CLAIMS = (
-    Preset(
-        "aggrefact",
-        "AggreFact's CSV files: the label as overall faithfulness",
-        _turn("doc", "summary"),
-        (Part(ROWS, ("doc", "summary", "label"), "aggre_fact_final.csv or aggre_fact_sota.csv"),),
-        GIVES,
-    ),
-    Preset(
-        "summac",
-        "Rows of the SummaC benchmark: the label as overall faithfulness",
-        _turn("document", "claim"),
-        (Part(ROWS, ("document", "claim", "label"), "the benchmark's rows"),),
-        GIVES,
-        licence="Apache-2.0",
-    ),
-    Preset(
-        "minicheck",
-        "LLM-AggreFact: one claim a row, its label as overall faithfulness",
-        _turn("doc", "claim"),
-        (Part(ROWS, ("doc", "claim", "label"), "data/dev-*.parquet or data/test-*.parquet"),),
-        GIVES,
-        licence="CC-BY-ND-4.0",
-    ),
-)
+CLAIMS = {
+    layout.name: layout
+    for layout in (
+        Claims(
+            "aggrefact",
+            "aggre_fact_final.csv or aggre_fact_sota.csv (Tang et al., 2023)",
+            {
+                "document": ("doc",),
+                "summary": ("summary",),
+                "label": ("label",),
+                "dataset": ("dataset",),
+                "origin": ("origin",),
+                "model": ("model_name",),
+                "cut": ("cut",),
+                "id": ("id",),
+            },
+            ("document", "summary", "label", "dataset", "origin", "model", "cut"),
+            grouped=True,
+        ),
+        Claims(
+            "llm-aggrefact",
+            "LLM-AggreFact's dev and test files (Tang et al., 2024)",
+            {
+                "document": ("doc",),
+                "summary": ("claim",),
+                "label": ("label",),
+                "dataset": ("dataset",),
+                "cut": ("cut",),
+            },
+        ),
+        Claims(
+            "summac",
+            "the SummaC benchmark's rows, one JSON object a line (Laban et al., 2022)",
+            {
+                "document": ("document",),
+                "summary": ("claim",),
+                "label": ("label",),
+                "dataset": ("dataset",),
+                "origin": ("origin",),
+                "model": ("model_name",),
+                "cut": ("cut",),
+                "id": ("id", "cnndm_id", "bbcid", "hash"),
+            },
+        ),
+        Claims(
+            "story-summeval",
+            "the long-form set of FENICE (Scire et al., 2024), with the stories in files of their own",
+            {
+                "document": ("text", "document", "story"),
+                "summary": ("summary",),
+                "label": ("factual", "label"),
+                "source": ("source",),
+                "id": ("text_id",),
+                "model": ("system_id",),
+                "cut": ("cut", "split"),
+            },
+            ("summary", "label"),
+            texts=("source", "text_id"),
+        ),
+    )
+}
+"""The layouts that `bench protocol` measures."""
+
+
+def faithfulness(cells: Cells, column: str = "label") -> dict[str, Any]:
+    """The human block of a row's label, 1 = consistent; the column is removed."""
+    return {"overall": {"faithfulness": supported(taken(cells, column, _LABEL, "0 or 1"), column)}}
+
+
+def claim_system(text: Any) -> str | None:
+    """The name of a claim's system where none is named: a document has many claims."""
+    return f"claim-{digest(text, 8)}" if isinstance(text, str) else None

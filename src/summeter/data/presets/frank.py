@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterator
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from summeter.data.presets.base import ROWS, TEXTS, Cells, Joined, Part, Preset, Text, renamed, taken
+from summeter.data.presets.base import TEXTS, Cells, Count, Joined, Part, Preset, Record, Text, never, renamed, taken
 
 _TYPES: TypeAdapter[list[dict[str, list[str]]]] = TypeAdapter(list[dict[str, list[Text]]])
+_LABELLED = "summary_sentences"
+_KEY = ("hash", "model_name")
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
-    row = renamed(joined.cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
-    if "summary_sentences" not in row:
-        return [row]  # benchmark_data.json: the same rows without annotations
-    row["sentences"] = taken(row, "summary_sentences", TEXTS, "a list of texts")
-    sentences = taken(row, "summary_sentences_annotations", _TYPES, "a list of {annotator: [categories]}")
-    types = [{who: names or None for who, names in sentence.items()} for sentence in sentences]
-    return [{**row, "human": {"sentence_labels": types}}]
+def _turn(joined: Joined) -> Iterator[Cells]:
+    labelled = [record for record in joined.rows if _LABELLED in record.cells]
+    for record in labelled or joined.rows:  # benchmark_data.json has the same rows without annotations
+        yield _row(record, joined)
+
+
+def _row(record: Record, joined: Joined) -> Cells:
+    row = renamed(record.cells, {"hash": "doc_id", "model_name": "system", "article": "document"})
+    row["domain"] = "cnndm" if re.fullmatch("[0-9a-f]{40}", str(row["doc_id"])) else "xsum"
+    human: dict[str, Any] = {}
+    if _LABELLED in row:
+        row["sentences"] = taken(row, _LABELLED, TEXTS, "a list of texts")
+        sentences = taken(row, f"{_LABELLED}_annotations", _TYPES, "a list of {annotator: [categories]}")
+        human["sentence_labels"] = [{who: names or None for who, names in cell.items()} for cell in sentences]
+    scores = joined.first("scores")
+    if scores is not None:  # of 1 = free of any error, as our labels
+        human["overall"] = {"faithfulness": scores["Factuality"]}
+        row["frank_scores"] = {name: value for name, value in scores.items() if name not in _KEY}
+    return row | {"human": human} if human else row
 
 
 FRANK = Preset(
-    "frank",
-    "FRANK's benchmark_data and human_annotations_sentence: error types per sentence",
-    _turn,
-    (Part(ROWS, ("hash", "model_name", "article", "summary"), "human_annotations_sentence.json"),),
-    "sentence_labels, sentence_error_types",
+    name="frank",
+    about="FRANK: error types per sentence and annotator, and its scores of summaries",
+    citation="Pagnoni et al., 2021",
     licence="MIT",
+    parts=(
+        Part(
+            "rows", (*_KEY, "article", "summary"), "human_annotations_sentence.json (benchmark_data.json: texts only)"
+        ),
+        Part("scores", (*_KEY, "Factuality"), "human_annotations.json", key=_KEY, needed=never),
+    ),
+    gives="sentence_labels, sentence_error_types; with the scores also overall.faithfulness",
+    counts=(Count("human_annotations_sentence.json", 499, 2_246),),
+    group=_KEY,
+    turn=_turn,
 )

@@ -1,0 +1,121 @@
+"""AggreFact (Tang et al., 2023): nine sets of yes and no, and files that name the error types of some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+from summeter.data.presets.base import (
+    Cells,
+    Count,
+    Joined,
+    LayoutError,
+    Part,
+    Preset,
+    Record,
+    located_span,
+    never,
+    python_list,
+    renamed,
+)
+from summeter.data.presets.claims import CLAIMS, claim_system, faithfulness
+from summeter.records import names_no_error
+
+_LAYOUT = CLAIMS["aggrefact"]
+_CORRECT = "correct"
+
+
+def _turn(joined: Joined) -> Iterable[Cells]:
+    row: Cells = _LAYOUT.row(joined.cells)
+    human = faithfulness(row)
+    named = joined.first("error_types")
+    if named is not None:
+        human |= _marks(named, row)
+        row |= {column: named[column] for column in ("error_type", "annotated_span")}
+    return [_with_ids(row) | {"human": human}]
+
+
+def _turn_types(joined: Joined) -> Iterable[Cells]:
+    row: Cells = renamed(_LAYOUT.row(joined.cells), {"summ": "summary"})
+    types = _types(row)
+    marks = _marks(row, row)
+    human: dict[str, Any] = {"overall": {"faithfulness": None if types is None else int(not types)}} | marks
+    return [_with_ids(row) | {"human": human}]
+
+
+def _with_ids(row: Cells) -> Cells:
+    """The row with `dataset/id` as its document's id: the sets overlap, in edited versions of an article."""
+    if row.get("id") not in (None, ""):
+        row["doc_id"] = f"{row['dataset']}/{row['id']}"
+    if not row.get("system"):
+        row["system"] = claim_system(row.get("summary"))
+    return row | {"domain": row.get("origin") or row["dataset"]}
+
+
+def _types(cells: Mapping[str, Any]) -> list[str] | None:
+    """The types that a row of `error_type_mapping` names; None where it names none, an empty list for "correct"."""
+    text = cells.get("error_type")
+    if text is None or text == "":
+        return None
+    if isinstance(text, str) and not text.startswith("["):
+        return [] if text.strip() == _CORRECT or names_no_error(text) else [text]
+    names = [name for name in python_list(text, "error_type") if name != _CORRECT]
+    if not all(isinstance(name, str) for name in names):
+        raise LayoutError("error_type", "is not a list of names, as this layout has it; check the preset")
+    return names
+
+
+def _marks(cells: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """The spans that a row names, with their types; nothing where one is not in the summary."""
+    types = _types(cells)
+    if types is None:
+        return {}
+    spans = []
+    for kind, texts in zip(types, _texts(cells, len(types)), strict=True):
+        for text in texts:
+            place = located_span(str(row.get("summary")), text)
+            if place is None:
+                return {}
+            spans.append({"start": place[0], "end": place[1], "label": kind})
+    return {"spans": spans} if spans or not types else {}
+
+
+def _texts(cells: Mapping[str, Any], types: int) -> Iterator[list[str]]:
+    """The texts marked for each type: one, or (Goyal21) a list of them."""
+    text = cells.get("annotated_span")
+    given = python_list(text, "annotated_span") if not isinstance(text, str) or text.startswith(("[", " ")) else [text]
+    for place in range(types):
+        texts = given[place] if place < len(given) else []
+        yield [each for each in (texts if isinstance(texts, list) else [texts]) if isinstance(each, str) and each]
+
+
+def _summary_key(record: Record) -> Hashable:
+    cells = record.cells
+    words = str(cells.get("summ", cells.get("summary"))).split()
+    return str(cells.get("dataset")).casefold(), str(cells.get("id")), " ".join(words)
+
+
+_TYPED = ("dataset", "id", "doc", "summ", "error_type", "annotated_span")
+
+AGGREFACT = Preset(
+    name="aggrefact",
+    about="AggreFact: nine sets of consistent or not, as overall faithfulness",
+    citation="Tang et al., 2023",
+    parts=(
+        Part("rows", _LAYOUT.released, "aggre_fact_final.csv or aggre_fact_sota.csv"),
+        Part("error_types", _TYPED, "error_type_mapping/*.csv", key=_summary_key, needed=never),
+    ),
+    gives="overall.faithfulness; with the error types also spans",
+    turn=_turn,
+    ids_repeat=True,
+)
+TYPES = Preset(
+    name="aggrefact_types",
+    about="AggreFact's error_type_mapping by itself: CLIFF, Goyal21, FRANK, XSumFaith",
+    citation="Tang et al., 2023",
+    parts=(Part("rows", _TYPED, "error_type_mapping/*.csv"),),
+    gives="overall.faithfulness, spans",
+    counts=(Count("CLIFF_error_types.csv", None, 600), Count("Goyal21_error_types.csv", None, 150)),
+    turn=_turn_types,
+    ids_repeat=True,
+)

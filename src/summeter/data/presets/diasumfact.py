@@ -1,0 +1,88 @@
+"""DiaSumFact (Zhu et al., 2023): error types of sentences in dialogue summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from summeter.data.formats import RECORD_ID
+from summeter.data.presets.base import TEXTS, Cells, Count, Joined, LayoutError, Part, Preset, Text, located_span, taken
+from summeter.records import names_no_error
+
+
+class _Error(BaseModel):
+    error_class: Text
+    error_span: Text | None = None
+
+
+class _Sentence(BaseModel):
+    sentence: Text
+    annotation: list[_Error]
+
+
+class _Summary(BaseModel):
+    model_prediction: Text
+    sentence_annotations: list[_Sentence]
+
+
+_SUMMARIES = TypeAdapter(dict[str, _Summary])
+
+
+def _turn(joined: Joined) -> Iterator[Cells]:
+    row = joined.cells
+    raw = row.get("annotations")
+    annotations = taken(row, "annotations", _SUMMARIES, "an object of {model_prediction, sentence_annotations}")
+    utterances = taken(row, "utterances", TEXTS, "a list of texts")
+    shared = {
+        "doc_id": str(row.pop(RECORD_ID)),
+        "document": "\n".join(utterances),
+        "reference": row.pop("target_summary"),
+        "domain": row.pop("dataset_name"),
+    }
+    for system, given in annotations.items():
+        sentences = [each.sentence.strip() for each in given.sentence_annotations]
+        summary = given.model_prediction
+        own: Cells = {"sentence_annotations": raw[system]["sentence_annotations"]} if isinstance(raw, dict) else {}
+        if "".join(summary.split()) != "".join("".join(sentences).split()):
+            joined.warn(f"annotations.{system}", "has a model_prediction that is not its sentences; these are taken")
+            own["model_prediction"], summary = summary, " ".join(sentences)
+        if any(not each.annotation for each in given.sentence_annotations):
+            raise LayoutError(f"annotations.{system}", "has a sentence without an annotation; check the preset")
+        human = {
+            "sentence_labels": [[error.error_class for error in each.annotation] for each in given.sentence_annotations]
+        }
+        spans = list(_spans(summary, given.sentence_annotations))
+        yield {**row, **own, **shared, "system": system, "summary": summary, "sentences": sentences} | {
+            "human": human | ({"spans": spans} if spans else {})
+        }
+
+
+def _spans(summary: str, sentences: Sequence[_Sentence]) -> Iterator[dict[str, Any]]:
+    """The spans of errors that stand in their sentence; the others remain in `sentence_annotations`."""
+    end = 0
+    for given in sentences:
+        text = given.sentence.strip()
+        start = summary.find(text, end)
+        if start < 0:
+            return
+        end = start + len(text)
+        for error in given.annotation:
+            place = located_span(text, error.error_span or "")
+            if place is not None and not names_no_error(error.error_class):
+                yield {"start": start + place[0], "end": start + place[1], "label": error.error_class}
+
+
+DIASUMFACT = Preset(
+    name="diasumfact",
+    about="DiaSumFact: error types per sentence, and where they stand",
+    citation="Zhu et al., 2023",
+    licence="MIT",
+    parts=(
+        Part("rows", (RECORD_ID, "utterances", "target_summary", "dataset_name", "annotations"), "annotations.json"),
+    ),
+    gives="sentence_labels, sentence_error_types, spans",
+    counts=(Count("annotations.json", 119, 475),),
+    turn=_turn,
+)

@@ -1,0 +1,43 @@
+"""PolyTope (Huang et al., 2020): scores of 0 to 100, and the issues that take points off them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from summeter.data.presets.base import Cells, Count, Joined, LayoutError, Part, Preset, Record, never, renamed
+
+_FILE = "Human_Annotation_Summarization_"
+
+
+def _segment(record: Record) -> Hashable:
+    """A row's number counts within its system's file."""
+    return record.file, str(record.cells.get("ID"))
+
+
+def _turn(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"Source": "document", "Target": "summary"})
+    try:
+        score = float(row.pop("Score"))
+    except (TypeError, ValueError):
+        raise LayoutError("Score", "is no number, as this layout has it; check the preset") from None
+    issues = [
+        {name: value for name, value in issue.cells.items() if name != "ID" and value != ""}
+        for issue in joined.part("issues")
+        if issue.cells.get("Subtypes") not in (None, "")
+    ]
+    system = joined.record.stem.removeprefix(_FILE)
+    return [row | {"system": system, "issues": issues, "human": {"overall": {"polytope": score}}}]
+
+
+POLYTOPE = Preset(
+    name="polytope",
+    about="PolyTope's workbooks: the score of 0 to 100 as overall, the issues kept",
+    citation="Huang et al., 2020",
+    parts=(
+        Part("rows", ("ID", "Source", "Target", "Score"), f"{_FILE}SYSTEM.xlsm (Scores per segment)"),
+        Part("issues", ("ID", "Issue Types", "Subtypes"), "the sheet Error Log", key=_segment, needed=never),
+    ),
+    gives="overall.polytope",
+    counts=(Count("eight of nine workbooks, each", 150, 150), Count("BART's", 68, 68)),
+    turn=_turn,
+)

@@ -1,0 +1,55 @@
+"""StorySumm (Subbiah et al., 2024): summaries of short stories, faithful or not, and so each sentence."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from summeter.data.formats import RECORD_ID
+from summeter.data.presets.base import LIST, TEXTS, Cells, Count, Joined, Part, Preset, renamed, supported, taken
+from summeter.data.presets.claims import faithfulness
+
+_STRAY = re.compile(r'(?<=\.",) "(?=[ \t]*\r?$)', re.MULTILINE)
+
+
+def mend(text: str, warn: Callable[[int, str], None]) -> str:
+    """The released file with the one quotation mark removed that keeps it from being JSON; other texts as they are."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        strays = list(_STRAY.finditer(text))
+        if len(strays) == 1:
+            start, end = strays[0].span()
+            warn(text.count("\n", 0, start) + 1, "ends with a stray quotation mark, which is left out")
+            return text[:start] + text[end:]
+    return text
+
+
+def _turn(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"story": "document", "model": "system", "story-id": "doc_id", "split": "cut"})
+    sentences = taken(row, "summary", TEXTS, "a list of texts")
+    human: dict[str, Any] = faithfulness(row)
+    labels = taken(row, "errors", LIST, "a list with one label per sentence")
+    if len(labels) == len(sentences):
+        human["sentence_labels"] = [None if label is None else supported(label, "errors") for label in labels]
+    else:
+        counts = f"{len(labels)} labels for {len(sentences)} sentences"
+        joined.warn("errors", f"has {counts}; which is missing is not known, so they are kept in `errors`")
+        row["errors"] = labels
+    row["record"] = row.pop(RECORD_ID)
+    return [row | {"summary": " ".join(sentences), "sentences": sentences, "human": human}]
+
+
+STORYSUMM = Preset(
+    name="storysumm",
+    about="StorySumm: faithful or not by summary and by sentence (1 = fine)",
+    citation="Subbiah et al., 2024",
+    licence="MIT",
+    parts=(Part("rows", (RECORD_ID, "story", "summary", "errors", "label", "story-id", "model"), "storysumm.json"),),
+    gives="overall.faithfulness, sentence_labels",
+    counts=(Count("storysumm.json", 32, 96),),
+    turn=_turn,
+    mend=mend,
+)

@@ -1,0 +1,102 @@
+"""TofuEval (Tang et al., 2024): consistency by sentence of summaries on a topic of a dialogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from summeter.data.presets.base import (
+    Articles,
+    Cells,
+    Count,
+    Joined,
+    LayoutError,
+    Part,
+    Preset,
+    Record,
+    never,
+    python_list,
+)
+
+_LABELS = {"yes": 1, "no": 0}
+_SUMMARY = ("doc_id", "topic", "model_name")
+_TOPIC = ("doc_id", "topic")
+_OF_SENTENCES = {*_SUMMARY, "sent_idx", "summ_sent", "sent_label", "exp", "type"}
+
+
+def _index(record: Record) -> int:
+    try:
+        return int(record.cells["sent_idx"])
+    except (KeyError, TypeError, ValueError):
+        raise LayoutError("sent_idx", "is no whole number, as this layout has it; check the preset") from None
+
+
+def _turn(joined: Joined) -> Iterable[Cells]:
+    rows = sorted(joined.rows, key=_index)
+    if (places := [_index(record) for record in rows]) != list(range(1, len(rows) + 1)):
+        listed = ", ".join(map(str, places))
+        joined.warn(
+            "sent_idx", f"counts {listed} in one summary: sentences are missing or twice; they are taken as they are"
+        )
+    sentences = [str(record.cells.get("summ_sent")).strip() for record in rows]
+    row: Cells = {name: value for name, value in joined.cells.items() if name not in _OF_SENTENCES}
+    explanations = [record.cells.get("exp") or None for record in rows]
+    row |= {"explanations": explanations} if any(explanations) else {}
+    doc_id, topic = joined.cells["doc_id"], joined.cells["topic"]
+    row |= {
+        "doc_id": f"{doc_id}#{topic}",
+        "topic": topic,
+        "system": joined.cells["model_name"],
+        "document": joined.document,
+        "summary": " ".join(sentences),
+        "sentences": sentences,
+        "human": _human(rows),
+    }
+    source, _, cut = joined.record.stem.partition("_factual_eval_")
+    if cut:
+        row |= {"domain": source, "cut": cut}
+    points = joined.first("key_points")
+    facts = _points(points["key_points"]) if points is not None else []
+    return [row | ({"key_facts": facts} if facts else {})]
+
+
+def _human(rows: Sequence[Record]) -> dict[str, Any]:
+    labels, types = [], []
+    for record in rows:
+        label = str(record.cells.get("sent_label")).strip().lower()
+        if label not in _LABELS:
+            raise LayoutError("sent_label", f"holds {label!r} where this layout has yes or no; check the preset")
+        labels.append(_LABELS[label])
+        names = [name.strip() for name in str(record.cells.get("type") or "").split(",") if name.strip()]
+        types.append(names if names and label == "no" else None)
+    return {"sentence_labels": labels} | ({"sentence_error_types": types} if any(types) else {})
+
+
+def _points(text: Any) -> list[str]:
+    """The key points without their numbers: "1. The vote was put off."."""
+    points = (re.sub(r"^\s*\d+\s*[.)]\s*", "", str(point)).strip() for point in python_list(text, "key_points"))
+    return [point for point in points if point]
+
+
+TOFUEVAL = Preset(
+    name="tofueval",
+    about="TofuEval: yes and no per sentence (yes = consistent), error types, key points",
+    citation="Tang et al., 2024",
+    licence="MIT-0",
+    parts=(
+        Part(
+            "rows",
+            (*_SUMMARY, "sent_idx", "summ_sent", "sent_label"),
+            "factual_consistency/{mediasum,meetingbank}_factual_eval_{dev,test}.csv",
+        ),
+        Part("key_points", (*_TOPIC, "key_points"), "completeness/*_completeness_final.csv", key=_TOPIC, needed=never),
+    ),
+    articles=Articles(
+        "MediaSum's news_dialogue.json, MeetingBank's transcripts", lambda cells: str(cells.get("doc_id"))
+    ),
+    gives="sentence_labels, sentence_error_types; with the key points also key_facts",
+    counts=(Count("mediasum_factual_eval_*.csv", 150, 893), Count("meetingbank_factual_eval_*.csv", 150, 884)),
+    group=_SUMMARY,
+    turn=_turn,
+)

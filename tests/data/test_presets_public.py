@@ -1,0 +1,462 @@
+"""Public layouts: labels, spans, types, counts, faults, and there and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from data.public_layouts import (
+    CASES,
+    DIALOGUE,
+    EDIT,
+    FRANK,
+    HASH,
+    OPINIONS,
+    RAGTRUTH,
+    RAGTRUTH_ROW,
+    RAIN,
+    SNOW,
+    STORYSUMM,
+    aggrefact,
+    bench,
+    bump,
+    note,
+    tofu,
+    write,
+    xsumfaith_row,
+)
+
+from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.presets import PRESETS
+from summeter.data.presets.storysumm import mend
+from summeter.records import InputError
+
+
+class Read:
+    """A preset's files in a folder, read."""
+
+    def __init__(
+        self, folder: Path, preset: str, files: dict[str, Any], documents: dict[str, str] | None = None
+    ) -> None:
+        paths = [write(folder, name, content) for name, content in files.items()]
+        more = {}
+        if documents is not None:
+            rows = [{"id": doc_id, "text": text} for doc_id, text in documents.items()]
+            more = {"documents": write(folder, "documents.jsonl", rows)}
+        self.data: Dataset = load(paths, preset=preset, **more)
+        self.rows = {(row["doc_id"], row["system"]): row for row in flat_rows(self.data)}
+        self.back = write(folder, "back.jsonl", list(self.rows.values()))
+
+    @property
+    def warnings(self) -> list[str]:
+        return [f"{fault.field}: {fault.message}" for fault in self.data.warnings]
+
+    def human(self, doc_id: str, system: str) -> Any:
+        return self.rows[doc_id, system].get("human")
+
+    def lossless(self) -> None:
+        again = load(self.back)
+        assert list(flat_rows(again)) == list(self.rows.values())
+        assert again.judgment_sets == self.data.judgment_sets
+        for name in self.data.judgment_sets:
+            assert again.judgments(name) == self.data.judgments(name)
+
+
+def faults(folder: Path, preset: str, files: dict[str, Any], documents: dict[str, str] | None = None) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        Read(folder, preset, files, documents)
+    return [str(fault).removeprefix(f"{folder}/") for fault in caught.value.faults]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[str], Read]:
+    return lambda name: Read(tmp_path, name, *CASES[name][:2])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_counts_and_there_and_back(name: str, read: Callable[[str], Read]) -> None:
+    found = read(name)
+    assert (len(found.data.documents), len(found.data)) == CASES[name][2:]
+    assert "human.raw" in found.data.judgment_sets
+    found.lossless()
+
+
+def test_aggrefact(read: Callable[[str], Read]) -> None:
+    found = read("aggrefact")
+    assert found.human("FactCC/7", "missing") == {"overall": {"faithfulness": 1}}
+    assert found.human("FactCC/7", "missing#2") == {"overall": {"faithfulness": 0}}  # two claims on one article
+    assert found.rows["Goyal21/7", "BART"]["document"] == SNOW
+    assert found.rows["Goyal21/7#2", "BART"]["document"] == RAIN  # one id, two articles
+    typed = found.rows["CLIFF/9", "bart"]
+    spans = [{"start": 10, "end": 14, "label": "extrinsic-NP"}]
+    assert typed["human"] == {"overall": {"faithfulness": 0}, "spans": spans}
+    assert (typed["error_type"], typed["DAE_score"], typed["domain"]) == ("['extrinsic-NP']", "0.5", "cnndm")
+
+
+def test_aggrefact_types_by_themselves(read: Callable[[str], Read]) -> None:
+    by_text = {row["summary"]: row["human"] for row in read("aggrefact_types").rows.values()}
+    assert by_text["It snowed hail."] == {
+        "overall": {"faithfulness": 0},
+        "spans": [{"start": 10, "end": 14, "label": "extrinsic-NP"}, {"start": 0, "end": 2, "label": "extrinsic-NP"}],
+    }
+    assert by_text["It snowed."] == {"overall": {"faithfulness": 1}, "spans": []}
+    assert by_text["Snow."] == {"overall": {"faithfulness": None}}
+    assert by_text["Hail."] == {"overall": {"faithfulness": 0}}  # its span is not there; the columns stay
+
+
+def test_llm_aggrefact_across_sets(read: Callable[[str], Read]) -> None:
+    found = read("llm_aggrefact")
+    assert sorted(found.data.domains) == ["SetA", "SetB"]
+    assert [row["human"]["overall"]["faithfulness"] for row in found.rows.values()] == [1, 0, 1, 1, 0, 1]
+    assert sum(system.endswith("#2") for _, system in found.rows) == 2  # a claim twice in one set
+    assert {row["cut"] for row in found.rows.values()} == {"dev"}
+
+
+def test_summac_ids_that_are_no_key(read: Callable[[str], Read]) -> None:
+    assert [doc_id for doc_id, _ in read("summac").rows] == ["polytope/1", "polytope/1#2"]
+
+
+def test_originals_of_summac(read: Callable[[str], Read]) -> None:
+    factcc = read("factcc").rows
+    assert [(row["doc_id"], row["document"], row["human"]["overall"]["faithfulness"]) for row in factcc.values()] == [
+        (HASH, RAIN, 1),
+        (HASH, RAIN, 0),
+    ]
+    cogensumm = read("cogensumm")
+    assert cogensumm.human(HASH, "see17_org") == {"overall": {"faithfulness": 0}, "sentence_labels": [1, 0, None]}
+    polytope = {(row["system"], row["summary"]): row for row in read("polytope").rows.values()}
+    bart = polytope["BART", "It rained."]
+    assert bart["human"] == {"overall": {"polytope": 97.5}}
+    assert bart["issues"] == [{"Issue Types": "Accuracy", "Subtypes": "Addition", "Severity": "Minor"}]
+    assert polytope["BART", "It snowed."]["issues"] == []
+    assert polytope["BottomUp", "Snow."]["document"] == SNOW  # its ID 1 is another text
+
+
+def test_frank_with_its_scores(read: Callable[[str], Read]) -> None:
+    row = read("frank").rows[HASH, "bart"]
+    assert row["domain"] == "cnndm"
+    assert row["human"]["overall"] == {"faithfulness": 0.5}
+    assert row["human"]["sentence_error_types"][1] == {"annotator_0": "EntE+OutE"}
+    assert row["frank_scores"] == {"dataset": "cnndm", "Factuality": 0.5, "Flip_X": 1.0}
+
+
+def test_frank_texts_beside_the_annotations_are_one_summary(tmp_path: Path) -> None:
+    (row,) = FRANK["human_annotations_sentence.json"]
+    texts = [{name: value for name, value in row.items() if not name.startswith("summary_")}]
+    found = Read(tmp_path, "frank", {**FRANK, "benchmark_data.json": texts})
+    assert list(found.rows) == [(HASH, "bart")]
+
+
+def test_xsumfaith(read: Callable[[str], Read]) -> None:
+    found = read("xsumfaith")
+    row = found.rows["1", "BERTS2S"]
+    human = row["human"]
+    assert human["sentence_labels"] == [{"wid_0": 0, "wid_1": 1, "wid_2": 0}]
+    assert human["sentence_error_types"] == [{"wid_0": "extrinsic+intrinsic", "wid_2": "extrinsic"}]
+    assert human["spans"] == [
+        {"annotator": "wid_0", "start": 10, "end": 14, "label": "extrinsic"},
+        {"annotator": "wid_0", "start": 3, "end": 9, "label": "intrinsic"},
+    ]
+    assert human["overall"] == {"factual": {"wid_0": 0, "wid_1": 1, "wid_2": None}}
+    assert (row["document"], row["eval_scores"]["R1"]) == (RAIN, "0.5")
+    assert row["unplaced_spans"][0]["hallucinated_span"] == "sleet"
+    told = "hallucinated_span: is not in the summary; it is kept in `unplaced_spans`, its type counts"
+    assert told in found.warnings
+
+
+def test_tofueval(read: Callable[[str], Read]) -> None:
+    found = read("tofueval")
+    first, second = found.rows["CNN-1#rain", "model_A"], found.rows["CNN-1#rain", "model_B"]
+    assert first["summary"] == "It rained. We left."
+    assert first["human"] == {
+        "sentence_labels": [1, 0],
+        "sentence_error_types": [None, "Contradiction+Misreferencing"],
+    }
+    assert (first["key_facts"], first["domain"], first["cut"]) == (["It rained.", "They stayed."], "mediasum", "dev")
+    assert first["explanations"] == [None, "why"]
+    assert second["sentences"] == ["It rained.", "We sang."]
+    assert any("sent_idx: counts 1, 3 in one summary" in line for line in found.warnings)
+
+
+def test_ragtruth(read: Callable[[str], Read]) -> None:
+    found = read("ragtruth")
+    assert list(found.rows) == [("7", "m"), ("7", "n")]
+    # The released offsets run past the span by one: its text decides.
+    assert found.human("7", "m") == {"spans": [{"start": 10, "end": 14, "label": "Evident Baseless Info"}]}
+    free = [one for one in found.data.judgments("human.raw") if one.signature.startswith("human.spans_none")]
+    assert [(one.target.system, one.label) for one in free] == [("m", 0), ("n", 1)]
+    assert found.rows["7", "m"]["labels"][0]["implicit_true"] is False
+    assert any("quality: is truncated; such rows are left out" in line for line in found.warnings)
+    assert any("task_type: is QA; only summaries are read" in line for line in found.warnings)
+
+
+def test_faithbench(read: Callable[[str], Read]) -> None:
+    rows = {row["system"]: row for row in read("faithbench").rows.values()}
+    assert rows["m"]["human"] == {
+        "overall": {"faithfulness": 0},
+        "spans": [
+            {"annotator": "a1", "start": 10, "end": 14, "label": "Unwanted+Unwanted.Instrinsic"},
+            {"annotator": "a2", "start": 3, "end": 9, "label": 1},
+        ],
+    }
+    assert [rows[name]["human"]["overall"]["faithfulness"] for name in "nop"] == [1, 1, 0]
+    assert (rows["p"]["batch"], rows["p"]["sample_id"], rows["p"]["annotations"][0]["note"]) == ("batch_2", 0, "n")
+
+
+def test_faithbench_as_a_table(tmp_path: Path) -> None:
+    rows = [
+        {"source": RAIN, "summary": "Rain.", "LLM": name, "worst-label": worst, "best-label": "Consistent"}
+        for name, worst in (("m", "Unwanted.Intrinsic"), ("n", "Questionable"), ("o", "Benign"), ("p", "Consistent"))
+    ]
+    found = Read(tmp_path, "faithbench", {"FaithBench.csv": rows})
+    assert [row["human"]["overall"]["faithfulness"] for row in found.rows.values()] == [0, 0, 1, 1]
+    found.lossless()
+    assert faults(tmp_path, "faithbench", {"FaithBench.csv": [rows[0] | {"worst-label": "bad"}]}) == [
+        (
+            "FaithBench.csv:2: worst-label: holds 'bad' where this layout has Unwanted, Questionable, Benign, "
+            "Consistent; check the preset (preset faithbench)"
+        )
+    ]
+
+
+def test_storysumm(read: Callable[[str], Read]) -> None:
+    found = read("storysumm")
+    assert found.human("1", "gpt") == {"overall": {"faithfulness": 0}, "sentence_labels": [1, 0]}
+    assert found.human("1", "gpt#2") == {"overall": {"faithfulness": 1}, "sentence_labels": [1, 1]}
+    assert found.human("1", "claude") == {"overall": {"faithfulness": 0}}
+    assert found.rows["1", "claude"]["errors"] == [0]
+    assert any("errors: has 1 labels for 2 sentences; which is missing is not known" in line for line in found.warnings)
+
+
+def test_storysumm_with_the_stray_quotation_mark(tmp_path: Path) -> None:
+    whole = json.dumps(STORYSUMM["storysumm.json"], indent=1)
+    broken = whole.replace('"It rained.",\n', '"It rained.", "\n', 1)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(broken)
+    found = Read(tmp_path, "storysumm", {"storysumm.json": broken})
+    assert len(found.data) == 3
+    line = broken[: broken.index('", "\n')].count("\n") + 1
+    told = [fault for fault in found.data.warnings if "stray quotation mark" in fault.message]
+    assert [fault.line for fault in told] == [line]
+    twice = broken.replace('"no"\n', '"no.", "\n', 1)
+    assert mend(twice, lambda number, message: pytest.fail(message)) == twice  # two of them are no known fault
+
+
+def test_rose(read: Callable[[str], Read]) -> None:
+    found = read("rose")
+    row = found.rows["cnndm_protocol/e1", "bart"]
+    assert row["human"] == {
+        "ratings": {"prior": {"?1": 3, "?2": 4}},
+        "overall": {"acu": 0.5, "normalized_acu": 0.4},
+        "key_fact_labels": [1, 0],
+    }
+    assert (row["key_facts"], row["reference"]) == (["It rained.", "They stayed."], "It rained. They stayed.")
+    assert [line for line in found.warnings if "system_outputs" in line] == [
+        "system_outputs: has no summary by gone; its annotations are left out"
+    ]
+
+
+def test_summedits(read: Callable[[str], Read]) -> None:
+    rows = list(read("summedits").rows.values())
+    assert [(row["system"], row["human"]["overall"]["faithfulness"], row["cut"], row["domain"]) for row in rows] == [
+        ("e1", 0, "test", "news"),
+        ("e2", 1, "test", "news"),
+    ]
+    assert rows[0]["edit_types"] == ["entity_modification"]
+
+
+def test_dialsummeval_places_are_persons(read: Callable[[str], Read]) -> None:
+    human = read("dialsummeval").human("d1", "A")
+    assert human["ratings"]["consistency"] == {"annotator1": 5, "annotator2": 4, "annotator3": 3}
+    assert set(human["ratings"]) == {"consistency", "relevance", "fluency", "coherence"}
+
+
+def test_diasumfact(read: Callable[[str], Read]) -> None:
+    found = read("diasumfact")
+    assert found.rows["3", "bart"]["document"] == "Ana: It rained.\nBen: I stayed in."
+    assert found.human("3", "bart") == {
+        "sentence_labels": [1, 0],
+        "sentence_error_types": ["No Error", "EntE+PredE"],
+        "spans": [{"start": 12, "end": 15, "label": "EntE"}, {"start": 16, "end": 20, "label": "PredE"}],
+    }
+    odd = found.rows["3", "t5"]
+    assert (odd["summary"], odd["model_prediction"]) == ("Ana rained.", "Ana")
+    assert any("annotations.t5: has a model_prediction that is not its sentences" in line for line in found.warnings)
+
+
+def test_summeval_op(read: Callable[[str], Read], tmp_path: Path) -> None:
+    found = read("summeval_op")
+    human = found.human("product-1", "m")
+    assert human["ratings"]["aspect coverage"] == {"?1": 5, "?2": 4, "?3": 3}
+    assert human["overall"]["specificity"] == 4
+    assert found.rows["product-1", "m"]["document"] == "Good.\n\nBad."
+    other = [OPINIONS["summeval-op-detailed.jsonl"][0] | {"summaries": ["Other."]}]
+    told = faults(tmp_path, "summeval_op", OPINIONS | {"summeval-op-detailed.jsonl": other})
+    assert told == [
+        (
+            "summeval-op.jsonl:1: summaries: differ from those of summeval-op-detailed.jsonl on this line; check "
+            "both files (preset summeval_op)"
+        )
+    ]
+
+
+def test_bump_has_each_reference_once(read: Callable[[str], Read]) -> None:
+    found = read("bump")
+    assert {system: row["human"]["overall"]["faithfulness"] for (_, system), row in found.rows.items()} == {
+        "reference": 1,
+        "1": 0,
+        "2": 0,
+    }
+    assert found.rows["x", "1"]["error_type"] == "Intrinsic Predicate Error"
+
+
+def test_gofigure(read: Callable[[str], Read]) -> None:
+    rows = list(read("gofigure").rows.values())
+    assert [row["human"]["overall"]["faithfulness"] for row in rows] == [1, 0, None]
+    assert {row["domain"] for row in rows} == {"samsum"}
+
+
+def test_story_summeval(read: Callable[[str], Read], tmp_path: Path) -> None:
+    found = {doc_id: row for (doc_id, _), row in read("story_summeval").rows.items()}
+    assert (found["Gutenberg/84"]["document"], found["Gutenberg/84"]["human"]) == (
+        RAIN,
+        {"overall": {"faithfulness": 1}},
+    )
+    assert found["Wikisource/Snow"]["document"] == SNOW
+    rows = CASES["story_summeval"][0]["test.jsonl"]
+    loader = [{"summary": "It rained.", "factual": "0", "system_id": "gpt", "text_id": "84", "source": "gutenberg"}]
+    stories = CASES["story_summeval"][0]["stories.jsonl"]
+    read_as = Read(tmp_path, "story_summeval", {"test.jsonl": loader, "stories.jsonl": stories})
+    assert read_as.human("gutenberg/84", "gpt") == {"overall": {"faithfulness": 0}}
+    own = Read(tmp_path, "story_summeval", {"test.jsonl": [{**rows[0], "story": SNOW}]})
+    assert own.rows["Gutenberg/84", next(iter(own.rows))[1]]["document"] == SNOW
+    assert faults(tmp_path, "story_summeval", {"test.jsonl": rows, "stories.jsonl": stories}) == [
+        (
+            "test.jsonl:2: text_id: names the story 'Wikisource Snow', which is in no file; name a file of source, "
+            "text_id, text (preset story_summeval)"
+        )
+    ]
+
+
+def less(name: str, *files: str) -> dict[str, Any]:
+    return {file: content for file, content in CASES[name][0].items() if file not in files}
+
+
+@pytest.mark.parametrize(
+    ("preset", "files", "message"),
+    [
+        (
+            "aggrefact",
+            {"a.csv": [aggrefact("A", RAIN, "Rain.", 1) | {"label": "yes"}]},
+            "a.csv:2: label: holds 'yes' where this layout has 0 or 1; check the preset",
+        ),
+        (
+            "xsumfaith",
+            {"h.csv": [xsumfaith_row("w", "wild")]},
+            "h.csv:2: hallucination_type: holds 'wild' where this layout has intrinsic, extrinsic, NULL",
+        ),
+        (
+            "tofueval",
+            {"m.csv": [tofu(1, "It rained.", "maybe")]},
+            "m.csv:2: sent_label: holds 'maybe' where this layout has yes or no; check the preset",
+        ),
+        (
+            "tofueval",
+            {"m.csv": [tofu(1, "It rained.", "yes") | {"sent_idx": "one"}]},
+            "m.csv:2: sent_idx: is no whole number, as this layout has it; check the preset",
+        ),
+        (
+            "factcc",
+            {"d.jsonl": [{"id": "x", "filepath": "1.story", "claim": "c", "label": "RIGHT", "text": RAIN}]},
+            "d.jsonl:1: label: holds 'RIGHT' where this layout has CORRECT or INCORRECT; check the preset",
+        ),
+        (
+            "gofigure",
+            {"x.jsonl": [{"article": RAIN, "summary": "Rain.", "label": "fine", "errors": []}]},
+            (
+                "x.jsonl:1: label: holds 'fine' where this layout has factual, factually incorrect, too incoherent; "
+                "check the preset"
+            ),
+        ),
+        (
+            "faithbench",
+            {"batch_1.json": {"samples": [bench("m", [note(["Odd"], "hail", 10)])]}},
+            ("batch_1.json:3: annotations: holds the label ['Odd']; this layout has Unwanted, Questionable, Benign"),
+        ),
+        (
+            "faithbench",
+            {"batch_1.json": {"samples": [bench("m", []) | {"metadata": {}}]}},
+            "batch_1.json:3: metadata: names no summarizer, as this layout does; check the preset",
+        ),
+        (
+            "ragtruth",
+            {
+                **RAGTRUTH,
+                "response.jsonl": [
+                    RAGTRUTH_ROW | {"labels": [{"start": 99, "end": 120, "text": "gone", "label_type": "x"}]}
+                ],
+            },
+            "response.jsonl:1: labels: holds a span from 99 to 120, outside the response",
+        ),
+        (
+            "dialsummeval",
+            {"h.jsonl": [DIALOGUE | {"annotations": [5]}]},
+            "h.jsonl:1: annotations: is not a list of ratings, as this layout has it; check the preset",
+        ),
+        (
+            "bump",
+            {"t.json": [bump(1, "x", "It snowed.") | {"reference_summary": None}]},
+            "t.json:2: reference_summary: is not a text, as this layout has it; check the preset",
+        ),
+    ],
+)
+def test_rows_of_no_layout(preset: str, files: dict[str, Any], message: str, tmp_path: Path) -> None:
+    documents = {"1": RAIN, "CNN-1": RAIN} if CASES[preset][1] and preset != "factcc" else None
+    assert faults(tmp_path, preset, files, documents) == [f"{message} (preset {preset})"]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("aggrefact_types", "polytope")])
+def test_a_file_of_another_layout_names_its_own(name: str, tmp_path: Path) -> None:
+    other = "dialsummeval" if name != "dialsummeval" else "summedits"
+    files = CASES[name][0]
+    rows = next(iter(files))
+    (told, *_) = faults(tmp_path, other, {rows: files[rows]})
+    assert f"is missing, and this layout has it; check the preset (preset {other})" in told
+    assert told.endswith(f"its columns are those of preset={name}")
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case[1] is not None])
+def test_documents_that_are_missing_are_one_fault(name: str, tmp_path: Path) -> None:
+    (told,) = faults(tmp_path, name, CASES[name][0])
+    assert "the documents are missing" in told
+    assert "documents=FILE|FOLDER" in told
+
+
+def test_parts_that_are_missing_are_one_fault(tmp_path: Path) -> None:
+    (told,) = faults(tmp_path, "ragtruth", less("ragtruth", "source_info.jsonl"))
+    assert "the sources are missing: they stand in source_info.jsonl" in told
+
+
+def test_a_row_that_lacks_a_column_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    rows = [EDIT, {name: value for name, value in EDIT.items() if name != "doc"}]
+    assert faults(tmp_path, "summedits", {"summedits_news.json": rows}) == [
+        "summedits_news.json:13: doc: is missing, and this layout has it; check the preset (preset summedits)"
+    ]
+
+
+def test_a_claim_that_lacks_its_label_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    rows = [{"dataset": "A", "doc": RAIN, "claim": "Rain.", "label": 1}, {"doc": RAIN, "claim": "Rain."}]
+    assert faults(tmp_path, "llm_aggrefact", {"dev.jsonl": rows}) == [
+        "dev.jsonl:2: label: is missing, and this layout has it; check the preset (preset llm_aggrefact)"
+    ]
+
+
+def test_every_preset_says_what_it_is() -> None:
+    for preset in PRESETS.values():
+        assert preset.about
+        assert len(preset.about) < 90
+        assert preset.gives
+        assert preset.terms
