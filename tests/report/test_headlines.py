@@ -88,10 +88,42 @@ def test_two_leaders_with_unlike_intervals_are_given_none() -> None:
 
 
 def test_a_headline_claims_on_the_documents_of_the_ranking() -> None:
-    unlike = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 3)}
+    unlike = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 10) | line(0.6, 10, 20)}
+    unlike["dogwood"] = line(0.4, 3) | line(0.4, 17, 20)
     assert "3 shared documents are too few to tell it from the others (at least 6 are needed)" in said(unlike)
     assert "better" not in said(unlike)
     assert table(unlike).best(COLUMN) is None
+
+
+def test_a_system_with_few_documents_does_not_silence_the_others() -> None:
+    scores = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 3)}
+    headline, ranked = said(scores), table(scores)
+    assert "aster is better than birch on faithfulness" in headline
+    note = "Left out of the ranking: 1 system with scores for fewer than 6 documents (cedar 3)."
+    assert headline.endswith(note)
+    assert ranked.unlike(COLUMN) == note
+    assert ranked.best(COLUMN) == "aster"
+    assert ranked.ranking() == ["aster", "birch", "cedar"]
+    cedar, aster = (ranked.compared(name, COLUMN) for name in ("cedar", "aster"))
+    assert aster is not None
+    assert aster == ranked.cell("aster", COLUMN)
+    assert cedar is not None
+    assert (cedar.value, cedar.n) == (None, 3)
+    assert cedar.reason == "fewer than 6 summaries have a score: left out of the ranking"
+
+
+def test_where_one_system_only_has_enough_documents_none_is_left_out() -> None:
+    scores = {"aster": line(0.9, 20), "birch": line(0.5, 3)}
+    assert "3 shared documents are too few to tell it from the others" in said(scores)
+    assert "Ranked on the 3 documents for which every system has a score" in said(scores)
+
+
+def test_what_is_left_out_is_told_beside_unlike_documents() -> None:
+    scores = {"aster": line(0.9, 20), "birch": line(0.5, 12), "cedar": line(0.6, 3), "dogwood": line(0.1, 2)}
+    assert table(scores).unlike(COLUMN) == (
+        "Left out of the ranking: 2 systems with scores for fewer than 6 documents (cedar 3, dogwood 2). "
+        "Ranked on the 12 documents for which every other system has a score (each has: aster 20, birch 12)."
+    )
 
 
 def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:

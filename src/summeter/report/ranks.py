@@ -188,7 +188,7 @@ def leading(table: SystemTable, column: Key, judge: str, seed: int = 0) -> str:
     if not shared.cells:
         return f"By {judge}, there is no ranking on {title}. {unlike}"
     judged = {row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column}
-    without = sorted(judged - set(shared.values))
+    without = sorted(judged - set(shared.values) - set(shared.left_out))
     lost = f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without else None
     return " ".join(filter(None, (f"By {judge}, {_leader(shared, column, title, seed)}.", lost, unlike)))
 

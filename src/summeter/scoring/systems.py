@@ -96,12 +96,15 @@ class Shared(NamedTuple):
     """The means of a column over the documents for which all its systems have a score: these can be compared.
 
     `cells` are the means by system (none where no document is shared). `values` are all scores by system, NaN where a
-    document (a column, the same for all) has none.
+    document (a column, the same for all) has none. `left_out` are the systems with fewer than FEWEST scores, and how
+    many each has: they would leave hardly a document to compare the others on. They count where fewer than two
+    systems have more.
     """
 
     cells: Mapping[str, SystemScore]
     values: Mapping[str, Floats]
     documents: int
+    left_out: Mapping[str, int]
 
     @property
     def own(self) -> dict[str, int]:
@@ -163,23 +166,35 @@ class SystemTable:
         system, document = known.system.dense(), known.document.dense()
         values = np.full((len(system.names), len(document.names)), np.nan)
         values[system.codes, document.codes] = known.value
-        common = ~np.isnan(values).any(axis=0)
         names = [name or "" for name in system.names[: len(known)]]
-        if common.all():
-            cells = {name: self._cells[name, *column] for name in names}
+        own = (~np.isnan(values)).sum(axis=1)
+        enough = own >= FEWEST
+        ranked = enough if enough.sum() > 1 else np.ones(len(own), dtype=np.bool_)
+        common = ~np.isnan(values[ranked]).any(axis=0)
+        scored = ~np.isnan(values[ranked]).all(axis=0)
+        if (common == scored).all():
+            cells = {name: self._cells[name, *column] for name, here in zip(names, ranked, strict=False) if here}
         else:
-            rows = system_scores(known.take(common[document.codes]), seed=self._seed)
+            rows = system_scores(known.take(common[document.codes] & ranked[system.codes]), seed=self._seed)
             cells = {row.system: row for row in rows}
-        return Shared(cells, dict(zip(names, values, strict=False)), int(common.sum()))
+        sides = list(zip(names, values, ranked, own.tolist(), strict=False))
+        return Shared(
+            cells,
+            {name: scores for name, scores, here, _ in sides if here},
+            int(common.sum()),
+            {name: count for name, _, here, count in sides if not here},
+        )
 
     def compared(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
         """The mean of a system over the documents that all systems of a column share; `value` is None where it has
-        none of them. Where scores are not known it is the system's own mean."""
+        none of them, or is left out (see `Shared`). Where scores are not known it is the system's own mean."""
         own, shared = self.cell(system, column), self.shared(column)
         if own is None or shared is None:
             return own
         if (mean := shared.cells.get(system)) is None:
-            return own.model_copy(update={"value": None, "low": None, "high": None})
+            few = f"fewer than {FEWEST} summaries have a score: left out of the ranking"
+            reason = few if system in shared.left_out else own.reason
+            return own.model_copy(update={"value": None, "low": None, "high": None, "reason": reason})
         return mean.model_copy(update={"missing": own.missing})
 
     def best(self, column: tuple[str, str, str]) -> str | None:
@@ -199,15 +214,20 @@ class SystemTable:
     def unlike(self, column: tuple[str, str, str]) -> str | None:
         """What is compared where the systems of a column have scores for different documents; else None."""
         shared = self.shared(column)
-        if shared is None or shared.same:
+        if shared is None or (shared.same and not shared.left_out):
             return None
-        own = shared.own
+        own, left_out = shared.own, _left_out(shared.left_out)
+        if shared.same:
+            return left_out
         named = sorted(own) if len(own) <= _NAMED else sorted(own, key=own.__getitem__)[:: len(own) - 1]
         counts = ", ".join(f"{name} {own[name]}" for name in named)
         if not shared.documents:
-            return f"No document has a score for every system ({counts}): their means cannot be compared."
-        size = f"{shared.documents} document{'s' * (shared.documents > 1)}"
-        return f"Ranked on the {size} for which every system has a score (each has: {counts})."
+            text = f"No document has a score for every system ({counts}): their means cannot be compared."
+        else:
+            size = f"{shared.documents} document{'s' * (shared.documents > 1)}"
+            every = "every other system" if left_out else "every system"
+            text = f"Ranked on the {size} for which {every} has a score (each has: {counts})."
+        return f"{left_out} {text}" if left_out else text
 
     def missing(self) -> str | None:
         """How many scores there are not, and how many of these could not have been; a composite repeats its parts."""
@@ -275,6 +295,16 @@ class SystemTable:
         return "\n".join([Table.of(heads, rows).text(), "", *notes, *intervals, *signatures])
 
     __repr__ = __str__
+
+
+def _left_out(systems: Mapping[str, int]) -> str:
+    """Which systems are not ranked, and how few scores they have; nothing where all are."""
+    if not systems:
+        return ""
+    named = [f"{name} {count}" for name, count in list(systems.items())[:_NAMED]]
+    more = f" and {len(systems) - _NAMED} more" if len(systems) > _NAMED else ""
+    which = f"{len(systems)} systems with scores" if len(systems) > 1 else "1 system with scores"
+    return f"Left out of the ranking: {which} for fewer than {FEWEST} documents ({', '.join(named)}{more})."
 
 
 def show(cell: SystemScore | None) -> str:
