@@ -217,12 +217,43 @@ class TestTooFew:
         )
 
 
+class TestWhatClustersMean:
+    """a is better than c, and b lies between them: no test tells b from either."""
+
+    SCORES = scores({
+        "a": [5, 4, 5, 4, 5, 4, 5, 4, 5, 4], "b": [4, 3, 5, 4, 4, 4, 3, 4, 3, 4], "c": [4, 3, 3, 3, 4, 3, 3, 4, 3, 3]
+    })  # fmt: skip
+
+    def test_a_cut_between_two_that_are_not_told_apart_is_said(self) -> None:
+        study = compare_systems(self.SCORES)
+        assert {row.pair: row.details["better"] for row in study if row.pair} == {"a-b": None, "a-c": "a", "b-c": None}
+        clustered = study.where(statistic="cluster")
+        assert {row.system: row.value for row in clustered} == {"a": 1, "b": 1, "c": 2}
+        assert {row.system: row.details["not_told_apart"] for row in clustered} == {"a": [], "b": ["c"], "c": ["b"]}
+        assert any(
+            note.endswith(
+                "a cluster ends where the next is worse than one of its members; 1 pair of different clusters cannot "
+                "be told apart (b and c): rule=separated cuts only where all differ"
+            )
+            for note in map(str, study.notes)
+        )
+
+    def test_the_separated_rule_parts_none_that_are_not_told_apart(self) -> None:
+        study = compare_systems(self.SCORES, rule="separated")
+        assert {row.value for row in study.where(statistic="cluster")} == {1}
+        assert not any("a cluster ends" in note for note in map(str, study.notes))
+        assert not any(row.details["not_told_apart"] for row in study.where(statistic="cluster"))
+
+
 class TestWords:
     PLAN = Significance()
 
     def pair(self, **changes: Any) -> PairDifference:
         pair = PairDifference("aster", "birch", 0.10, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0, 18)._replace(**changes)
         return pair._replace(better=corrected([pair._replace(p=pair.p_holm)], 0.05)[0].better)
+
+    def verdict(self, values: dict[str, float | None], pairs: list[PairDifference], aspect: str) -> str:
+        return verdict(values, pairs, clusters(values, pairs, self.PLAN), aspect, self.PLAN)
 
     def test_better(self) -> None:
         told = sentence(self.pair(), "composite", self.PLAN)
@@ -251,7 +282,7 @@ class TestWords:
             PairDifference("aster", "cedar", 0.11, 0.01, 0.2, 0.001, 0.005, 6, 18, 0, 18, better="aster"),
             PairDifference("birch", "cedar", 0.01, -0.1, 0.1, 0.8, 0.8, 6, 18, 0, 18),
         ]
-        told = verdict({"aster": 0.9, "birch": 0.8, "cedar": 0.79}, pairs, "composite", self.PLAN)
+        told = self.verdict({"aster": 0.9, "birch": 0.8, "cedar": 0.79}, pairs, "composite")
         assert told == (
             "aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs; "
             "aster is better than cedar on composite: +0.11 [0.01, 0.20], p = .005 after Holm over 6 pairs; "
@@ -261,7 +292,7 @@ class TestWords:
     def test_nobody_better(self) -> None:
         pairs = corrected([PairDifference(a, b, 0.0, -0.1, 0.1, p, None, 0, 9, 0, 9) for (a, b), p in
                            zip(combinations("xyz", 2), (0.5, 0.2, 0.9), strict=True)], 0.05)  # fmt: skip
-        told = verdict(dict.fromkeys("xyz", 0.5), pairs, "coherence", self.PLAN)
+        told = self.verdict(dict.fromkeys("xyz", 0.5), pairs, "coherence")
         assert told == "x, y and z cannot be told apart on coherence (smallest p = .60 after Holm over 3 pairs)"
 
     def test_too_few_documents_part_nobody(self) -> None:
@@ -272,16 +303,14 @@ class TestWords:
         ], 0.05)  # fmt: skip
         values = {"a": 5.0, "b": 3.7, "c": 3.7}
         assert set(clusters(values, pairs, self.PLAN).values()) == {1}
-        told = verdict(values, pairs, "x", self.PLAN)
+        told = self.verdict(values, pairs, "x")
         assert "p < .001 after Holm over 3 pairs on 20 documents; a and c cannot be told apart: 3 documents are" in told
         several = dict.fromkeys("xyzw", 4.0)
         level = [
             PairDifference(one, two, 0.1, -1, 1, 0.9, 1, 9, 20, 0, 20)
             for one, two in [*product("abc", several), *combinations(several, 2)]
         ]
-        assert "clusters, best first: {a, b, c, x, y, z, w}" in verdict(
-            values | several, [*pairs, *level], "x", self.PLAN
-        )
+        assert "clusters, best first: {a, b, c, x, y, z, w}" in self.verdict(values | several, [*pairs, *level], "x")
         # Where d is told from all on enough documents, its cluster stays, and clusters are counted without gaps.
         more = [PairDifference(name, "d", 3.0, 2, 4, 1e-4, 1e-3, 6, 20, 0, 20, better=name) for name in "abc"]
         assert clusters(values | {"d": 1.0}, [*pairs, *more], self.PLAN) == {"a": 1, "b": 1, "c": 1, "d": 2}
@@ -292,7 +321,7 @@ class TestWords:
             PairDifference(a, b, 0.5, 0.4, 0.6, 0.0001 if a < "c" <= b else 0.9, None, 0, 9, 0, 9)
             for a, b in combinations(names, 2)
         ], 0.05)  # fmt: skip
-        told = verdict(dict(zip(names, [5, 4, 3, 2, 1], strict=True)), pairs, "x", self.PLAN)
+        told = self.verdict(dict(zip(names, [5, 4, 3, 2, 1], strict=True)), pairs, "x")
         assert told.endswith("clusters of equals, best first: {a, b} > {c, d, e}")
 
     @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple, Unpack, cast
 
@@ -86,6 +87,8 @@ _RANK_EXCHANGES = 1000
 """Exchanges of a test of rank correlations, which are computed one by one."""
 _RESAMPLES = 1000
 """Most draws of an interval of a difference of correlations, for the same reason."""
+_NAMED_PAIRS = 3
+"""So many pairs that clusters part without a claim are named."""
 _VERB = "agrees better with people than"
 
 
@@ -221,19 +224,18 @@ def _compare(series: Sequence[Scores], context: Context, by: str | None, testing
     }
     for scores in usable:
         label = labels[scores.aspect][judge_key(scores)]
-        for family in _families(scores, context, by):
-            grids = [part.grid() for _, part in family]
+        for parts_of in _families(scores, context, by):
+            grids = [part.grid() for _, part in parts_of]
             tables = [dict(zip(grid.systems, grid.values, strict=True)) for grid in grids]
             pairs = paired_differences(tables, testing.alpha, testing.permutations, testing.seed)
-            for (fields, _), table, pairs_found in zip(family, tables, pairs, strict=True):
+            for (fields, _), table, differences in zip(parts_of, tables, pairs, strict=True):
                 about = merged(named(scores), fields, study=STUDY, level=Level.SUMMARY.value)
                 means, note = _means(table, about, testing)
-                rows += _rows(means, pairs_found, about, scores.aspect, testing, statistic="mean_difference")
+                family = _Family(means, differences, about, scores.aspect, testing, "mean_difference")
+                rows += family.rows()
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
                 group = group or fields.get("details", {}).get("group")
-                values = {name: row.value for name, row in means.items()}
-                words = verdict(values, pairs_found, scores.aspect, testing)
-                notes += [f"By {label}{f' in {group}' if group else ''}: {words}", *note]
+                notes += [*family.words(f"By {label}{f' in {group}' if group else ''}"), *note]
     return Study(STUDY, rows, notes)
 
 
@@ -284,34 +286,74 @@ def _means(
     ]
 
 
-def _rows(
-    members: Mapping[str, Row],
-    pairs: Sequence[PairDifference],
-    about: Mapping[str, Any],
-    aspect: str,
-    testing: Significance,
-    *,
-    statistic: str,
-    fields: Sequence[Mapping[str, Any]] = (),
-    verb: str | None = None,
-) -> Iterator[Row]:
-    """The values of members, the differences of their pairs (with `fields` of their own), and their clusters."""
-    yield from members.values()
-    for place, pair in enumerate(pairs):
-        words = {"method": pair.method, "verdict": sentence(pair, aspect, testing, verb=verb)}
-        yield pair_row(pair, testing, about, *fields[place : place + 1], statistic=statistic, details=words)
-    cluster_of = clusters({name: row.value for name, row in members.items()}, pairs, testing)
-    for name, row in members.items():
-        number = cluster_of[name]
-        equals = [other for other in members if cluster_of[other] == number and number is not None]
-        cluster = {"member": name, "of": row.value, "equals": equals, "rule": str(testing.rule), "alpha": testing.alpha}
-        yield row.model_copy(
-            update={
-                "statistic": "cluster", "value": None if number is None else float(number), "p": None, "low": None,
-                "high": None, "interval": None, "status": status_of(number), "details":
-                {**about.get("details", {}), **cluster}, "reason": None if number is not None else "no value to rank by"
+@dataclass(frozen=True)
+class _Family:
+    """Members (systems or judges) by name, each with the row of its value, compared pair by pair.
+
+    `fields` are further fields of each pair's row, `verb` is what a verdict says of the better one.
+    """
+
+    members: Mapping[str, Row]
+    pairs: Sequence[PairDifference]
+    about: Mapping[str, Any]
+    aspect: str
+    testing: Significance
+    statistic: str
+    fields: Sequence[Mapping[str, Any]] = ()
+    verb: str | None = None
+
+    @cached_property
+    def values(self) -> dict[str, float | None]:
+        return {name: row.value for name, row in self.members.items()}
+
+    @cached_property
+    def clusters(self) -> dict[str, int | None]:
+        return clusters(self.values, self.pairs, self.testing)
+
+    def rows(self) -> Iterator[Row]:
+        """The values of the members, the differences of their pairs, and their clusters."""
+        yield from self.members.values()
+        for place, pair in enumerate(self.pairs):
+            words = {"method": pair.method, "verdict": sentence(pair, self.aspect, self.testing, verb=self.verb)}
+            own = self.fields[place : place + 1]
+            yield pair_row(pair, self.testing, self.about, *own, statistic=self.statistic, details=words)
+        parted = [{pair.first, pair.second} for pair in across_clusters(self.pairs, self.clusters)]
+        for name, row in self.members.items():
+            number = self.clusters[name]
+            details = {
+                "member": name,
+                "of": row.value,
+                "equals": [] if number is None else [other for other, at in self.clusters.items() if at == number],
+                "not_told_apart": [other for other in self.members if {name, other} in parted],
+                "rule": str(self.testing.rule),
+                "alpha": self.testing.alpha,
             }
-        )  # fmt: skip
+            yield row.model_copy(
+                update={
+                    "statistic": "cluster",
+                    "value": None if number is None else float(number),
+                    "status": status_of(number),
+                    "reason": None if number is not None else "no value to rank by",
+                    "p": None,
+                    "low": None,
+                    "high": None,
+                    "interval": None,
+                    "details": {**self.about.get("details", {}), **details},
+                }
+            )
+
+    def words(self, by: str) -> Iterator[str]:
+        """The verdict, and what the clusters do not say; `by` begins each."""
+        yield f"{by}: {verdict(self.values, self.pairs, self.clusters, self.aspect, self.testing, self.verb)}"
+        if parted := across_clusters(self.pairs, self.clusters):
+            named = [f"{pair.first} and {pair.second}" for pair in parted[:_NAMED_PAIRS]]
+            more = f" and {len(parted) - _NAMED_PAIRS} more" if len(parted) > _NAMED_PAIRS else ""
+            yield Message(
+                f"{by}: a cluster ends where the next is worse than one of its members; {_pairs(len(parted))} of "
+                f"different clusters cannot be told apart ({', '.join(named)}{more}): ",
+                Parameter("rule", "separated"),
+                " cuts only where all differ",
+            )
 
 
 def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, Any], **fields: Any) -> Row:
@@ -352,6 +394,12 @@ def clusters(
         zip(values, clusters_of_equals(list(values.values()), claimed, testing.alpha, testing.rule), strict=True)
     )
     return _joined(cluster_of, [pair for pair in pairs if pair.better is None and pair.units < FEWEST])
+
+
+def across_clusters(pairs: Sequence[PairDifference], cluster_of: Mapping[str, int | None]) -> list[PairDifference]:
+    """The pairs of members of different clusters between which nothing is claimed."""
+    ranked = [pair for pair in pairs if None not in (cluster_of[pair.first], cluster_of[pair.second])]
+    return [pair for pair in ranked if pair.better is None and cluster_of[pair.first] != cluster_of[pair.second]]
 
 
 def _joined(cluster_of: Mapping[str, int | None], untested: Sequence[PairDifference]) -> dict[str, int | None]:
@@ -420,6 +468,7 @@ def _too_few(pair: PairDifference, alpha: float) -> str | None:
 def verdict(
     values: Mapping[str, float | None],
     pairs: Sequence[PairDifference],
+    cluster_of: Mapping[str, int | None],
     aspect: str,
     testing: Significance,
     verb: str | None = None,
@@ -431,7 +480,6 @@ def verdict(
     unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {aspect}"] if lost else []
     if not any(pair.better for pair in pairs):
         return "; ".join([_none_better(ranked, pairs, aspect, testing.alpha), *unranked])
-    cluster_of = clusters(values, pairs, testing)
     numbers = sorted({number for number in cluster_of.values() if number is not None})
     alike = [", ".join(name for name in values if cluster_of[name] == number) for number in numbers]
     mixed = any(pair.better and cluster_of[pair.first] == cluster_of[pair.second] for pair in pairs)
@@ -587,9 +635,9 @@ def compare_evaluators(
         if len(judges) > 1:
             by_name = dict(zip(told_apart([pairs.judge for pairs in judges]), judges, strict=True))
             for family in _judge_families(by_name, chosen.by):
-                for part, words in _of_judges(family, task):
-                    rows += part
-                    sentences.append(words)
+                for compared, by in _of_judges(family, task):
+                    rows += compared.rows()
+                    sentences += compared.words(by)
     if not rows:
         raise UsageError("to compare judges, at least 2 of them must have judged one aspect; give further runs")
     return Study(STUDY, rows, sentences)
@@ -620,8 +668,8 @@ def _judge_families(judges: Mapping[str, PairedScores], by: str | None) -> Itera
     yield [part for part in split.values() if len(part[1]) > 1]
 
 
-def _of_judges(family: Sequence[_Part], task: _Task) -> Iterator[tuple[list[Row], str]]:
-    """The rows of each group, and the verdict in words."""
+def _of_judges(family: Sequence[_Part], task: _Task) -> Iterator[tuple[_Family, str]]:
+    """The judges of each group compared, and what begins the verdict."""
     twos = [list(combinations(judges.items(), 2)) for _, judges in family]
     size = sum(map(len, twos))
     tests = [[_tested(*first, *second, task, size) for first, second in pairs] for pairs in twos]
@@ -636,29 +684,23 @@ def _of_judges(family: Sequence[_Part], task: _Task) -> Iterator[tuple[list[Row]
         members = {name: _value_row(name, paired, about, task) for name, paired in judges.items()}
         own = {paired.judge.aspect for paired in judges.values()}
         about |= {"aspect": next(iter(own)) if len(own) == 1 else None}
-        rows = _rows(
-            members, pairs, about, gold.aspect, task.testing,
-            statistic=f"{task.coefficient}_difference", fields=[fields for _, fields in tested], verb=_VERB,
-        )  # fmt: skip
-        values = {name: row.value for name, row in members.items()}
+        fields = [own_fields for _, own_fields in tested]
+        compared = _Family(
+            members, pairs, about, gold.aspect, task.testing, f"{task.coefficient}_difference", fields, _VERB
+        )
         where = f" in {group.value}" if group.column else ""
-        how = f"{task.coefficient}, {task.level.value} level, {task.average.value}"
-        yield list(rows), f"Judges{where} ({how}): {verdict(values, pairs, gold.aspect, task.testing, _VERB)}"
+        yield compared, f"Judges{where} ({task.coefficient}, {task.level.value} level, {task.average.value})"
 
 
 def _value_row(name: str, pairs: PairedScores, about: Mapping[str, Any], task: _Task) -> Row:
     testing = task.testing
     options = Options(resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed))
-    got = measure(_at(pairs, task.level), task.coefficient, task.average, options)
+    got = measure(pairs.at(task.level), task.coefficient, task.average, options)
     result = got.interval or Statistic(task.coefficient, got.value, got.n, got.missing, reason=got.reason)
     return interval_row(
         result, about, named(pairs.judge), statistic=task.coefficient, n=got.n, missing=got.missing, p=got.p,
         details={**got.details, "name": name},
     )  # fmt: skip
-
-
-def _at(pairs: PairedScores, level: Level) -> PairedScores:
-    return pairs if level is level.base else pairs.at(level)
 
 
 def _tested(
@@ -697,7 +739,7 @@ def _pooled(
     names: tuple[str, str], first: PairedScores, second: PairedScores, task: _Task, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     kind, testing = task.coefficient, task.testing
-    left, right = _at(first, task.level), _at(second, task.level)
+    left, right = first.at(task.level), second.at(task.level)
     documents = left.document.codes if left.source is None else None
     units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
     most = testing.permutations if kind is Coefficient.PEARSON else min(testing.permutations, _RANK_EXCHANGES)
@@ -719,12 +761,12 @@ def _pooled(
 def _interval(first: PairedScores, second: PairedScores, task: _Task, family: int) -> Interval:
     """The difference over drawn documents; means of systems are formed anew in each draw."""
     kind, testing = task.coefficient, task.testing
-    rows = first if task.level is Level.SYSTEM else _at(first, task.level)
+    rows = first if task.level is Level.SYSTEM else first.at(task.level)
     draws = min(testing.resamples, _RESAMPLES)
     bootstrap = Bootstrap(rows.document.codes, draws, 1 - testing.alpha / family, testing.seed)
     left, right = (
         of_means(side, kind, bootstrap) if task.level is Level.SYSTEM
-        else correlation_of((at := _at(side, task.level)).x, at.y, bootstrap.codes, kind)
+        else correlation_of((at := side.at(task.level)).x, at.y, bootstrap.codes, kind)
         for side in (first, second)
     )  # fmt: skip
     return bootstrap.interval(lambda weights: left(weights) - right(weights), width=len(rows))

@@ -110,9 +110,7 @@ def correlate(
     studied = list(all_pairs(read, where, chosen))
     rows: list[Row] = []
     for part in (part for pairs in studied for part in groups(pairs, chosen.by)):
-        at = part.pairs
-        if where is not where.base:
-            at = at.at(where, items=chosen.items, min_items=chosen.min_items)
+        at = part.pairs.at(where, items=chosen.items, min_items=chosen.min_items)
         for name in coefficients:
             rows += _rows(part._replace(pairs=at), name, how, options)
     return Study(STUDY, rows, notes(read, chosen, where, studied))
