@@ -91,6 +91,7 @@ class AgreementCoefficient(StrEnum):
     ALPHA_ORDINAL = "alpha_ordinal"
     ALPHA_INTERVAL = "alpha_interval"
     ALPHA_RATIO = "alpha_ratio"
+    ALPHA_MASI = "alpha_masi"
     KAPPA_COHEN = "kappa_cohen"
     KAPPA_FLEISS = "kappa_fleiss"
     AC1 = "ac1"
@@ -102,6 +103,20 @@ class AgreementCoefficient(StrEnum):
     MEAN_PAIRWISE_SPEARMAN = "mean_pairwise_spearman"
     MEAN_PAIRWISE_KENDALL_B = "mean_pairwise_kendall_b"
     SPAN_F1 = "span_f1"
+
+
+class QuestionType(StrEnum):
+    """What a question of a campaign's own takes for an answer.
+
+    A scale gives numbers in an order, `choice` one name, `choices` a set of names, `yes_no` 1 or 0, `text` anything.
+    The judgments are signed with the type: `human.choice|v:1`.
+    """
+
+    SCALE = "scale"
+    CHOICE = "choice"
+    CHOICES = "choices"
+    YES_NO = "yes_no"
+    TEXT = "text"
 
 
 class ClusterRule(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from summeter.choices import QuestionType
 from summeter.data.human import BLOCKS, CROWD, PEOPLE, HumanBlock, Subject
 from summeter.records import (
     Judgment,
@@ -25,7 +26,9 @@ SPAN_FREE = "spans_none"
 SPAN_SENTENCES = "spans_sentences"
 """The block of labels that say whether a sentence is touched by no error span (1) or by some (0)."""
 
-SIGNATURES = {name: signature(f"human.{name}", {"v": 1}) for name in (*BLOCKS, SPAN_FREE, SPAN_SENTENCES)}
+SIGNATURES = {
+    name: signature(f"human.{name}", {"v": 1}) for name in (*BLOCKS, SPAN_FREE, SPAN_SENTENCES, *map(str, QuestionType))
+}
 """What a block's judgments are signed with: `human.ratings|v:1`."""
 
 

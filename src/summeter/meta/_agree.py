@@ -13,7 +13,7 @@ Rows, all with the units that entered (`n`) and those with too few votes (`missi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, compress
 from typing import Any, NamedTuple, Unpack, assert_never
@@ -21,10 +21,22 @@ from typing import Any, NamedTuple, Unpack, assert_never
 import numpy as np
 
 from summeter.choices import AgreementCoefficient as Agreement
-from summeter.choices import Level, Use
+from summeter.choices import Level, QuestionType, Use
 from summeter.data.dataset import Dataset
+from summeter.data.human_judgments import SIGNATURES
 from summeter.meta.context import Context
-from summeter.meta.gold import PEOPLE, Votes, aspects, blocks, chosen, gold_scores, summary_votes, votes, votes_of
+from summeter.meta.gold import (
+    PEOPLE,
+    Votes,
+    aspects,
+    blocks,
+    chosen,
+    gold_scores,
+    summary_votes,
+    votes,
+    votes_of,
+    without_merged,
+)
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align, parts
 from summeter.meta.results import Row, Study, interval_row, named, resampling
@@ -38,7 +50,8 @@ from summeter.meta.selection import (
     group_fields,
     groups,
 )
-from summeter.records import Judgment, UsageError, unnamed
+from summeter.records import Judgment, UsageError, error_types, unnamed
+from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import Agreement as ChanceCorrected
@@ -53,6 +66,7 @@ from summeter.stats import (
     gwet_ac2,
     icc,
     krippendorff_alpha,
+    masi_alpha,
     mean_cohen_kappa,
     mean_pairwise,
     mean_span_f1,
@@ -70,11 +84,21 @@ LEVELS = ("sentence", "key_fact", "summary", "pair")
 FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
 FOR_RATINGS = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "ac2", "icc", "mean_pairwise_pearson",
                "rater_deviation")  # fmt: skip
-FOR_TYPES = ("alpha_nominal", "kappa_fleiss", "ac1")
 OF_PERSONS = frozenset(
     {"kappa_cohen", "icc", "mean_pairwise_pearson", "mean_pairwise_spearman", "mean_pairwise_kendall_b"}
 )
 """Coefficients that follow one person over units; votes without names have none, save for one-way ICCs."""
+FOR_TYPES = ("alpha_nominal", "kappa_fleiss", "ac1", "alpha_masi")
+FOR_QUESTIONS: Mapping[QuestionType, tuple[str, ...]] = {
+    QuestionType.SCALE: ("alpha_ordinal", "alpha_interval", "ac2", "icc", "rater_deviation", "identical"),
+    QuestionType.CHOICE: ("alpha_nominal", "kappa_fleiss", "ac1", "identical"),
+    QuestionType.CHOICES: ("alpha_masi", "identical"),
+    QuestionType.YES_NO: ("alpha_nominal", "kappa_fleiss", "ac1", "identical"),
+    QuestionType.TEXT: (),
+}
+"""The coefficients that suit a campaign's own questions, by their level of measurement. Text is not measured."""
+OF_NAMES = frozenset({"alpha_nominal", "kappa_cohen", "kappa_fleiss", "ac1", "identical"})
+"""Coefficients that ask of two votes only whether they are the same."""
 ON_SCALE = frozenset({"kappa_cohen", "kappa_fleiss", "ac1", "ac2"})
 _PAIRED = frozenset({"annotator", "judge_and_people"})
 """Studies of two raters with a name: one annotator or judge, and the merged votes of people."""
@@ -88,12 +112,16 @@ class Measure:
     """How a coefficient is computed: the scale all votes are on, the weights of ac2, the form of the ICC.
 
     `scale` matters for kappas and AC1/AC2: the values that could have been given, in order. By default it is the
-    values given to any unit of the aspect, so that it does not change from one domain to the next.
+    values given to any unit of the aspect, so that it does not change from one domain to the next. Where votes are
+    names, `names` says which: vote 0 is the first. A name may hold several, joined by "+", a set to alpha_masi.
+    `question` is the type of a campaign's own question, None for any other aspect.
     """
 
     scale: tuple[float, ...] = ()
     weights: str = Weights.QUADRATIC
     model: str = Model.ICC2
+    names: tuple[str, ...] = ()
+    question: QuestionType | None = None
 
     def __post_init__(self) -> None:
         check_known([self.weights], list(Weights), "weights")
@@ -151,6 +179,18 @@ class RatingMatrix(NamedTuple):
         if set(scale_of(values)) <= set(self.how.scale):
             return self
         return self._replace(names=tuple(name for name in self.names if name not in ON_SCALE))
+
+    def merged(self, values: Floats) -> Floats:
+        """Several raters' votes as one: the mean of ratings, the majority of labels, names and sets."""
+        match self.how.question:
+            case None:
+                return mode(values) if self.how.names else merge(values, self.votes.unit)
+            case QuestionType.SCALE:
+                return merge(values, Level.SUMMARY)
+            case QuestionType.CHOICE | QuestionType.CHOICES | QuestionType.YES_NO | QuestionType.TEXT:
+                return mode(values)
+            case question:
+                assert_never(question)
 
     def rows(
         self, study: str, values: Floats | None = None, *, unusable: str | None = None, **fields: Any
@@ -241,19 +281,47 @@ def _matrices(table: JudgmentTable, selected: Selection, request: _Request) -> I
     for aspect in [gold for _, gold in selected.aspect_pairs] or aspects(table):
         if aspect == COMPOSITE and aspect not in table.aspect.names:
             continue
-        cast = _votes(table, aspect, selected.source, request)
+        cast = _cast(table, aspect, selected.source, request)
         if cast is None:
             if selected.aspects:
                 where = f" at the level {request.level}" if request.level else ""
                 there = ", ".join(aspects(table)) or "nothing"
                 raise UsageError(f"people did not vote on {aspect!r}{where}; they judged: {there}")
             continue
+        votes_cast, question = cast.votes, cast.question
         names = tuple(name for name in request.coefficients if name != SPAN_F1)
         if not request.coefficients:
-            names = FOR_TYPES if request.error_types else usual(cast.values, cast.unit)
-            names = tuple(name for name in names if not (cast.exchangeable and _follows(name, request.how)))
-        how = replace(request.how, scale=request.how.scale or scale_of(cast.values))
-        yield RatingMatrix(aspect, cast, how, names, request.resample)
+            if question is not None:
+                names = FOR_QUESTIONS[question]
+            else:
+                names = FOR_TYPES if request.error_types else usual(votes_cast.values, votes_cast.unit)
+            names = tuple(name for name in names if not (votes_cast.exchangeable and _follows(name, request.how)))
+        how = replace(
+            request.how,
+            scale=request.how.scale or scale_of(votes_cast.values),
+            names=cast.names,
+            question=question,
+        )
+        yield RatingMatrix(aspect, votes_cast, how, names, request.resample)
+
+
+class _Cast(NamedTuple):
+    """Votes, and what they are where they are no plain labels or ratings (see `Measure`)."""
+
+    votes: Votes
+    names: tuple[str, ...] = ()
+    question: QuestionType | None = None
+
+
+def _cast(table: JudgmentTable, aspect: str, source: str | None, request: _Request) -> _Cast | None:
+    """The votes on an aspect: on a campaign's own question where it is one, else labels, ratings or error types."""
+    own = question_votes(table, aspect, source)
+    if own is not None and not request.error_types:
+        return own if request.level in (None, own.votes.unit) else None
+    if request.error_types:
+        return type_votes(table, aspect, Level(request.level or Level.SUMMARY), source)
+    cast = _votes(table, aspect, source, request)
+    return None if cast is None else _Cast(cast)
 
 
 def _votes(table: JudgmentTable, aspect: str, source: str | None, request: _Request) -> Votes | None:
@@ -261,8 +329,6 @@ def _votes(table: JudgmentTable, aspect: str, source: str | None, request: _Requ
     if request.level == "pair":
         return pair_votes(table, aspect)
     level = Level(request.level or Level.SUMMARY)
-    if request.error_types:
-        return type_votes(table, aspect, level, source)
     cast = votes(table, aspect, level, source)
     if request.level is None:
         return pair_votes(table, aspect) if cast is None and source in (None, "pairs") else cast
@@ -297,13 +363,13 @@ def _each(matrix: RatingMatrix) -> Iterator[Row]:
 def _beside(matrix: RatingMatrix, place: int) -> Iterator[Row]:
     """One annotator beside the merged votes of the others."""
     own, others = matrix.votes.values[place], np.delete(matrix.votes.values, place, axis=0)
-    pair = np.stack([own, merge(others, matrix.votes.unit)])
+    pair = np.stack([own, matrix.merged(others)])
     yield from matrix.fitting(pair).rows("annotator", pair, judge=matrix.votes.raters[place])
 
 
 def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable, selected: Selection) -> Iterator[Row]:
     """A judge as one more annotator, and beside the merged votes."""
-    if matrix.votes.unit == "pair":
+    if matrix.votes.unit == "pair" or matrix.how.names:
         return
     level = Level(matrix.votes.unit)
     names = [own for own, gold in selected.aspect_pairs if gold == matrix.aspect] or [matrix.aspect]
@@ -351,18 +417,23 @@ def export(
     _, table, _ = _read(gold, selected.judgment_set)
     matrices = list(_matrices(table, selected, _Request(coefficients, level, error_types)))
     raters = list(dict.fromkeys(rater for matrix in matrices for rater in matrix.votes.raters))
-    rows = (line for matrix in matrices for line in _lines(matrix.aspect, matrix.votes, raters))
+    rows = (line for matrix in matrices for line in _lines(matrix, raters))
     return Table.of(["aspect", "unit", "doc_id", "system", "list_id", "index", *raters], rows)
 
 
-def _lines(aspect: str, cast: Votes, raters: Sequence[str]) -> Iterator[list[Any]]:
+def _lines(matrix: RatingMatrix, raters: Sequence[str]) -> Iterator[list[Any]]:
     """One line a unit: aspect, unit, document, system, list, index, and the vote of each of `raters`."""
+    cast, names = matrix.votes, matrix.how.names
     place = {rater: row for row, rater in enumerate(cast.raters)}
     units = zip(cast.document.labels(), cast.system.labels(), cast.list_id.labels(), cast.index.tolist(), strict=True)
     for column, (document, system, list_id, index) in enumerate(units):
         cells = [cast.values[place[rater], column] if rater in place else np.nan for rater in raters]
-        numbers = [None if np.isnan(cell) else int(cell) if cell == int(cell) else float(cell) for cell in cells]
-        yield [aspect, cast.unit, document, system, list_id, None if index < 0 else index, *numbers]
+        given = [None if np.isnan(cell) else names[int(cell)] if names else _short(cell) for cell in cells]
+        yield [matrix.aspect, cast.unit, document, system, list_id, None if index < 0 else index, *given]
+
+
+def _short(number: float) -> float | int:
+    return int(number) if number == int(number) else float(number)
 
 
 # ---- one coefficient ----
@@ -416,6 +487,10 @@ def measure(
     0.5333
     """
     bootstrap = resample(documents)
+    if how.names and name not in OF_NAMES | {Agreement.ALPHA_MASI}:
+        return _unfit(bootstrap, values, f"{name} needs numbers, and these votes are names")
+    if name == Agreement.ALPHA_MASI and not how.names:
+        return _unfit(bootstrap, values, "alpha_masi is of names or sets of names, and these votes are numbers")
     details: dict[str, Any] = {"raters": int((~np.isnan(values)).any(axis=1).sum())}
     if exchangeable:
         details["exchangeable"] = True
@@ -427,6 +502,10 @@ def measure(
     match kind := choose(Agreement, name, "coefficient"):
         case Agreement.ALPHA_NOMINAL | Agreement.ALPHA_ORDINAL | Agreement.ALPHA_INTERVAL | Agreement.ALPHA_RATIO:
             got = _alpha(kind, values, bootstrap)
+        case Agreement.ALPHA_MASI:
+            sets = [_set(joined, how.question) for joined in how.names]
+            cast = [[None if np.isnan(code) else sets[int(code)] for code in row] for row in slots(values)]
+            got = _agreed(masi_alpha(cast, bootstrap.codes), bootstrap)
         case Agreement.KAPPA_COHEN | Agreement.KAPPA_FLEISS | Agreement.AC1 | Agreement.AC2:
             got = _on_scale(kind, values, how, bootstrap)
         case Agreement.ICC:
@@ -440,6 +519,11 @@ def measure(
         case _:
             assert_never(kind)
     return got._replace(details={**details, **got.details})
+
+
+def _set(joined: str, question: QuestionType | None) -> frozenset[str]:
+    """The names in a joined text; error types in their canonical spelling."""
+    return error_types(joined) if question is None else frozenset(joined.split(SEPARATOR))
 
 
 def _agreed(whole: ChanceCorrected, bootstrap: Bootstrap, **details: Any) -> Measured:
@@ -558,15 +642,37 @@ def aligned_votes(scores: Sequence[tuple[str, Scores]]) -> Votes:
     )
 
 
-def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Votes | None:
+def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> _Cast | None:
     """The error types that annotators named as votes; each name is a number, which means nothing but itself."""
     rows = chosen(table, aspect, level, source)
-    if rows is None:
-        return None
-    code = np.array([np.nan if name is None else float(place) for place, name in enumerate(rows.error_type.names)])
+    return None if rows is None else _votes_of_names(rows, rows.error_type)
+
+
+def _votes_of_names(rows: JudgmentTable, column: Names, question: QuestionType | None = None) -> _Cast | None:
+    code = np.array([np.nan if name is None else float(place) for place, name in enumerate(column.names)])
     if np.isnan(code).all():
         return None
-    return votes_of(replace(rows, value=code[rows.error_type.codes], label=np.full(len(rows), np.nan)))
+    cast = votes_of(replace(rows, value=code[column.codes], label=np.full(len(rows), np.nan)))
+    return _Cast(cast, tuple(name or "" for name in column.names), question)
+
+
+def question_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> _Cast | None:
+    """The votes on a campaign's own question; None where the aspect is none, or its answers are free text.
+
+    A unit is whatever the question was asked of; a pair of summaries is named "A vs B".
+    """
+    for question in QuestionType:
+        rows = table.where(aspect=aspect, signature=SIGNATURES[question.value])
+        if not len(rows) or source not in (None, question.value) or question is QuestionType.TEXT:
+            continue
+        rows = without_merged(rows)
+        rivals = zip(rows.system.labels(), rows.rival.labels(), strict=True)
+        system = Names.of(name if rival is None else f"{name} vs {rival}" for name, rival in rivals)
+        rows = replace(rows, system=system)
+        if question in {QuestionType.CHOICE, QuestionType.CHOICES}:
+            return _votes_of_names(rows, rows.named, question)
+        return _Cast(votes_of(rows), question=question)
+    return None
 
 
 def pair_votes(table: JudgmentTable, aspect: str) -> Votes | None:
@@ -592,6 +698,20 @@ def merge(values: Floats, unit: str) -> Floats:
     if unit == "summary":
         return means
     return np.where(means == 0.5, np.nan, np.round(means))
+
+
+def mode(values: Floats) -> Floats:
+    """The value that most raters gave a unit, NaN where two have equally many.
+
+    >>> mode(np.array([[0.0, 1.0], [0.0, 2.0], [3.0, np.nan]])).tolist()
+    [0.0, nan]
+    """
+    merged: Floats = np.full(values.shape[1], np.nan)
+    for unit, cast in enumerate(values.T):
+        given, counts = np.unique(cast[~np.isnan(cast)], return_counts=True)
+        if len(given) and (counts == counts.max()).sum() == 1:
+            merged[unit] = given[counts.argmax()]
+    return merged
 
 
 def aligned_values(scores: Scores, cast: Votes) -> Floats:

@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 
 import numpy as np
 
-from summeter.choices import AggregationRule, Level, Tie
+from summeter.choices import AggregationRule, Level, QuestionType, Tie
 from summeter.meta.matrix import Scores, composite_scores, scores_of
 from summeter.records import UNNAMED, Parameter, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
@@ -27,7 +27,7 @@ PEOPLE = "people"
 SOURCES = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", "ratings", "overall")
 """Blocks of people's judgments in the order in which they are preferred; others follow."""
 
-_UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment")
+_UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", QuestionType.YES_NO.value)
 _SPANS = "spans"
 
 
@@ -210,16 +210,18 @@ def chosen(table: JudgmentTable, aspect: str, level: Level, source: str | None =
         units = [level.base.value] if level.base is not Level.SUMMARY else ["summary", "sentence", "key_fact"]
         block = rows.where(signature=signatures, unit=units)
         if len(block):
-            return _without_doubles(block)
+            return without_merged(block)
     return None
 
 
-def _without_doubles(rows: JudgmentTable) -> JudgmentTable:
+def without_merged(rows: JudgmentTable) -> JudgmentTable:
+    """The rows but for merged values of units that have the annotators' own votes too."""
     merged = rows.judge.equal(PEOPLE)
     if not merged.any() or merged.all():
         return rows
     key = _unit_key(rows)
-    voted = np.isin(key, key[~merged & ~np.isnan(_cast(rows))])
+    cast = ~np.isnan(_cast(rows)) | ~rows.named.equal(None)
+    voted = np.isin(key, key[~merged & cast])
     return rows.take(~(merged & voted))
 
 

@@ -217,15 +217,10 @@ def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL, clusters: Ints 
     """
     kind = Level(level)
     cells, categories = _code_matrix(votes if kind is Level.NOMINAL else _number_matrix(votes))
-    given = (cells >= 0).sum(axis=0)
-    paired = given >= 2
-    shell = _shell(f"alpha_{kind.value}", given, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
-    if not paired.any():
+    shell, cast = _alpha_shell(f"alpha_{kind.value}", cells, len(categories), clusters)
+    if not shell.n:
         return shell
-    units = np.arange(len(paired)) if clusters is None else clusters
-    size = int(units.max(initial=-1)) + 1
-    rater, item = np.nonzero((cells >= 0) & paired)
-    cast = _Cast(cells[rater, item], item, given.astype(np.float64), units.astype(np.int64), size, len(categories))
+    size = cast.size
     values = np.array([] if kind is Level.NOMINAL else categories, dtype=np.float64)
     match kind:
         case Level.NOMINAL:
@@ -235,7 +230,9 @@ def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL, clusters: Ints 
         case Level.RATIO:
             if values[0] < 0:
                 raise ValueError("ratio votes must not be negative")
-            return _of_parts(shell, _ratio(cast, values), _alpha, size)
+            gap, whole = np.subtract.outer(values, values), np.add.outer(values, values)
+            ratios = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0)
+            return _of_parts(shell, _by_distance(cast, ratios**2), _alpha, size)
         case Level.INTERVAL:
             # What is expected is rounding where it is tiny beside the largest distance there is.
             largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
@@ -269,6 +266,54 @@ class _Cast(NamedTuple):
 
         each = np.ones(len(rows)) if weights is None else weights
         return csr_matrix((each, (rows, self.category)), shape=(size, self.width))
+
+
+def _alpha_shell(name: str, cells: Ints, width: int, clusters: Ints | None) -> tuple[Agreement, _Cast]:
+    """What is known of an alpha before it is computed, and the votes that enter it."""
+    given = (cells >= 0).sum(axis=0)
+    paired = given >= 2
+    shell = _shell(name, given, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
+    units = np.arange(len(paired)) if clusters is None else clusters
+    rater, item = np.nonzero((cells >= 0) & paired)
+    size = int(units.max(initial=-1)) + 1
+    return shell, _Cast(cells[rater, item], item, given.astype(np.float64), units.astype(np.int64), size, width)
+
+
+def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Agreement:
+    """Return Krippendorff's alpha of votes that are sets (None: no vote), with `masi_distance` (Passonneau, 2006).
+
+    Two raters, {a} {a} {b} against {a} {a, b} {b}: the distances are 0, 2/3, 0, so observed is 2/9. Expected, of three
+    {a}, two {b}, one {a, b}: the pairs a-b (6) at 1, a-ab (3) and b-ab (2) at 2/3, of 15, so 28/45; alpha = 1 - 10/28.
+
+    >>> a, b = frozenset("a"), frozenset("b")
+    >>> round(masi_alpha([[a, a, b], [a, a | b, b]]).value, 4)
+    0.6429
+    """
+    rows = list(votes)
+    places: dict[Hashable, int] = {}
+    cells = np.array(
+        [[-1 if vote is None else places.setdefault(vote, len(places)) for vote in row] for row in rows], np.int64
+    ).reshape(len(rows), -1)
+    shell, cast = _alpha_shell("alpha_masi", cells, len(places), clusters)
+    if not shell.n:
+        return shell
+    distances = np.array([[masi_distance(left, right) for right in places] for left in places])
+    return _of_parts(shell, _by_distance(cast, distances), _alpha, cast.size)
+
+
+def masi_distance(left: Any, right: Any) -> float:
+    """Return how far apart two sets are, from 0 (equal) to 1 (nothing in common), as MASI has it (Passonneau, 2006).
+
+    One less the Jaccard index times 1 for equal sets, 2/3 where one holds the other, 1/3 where they overlap.
+
+    >>> round(masi_distance({"a", "b"}, {"a"}), 4), masi_distance({"a"}, {"b"})
+    (0.6667, 1.0)
+    """
+    both = len(left & right)
+    if left == right:
+        return 0.0
+    kinship = 2 / 3 if both and both == min(len(left), len(right)) else 1 / 3
+    return 1 - kinship * both / len(left | right)
 
 
 def _alpha(observed: Floats, expected: Floats) -> Floats:
@@ -327,9 +372,8 @@ def _ordinal(cast: _Cast) -> Parts:
     return parts
 
 
-def _ratio(cast: _Cast, values: Floats) -> Parts:
-    gap, whole = np.subtract.outer(values, values), np.add.outer(values, values)
-    distance = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0) ** 2
+def _by_distance(cast: _Cast, distance: Floats) -> Parts:
+    """Any distance between two categories, given as a matrix."""
     table = cast.table(cast.item, len(cast.given)).toarray()
     within = ((table @ distance) * table).sum(axis=1)[cast.item] / cast.given[cast.item] * cast.over()
     sums = cast.sums(within, np.ones(len(cast.item)))
