@@ -318,6 +318,8 @@ def _cast(table: JudgmentTable, aspect: str, source: str | None, request: _Reque
     own = question_votes(table, aspect, source)
     if own is not None and not request.error_types:
         return own if request.level in (None, own.votes.unit) else None
+    if table.where(aspect=aspect).signature.used() == [SIGNATURES[QuestionType.TEXT.value]]:
+        return None  # free text is no vote
     if request.error_types:
         return type_votes(table, aspect, Level(request.level or Level.SUMMARY), source)
     cast = _votes(table, aspect, source, request)
@@ -469,6 +471,18 @@ def _follows(name: str, how: Measure) -> bool:
     return name in OF_PERSONS and not (name == Agreement.ICC and how.model in {Model.ICC1, Model.ICC1K})
 
 
+def _unsuited(name: str, how: Measure, *, exchangeable: bool) -> str | None:
+    """Why a coefficient is not of such votes; None where it is."""
+    if how.names and name not in OF_NAMES | {Agreement.ALPHA_MASI}:
+        return f"{name} needs numbers, and these votes are names"
+    if name == Agreement.ALPHA_MASI and not how.names:
+        return "alpha_masi is of names or sets of names, and these votes are numbers"
+    if exchangeable and _follows(name, how):
+        why = f"the votes have no names, and {name} compares annotators; take alpha"
+        return f"{why}, or the icc_model 1,1" if name == Agreement.ICC else why
+    return None
+
+
 def measure(
     name: str,
     values: Floats,
@@ -487,18 +501,12 @@ def measure(
     0.5333
     """
     bootstrap = resample(documents)
-    if how.names and name not in OF_NAMES | {Agreement.ALPHA_MASI}:
-        return _unfit(bootstrap, values, f"{name} needs numbers, and these votes are names")
-    if name == Agreement.ALPHA_MASI and not how.names:
-        return _unfit(bootstrap, values, "alpha_masi is of names or sets of names, and these votes are numbers")
     details: dict[str, Any] = {"raters": int((~np.isnan(values)).any(axis=1).sum())}
     if exchangeable:
         details["exchangeable"] = True
-        if _follows(name, how):
-            why = f"the votes have no names, and {name} compares annotators; take alpha"
-            why = f"{why}, or the icc_model 1,1" if name == Agreement.ICC else why
-            return _unfit(bootstrap, values, why)._replace(details=details)
-        values = slots(values)
+    if (why := _unsuited(name, how, exchangeable=exchangeable)) is not None:
+        return _unfit(bootstrap, values, why)._replace(details=details)
+    values = slots(values) if exchangeable else values
     match kind := choose(Agreement, name, "coefficient"):
         case Agreement.ALPHA_NOMINAL | Agreement.ALPHA_ORDINAL | Agreement.ALPHA_INTERVAL | Agreement.ALPHA_RATIO:
             got = _alpha(kind, values, bootstrap)

@@ -20,8 +20,8 @@ from summeter.annotate.campaign.log import Turn
 from summeter.annotate.campaign.requests import document_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer, State
-from summeter.annotate.tasks.base import LETTERS, LONGEST, Disagreement, Kind, Misfit
-from summeter.annotate.tasks.task import Json, Task
+from summeter.annotate.tasks.base import LETTERS, LONGEST, Disagreement, Kind
+from summeter.annotate.tasks.task import Json, Misfit, Task
 from summeter.data.faults import Faults
 from summeter.data.formats import read_rows
 from summeter.records import UsageError
@@ -60,7 +60,7 @@ class Dispute(NamedTuple):
                 {
                     "annotator": answer.annotator,
                     "answer": answer.answer,
-                    "said": self.kind.describe(task, answer.answer),
+                    "said": self.kind.answer_text(task, answer.answer),
                     "seconds": answer.seconds,
                 }
                 for answer in self.answers
@@ -71,7 +71,7 @@ class Dispute(NamedTuple):
     def _decided(self, decision: Event) -> Json:
         answer = decision.data["answer"]
         by, reason = decision.data.get("by"), decision.data.get("reason")
-        described = self.kind.describe(self.task, answer)
+        described = self.kind.answer_text(self.task, answer)
         return {"answer": answer, "said": described, "reason": reason, "by": by, "at": decision.at}
 
 
@@ -112,7 +112,7 @@ def disputes(service: CampaignService, *, settled: bool = False) -> list[Dispute
 def dispute_of(kind: Kind, state: State, task: Task) -> Dispute | None:
     """The dispute about one task; None where its answers agree and nobody has decided."""
     decision, answers = state.adjudicated.get(task.key), state.counted_answers(task.key)
-    split = kind.disagreement(task, answers) if len(answers) > 1 else None
+    split = kind.answer_disagreement(task, answers) if len(answers) > 1 else None
     if split is None and decision is None:
         return None
     text, even = split or Disagreement("annotators agree", even=False)
@@ -213,6 +213,7 @@ class Blind:
             "document": document_of(folder, task),
             "body": self.kind.shown(task.body, letters),
             "assistance": {"similar": self._similar(dispute), "machine": task.machine},
+            **self.kind.asked(letters),
             "minimum_seconds": 0,
             "answers": [
                 {**self._answer(task, given[name].answer), "annotator": name if named else None} for name in order
@@ -226,16 +227,16 @@ class Blind:
         decision = dispute.decision
         if decision is None:
             return None
-        described = self.kind.describe(dispute.task, self._lettered(dispute.task, decision.data["answer"]))
+        described = self.kind.answer_text(dispute.task, self._lettered(dispute.task, decision.data["answer"]))
         by, reason = decision.data.get("by"), decision.data.get("reason")
         return {"text": described, "reason": reason, "by": by, "at": decision.at, "seq": decision.seq}
 
     def _lettered(self, task: Task, answer: Json) -> Json:
-        return self.kind.relettered(answer, self.folder.letters(ADJUDICATOR, task))
+        return self.kind.page_answer(answer, self.folder.letters(ADJUDICATOR, task))
 
     def _answer(self, task: Task, answer: Json) -> Json:
         lettered, agrees = self._lettered(task, answer), self.kind.agrees(task, answer)
-        parts = [list(part) for part in self.kind.parts(task, lettered)]
+        parts = [list(part) for part in self.kind.answer_parts(task, lettered)]
         comment = answer.get("comment")
         machine = None if agrees is None else "agree" if agrees else "disagree"
         return {
@@ -246,7 +247,7 @@ class Blind:
     def _why(self, dispute: Dispute) -> str:
         task = dispute.task
         lettered = [replace(answer, answer=self._lettered(task, answer.answer)) for answer in dispute.answers]
-        split = self.kind.disagreement(task, lettered) if len(lettered) > 1 else None
+        split = self.kind.answer_disagreement(task, lettered) if len(lettered) > 1 else None
         return dispute.why if split is None else split.text
 
     def _similar(self, dispute: Dispute) -> list[int]:
@@ -309,7 +310,7 @@ def _checked(service: CampaignService, decision: Decision) -> Decision:
     if task is None or task.role != "work":
         raise UsageError(f"the campaign has no task {decision.task!r}; `summeter annotate adjudicate` lists the keys")
     try:
-        stored = service.kind.read(decision.answer, task)
+        stored = service.kind.read_answer(decision.answer, task)
     except Misfit as error:
         raise UsageError(f"{decision.task}: {error.field}: {error}") from error
     reason = None if decision.reason is None else decision.reason.strip()[:LONGEST] or None

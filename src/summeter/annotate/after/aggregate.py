@@ -16,15 +16,21 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.rating import Rating
 from summeter.annotate.tasks.task import Task
-from summeter.choices import AggregationRule, Tie
+from summeter.choices import AggregationRule, QuestionType, Tie
 from summeter.data.dataset import Dataset
 from summeter.data.human import PEOPLE
+from summeter.data.human_judgments import SIGNATURES
 from summeter.meta.gold import aggregate_votes
-from summeter.records import Judgment, Span, error_types, joined_error_types
+from summeter.records import Judgment, Span, Target, error_types, joined_error_types
+from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring import JudgmentTable
 
 MERGED = "human.merged"
 """The judgment set of the merged labels."""
+SCALES = frozenset({SIGNATURES[QuestionType.SCALE]})
+NAMES = frozenset({SIGNATURES[QuestionType.CHOICE], SIGNATURES[QuestionType.CHOICES]})
+QUESTIONS = frozenset(SIGNATURES[question.value] for question in QuestionType)
+"""How judgments of a campaign's own questions are signed."""
 _Item = tuple[Any, ...]
 
 
@@ -38,10 +44,19 @@ def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list
 
 
 def votes_of(service: CampaignService) -> JudgmentTable:
-    """The judgments of the counted answers as a table."""
+    """The judgments of the counted answers as a table, but for the campaign's own questions."""
     state = service.state
     columns = service.kind.columns((task, state.counted_answers(task.key)) for task in service.tasks.work)
-    return JudgmentTable.of(judgments_of(service)) if columns is None else columns
+    if columns is not None:
+        return columns
+    return JudgmentTable.of(vote for vote in judgments_of(service) if vote.signature not in QUESTIONS)
+
+
+def question_votes_of(service: CampaignService) -> list[Judgment]:
+    """What the counted answers say to the campaign's own questions."""
+    kind, state = service.kind, service.state
+    answers = ((task, answer) for task in service.tasks.work for answer in state.counted_answers(task.key))
+    return [judgment for task, answer in answers for judgment in kind.question_judgments(task, answer)]
 
 
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
@@ -85,7 +100,7 @@ def _answered(
         spans = 0
         source = service.folder.sources[task.document_id]
         for answer in answers_of(service, task):
-            for judgment in service.kind.judgments(task, answer, source):
+            for judgment in service.kind.answer_judgments(task, answer, source):
                 if judgment.target.unit == "span":
                     target = judgment.target.model_copy(update={"index": spans})
                     spans += 1
@@ -114,7 +129,7 @@ def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
         if task.key in service.state.adjudicated or not 0 < len(answers) < wanted:
             continue
         for answer in answers:
-            for judgment in service.kind.judgments(task, answer, service.folder.sources[task.document_id]):
+            for judgment in service.kind.answer_judgments(task, answer, service.folder.sources[task.document_id]):
                 items[_item(judgment)] = f"{len(answers)} of {wanted} answers"
     return items
 
@@ -140,7 +155,8 @@ def _item(judgment: Judgment) -> _Item:
 def merge(judgments: Iterable[Judgment], mean_signatures: frozenset[str] = Rating.mean_signatures) -> list[Judgment]:
     """Annotators' judgments merged, one a unit and aspect, in order of appearance.
 
-    Those signed with one of `mean_signatures` are merged by their mean, all others by majority.
+    Those signed with one of `mean_signatures` are merged by their mean, all others by majority: of a question with
+    several answers those that more than half gave. Free text is merged with none.
 
     >>> from summeter.records import Target
     >>> votes = [Judgment(target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness",
@@ -159,11 +175,14 @@ def merge(judgments: Iterable[Judgment], mean_signatures: frozenset[str] = Ratin
             readers.setdefault(summary, set()).add(judgment.judge)
         if target.unit == "span":
             spans.setdefault(summary, []).append(judgment)
-        else:
+        elif judgment.signature != SIGNATURES[QuestionType.TEXT]:
             groups.setdefault((judgment.aspect, judgment.signature, target.rival), []).append(judgment)
     merged: list[Judgment] = []
     for (_, mark, _), group in groups.items():
-        merged += _merged(group, AggregationRule.MEAN if mark in mean_signatures else AggregationRule.MAJORITY)
+        if mark in NAMES:
+            merged += _merged_names(group)
+            continue
+        merged += _merged(group, AggregationRule.MEAN if mark in mean_signatures | SCALES else AggregationRule.MAJORITY)
     for summary, marks in spans.items():
         merged += _merged_spans(marks, len(readers[summary]))
     return merged
@@ -198,6 +217,23 @@ def _merged_unit(votes: Sequence[Judgment], value: float, rule: AggregationRule)
     return Judgment(
         **about, value=value, label=label, error_type=_merged_types(winners), evidence=_merged_evidence(winners)
     )
+
+
+def _merged_names(group: Sequence[Judgment]) -> Iterator[Judgment]:
+    """Names, or sets of them, of one aspect: those that more than half of a unit's annotators gave."""
+    units: dict[Target, list[Judgment]] = {}
+    for judgment in group:
+        units.setdefault(judgment.target, []).append(judgment)
+    for votes in units.values():
+        sets = [str(vote.label).split(SEPARATOR) for vote in votes if vote.label is not None]
+        counts = Counter(name for names in sets for name in names)
+        frequent = [name for name, count in counts.items() if 2 * count > len(sets)]
+        about = _about(votes[0])
+        if frequent:
+            yield Judgment(**about, label=SEPARATOR.join(sorted(frequent)))
+        else:
+            split = ", ".join(f"{count} for {name}" for name, count in counts.most_common())
+            yield Judgment(**about, status="skipped", reason=f"no majority ({split}): adjudicate it")
 
 
 def _about(judgment: Judgment) -> dict[str, Any]:

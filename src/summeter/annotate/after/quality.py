@@ -11,12 +11,15 @@ from dataclasses import replace
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from summeter.annotate.after.aggregate import judgments_of, votes_of
+from summeter.annotate.after.aggregate import QUESTIONS, judgments_of, question_votes_of, votes_of
 from summeter.annotate.after.agreement import CrowdVotes, beside_others, headline
 from summeter.annotate.after.automation_bias import Case, automation_bias, cases, endorsement_rate
 from summeter.annotate.after.status import facts
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
+from summeter.annotate.tasks.base import Kind
+from summeter.annotate.tasks.questions import MEASURED
+from summeter.choices import QuestionType
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta import agree
@@ -30,6 +33,7 @@ BANDS = ("short", "medium", "long")
 FEWEST = 5
 """An annotator who shares fewer answers with others is not measured: chance would speak."""
 RESAMPLES = 400
+_QUESTIONS = frozenset(f"human.{kind}|merge:none|v:1" for kind in QuestionType)
 ENOUGH = 0.667
 """Alpha from here on allows tentative conclusions (Krippendorff, 2004); from .8 it is called good."""
 
@@ -73,8 +77,14 @@ class Quality(NamedTuple):
     notes: tuple[str, ...]
 
     def headline(self) -> list[Row]:
-        """One row an aspect: the coefficient of this kind of task over all documents."""
-        return [row for row in self.agreement.where(study="agreement", statistic=self.statistic) if _whole(row)]
+        """One row an aspect: the coefficient of this kind of task over all documents, of a campaign's own question the
+        one that suits its answers."""
+        rows: dict[str | None, Row] = {}
+        for row in self.agreement.where(study="agreement"):
+            main = row.statistic == self.statistic or row.gold_signature in _QUESTIONS
+            if main and _whole(row):
+                rows.setdefault(row.aspect, row)
+        return list(rows.values())
 
     def to_json(self) -> Json:
         """As `--json` and the page give it."""
@@ -120,24 +130,46 @@ def agreement(service: CampaignService, resamples: int = 1000) -> Study:
     Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
     Raises UsageError where nobody has answered yet.
     """
-    data = _panel(service, [_on_one_unit(judgment) for judgment in judgments_of(service)])
-    columns: list[str | None] = []
-    if any(document.domain for document in data.documents.values()):
-        columns.append("domain")
-    if len(data.documents) >= len(BANDS):
-        columns.append("length")
+    votes = [_on_one_unit(judgment) for judgment in judgments_of(service)]
+    _check_any(votes)
     rows: list[Row] = []
     study = Study("agree", [])
-    for by in columns or [None]:
-        study = agree(data, by=by, coefficients=service.kind.coefficients, resamples=resamples)
-        rows += [row for row in study if not (rows and _whole(row))]
-    return _of_kind(service, rows, study.notes)
+    notes: list[Any] = []
+    for part, coefficients in _parts(service.kind, votes):
+        data = _panel(service, part)
+        columns: list[str | None] = []
+        if any(document.domain for document in data.documents.values()):
+            columns.append("domain")
+        if len(data.documents) >= len(BANDS):
+            columns.append("length")
+        some: list[Row] = []
+        for by in columns or [None]:
+            study = agree(data, by=by, coefficients=coefficients, resamples=resamples)
+            some += [row for row in study if not (some and _whole(row))]
+        rows += some
+        notes += study.notes
+    return _of_kind(service, rows, notes)
+
+
+def _parts(kind: Kind, votes: Sequence[Judgment]) -> Iterator[tuple[list[Judgment], tuple[str, ...]]]:
+    """The votes on what the kind asks, with its coefficients; those on the campaign's questions, which have their own.
+
+    Free text is in neither.
+    """
+    yield [judgment for judgment in votes if judgment.signature not in QUESTIONS], kind.coefficients
+    questions = [judgment for judgment in votes if judgment.signature in MEASURED]
+    if questions:
+        yield questions, ()
 
 
 def _headline(service: CampaignService, crowd: CrowdVotes, resamples: int) -> Study:
     """Agreement of all, by the first coefficient of the kind."""
     _check_any(crowd.table)
-    return _of_kind(service, headline(crowd, service.kind.coefficients[0], resamples), ())
+    rows = list(headline(crowd, service.kind.coefficients[0], resamples))
+    questions = [_on_one_unit(vote) for vote in question_votes_of(service) if vote.signature in MEASURED]
+    if questions:
+        rows += agree(questions, resamples=resamples)
+    return _of_kind(service, rows, ())
 
 
 def _of_kind(service: CampaignService, rows: Iterable[Row], notes: Sequence[Any]) -> Study:

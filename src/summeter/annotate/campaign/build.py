@@ -31,13 +31,14 @@ from summeter.annotate.campaign.language import (
     shipped_names,
 )
 from summeter.annotate.tasks import kind_named, kind_names
-from summeter.annotate.tasks.base import AssistedKind, Kind, Misfit
-from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of
+from summeter.annotate.tasks.base import AssistedKind, Kind
+from summeter.annotate.tasks.questions import same_value
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, key_of
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
-from summeter.records import Document, InputError, Span, Summary, UsageError, canonical
+from summeter.records import Document, InputError, Span, Summary, UsageError, canonical, nearest
 from summeter.records.taxonomy import SEPARATOR
 from summeter.text.split import split
 
@@ -80,6 +81,7 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     kind, rng = kind_named(campaign.kind), Random(campaign.seed)
     language = read_language(_language_file(campaign, file))
     campaign = kind.completed(campaign, language)
+    _check_questions(kind, campaign, file)
     sources = sources_of(data)
     work = _work(kind, sources, campaign, rng)
     if not work:
@@ -134,6 +136,37 @@ def _language_file(campaign: Campaign, file: Path) -> Path:
         return language_file(campaign.interface or usual, file.parent)
     except UsageError as error:
         raise InputError.at(file, None, "interface", str(error)) from error
+
+
+def _check_questions(kind: Kind, campaign: Campaign, file: Path) -> None:
+    """Each question has a name of its own, and its conditions name what stands before it."""
+    faults = Faults(str(file))
+    aspects, known = kind.aspects(campaign), dict(kind.conditions(campaign))
+    for index, question in enumerate(campaign.questions):
+        place = f"questions.{index}"
+        if question.name in aspects or question.name in known:
+            message = f"{question.name!r} is what {kind.name} itself asks; give the question another name"
+            faults.add(None, f"{place}.name", message)
+        for name, wanted in question.when.items():
+            if name not in known:
+                before = ", ".join(known) or "nothing"
+                message = f"names {name!r}; a condition names what is answered before: {before}{nearest(name, known)}"
+                faults.add(None, f"{place}.when.{name}", message)
+                continue
+            for value in wanted:
+                if not any(same_value(value, other) for other in known[name]):
+                    answers = list(map(_in_yaml, known[name]))
+                    near = nearest(_in_yaml(value), answers)
+                    message = f"{_in_yaml(value)} is no answer to {name!r}; it has: {', '.join(answers[:20])}{near}"
+                    faults.add(None, f"{place}.when.{name}", message)
+        if question.values:
+            known[question.name] = question.values
+    faults.stop()
+
+
+def _in_yaml(value: object) -> str:
+    """A value as a campaign's file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _token() -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from random import Random
+from typing import Annotated, Any, Literal, Self, assert_never
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from summeter.choices import QuestionType
 from summeter.records import Record
+from summeter.records.taxonomy import SEPARATOR
 
 Outcome = Literal["completed", "failed_checks", "screened_out", "no_more_items"]
 OUTCOMES: tuple[Outcome, ...] = ("completed", "failed_checks", "screened_out", "no_more_items")
@@ -26,6 +29,11 @@ def _named(value: Any) -> Any:
     return [{"name": entry} if isinstance(entry, str) else entry for entry in value]
 
 
+def _several(value: Any) -> Any:
+    """One value is a list of one."""
+    return value if isinstance(value, list | tuple) else [value]
+
+
 class Named(Record):
     """An aspect or an error type, with what annotators read about it: its `label`, where it has one, else its name."""
 
@@ -36,6 +44,222 @@ class Named(Record):
 
 
 Names = Annotated[tuple[Named, ...], BeforeValidator(_named)]
+POINTS = 11
+"""So many points are shown side by side at most."""
+STEPS = 1000
+"""So many steps a slider has at most."""
+Number = Annotated[int | float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False)]
+ShortText = Annotated[str, Field(max_length=200)]
+
+
+class Anchors(Record):
+    """What the ends of a scale mean, and its middle."""
+
+    low: ShortText = ""
+    middle: ShortText = ""
+    high: ShortText = ""
+
+
+class Scale(Record):
+    """The values an answer can have, in order: points side by side, or a slider.
+
+    Either `labels` names every point, or `low`, `high` and `step` say which values there are.
+    """
+
+    labels: tuple[ShortText, ...] = Field(default=(), max_length=POINTS)
+    low: Number = 1
+    high: Number | None = None
+    step: Number = Field(default=1, gt=0)
+    anchors: Anchors = Anchors()
+    show: Literal["points", "slider"] = "points"
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        steps = (self.top - self.low) / self.step
+        if len(self.labels) == 1 or any(not label.strip() for label in self.labels):
+            raise ValueError("labels names every point, two or more, none of them empty")
+        if self.labels and self.high is not None and self.high != self.low + self.step * (len(self.labels) - 1):
+            count = len(self.labels)
+            raise ValueError(f"{count} labels from {self.low:g} on end at {self._end:g}, not at {self.high:g}")
+        if self.labels and (self.anchors != Anchors() or self.show == "slider"):
+            raise ValueError("labels are for points, one each; for a slider, or ends and middle alone, give anchors")
+        if steps < 1 or abs(steps - round(steps)) > 1e-6:
+            raise ValueError(f"from low {self.low:g} by steps of {self.step:g} one does not come to high {self.top:g}")
+        if self.show == "points" and round(steps) >= POINTS:
+            raise ValueError(f"{round(steps) + 1} points are more than the {POINTS} that fit; give show: slider")
+        if steps > STEPS:
+            raise ValueError(f"a slider has at most {STEPS} steps, not {round(steps)}; give a larger step")
+        return self
+
+    @property
+    def _end(self) -> float:
+        return self.low + self.step * (len(self.labels) - 1)
+
+    @property
+    def top(self) -> float:
+        """The highest value."""
+        if self.labels:
+            return self._end
+        return 5 if self.high is None else self.high
+
+    @property
+    def values(self) -> list[float]:
+        """All values, in order; whole ones as integers.
+
+        >>> Scale(low=0, high=1, step=0.5).values
+        [0, 0.5, 1]
+        """
+        steps = round((self.top - self.low) / self.step)
+        return [_short(self.low + step * self.step) for step in range(steps + 1)]
+
+    def has(self, value: float) -> bool:
+        """Whether a value is one of the scale's."""
+        return any(abs(value - known) < 1e-9 for known in self.values)
+
+    @property
+    def described(self) -> str:
+        """In words, for messages."""
+        step = "" if self.step == 1 else f" by steps of {self.step:g}"
+        whole = "a whole number" if all(isinstance(value, int) for value in self.values) else "a number"
+        return f"{whole} from {self.low:g} to {self.top:g}{step}"
+
+    def nearest(self, value: float) -> float:
+        """The scale's value that is nearest to any number.
+
+        >>> Scale(low=1, high=5).nearest(7.2), Scale(low=0, high=1, step=0.25).nearest(0.4)
+        (5, 0.5)
+        """
+        offset = self.low % self.step
+        return _short(min(self.top, max(self.low, round((value - offset) / self.step) * self.step + offset)))
+
+    def at(self, share: float) -> float:
+        """The value at a share of the way from low (0) to high (1)."""
+        return self.nearest(self.low + (self.top - self.low) * share)
+
+    def share(self, value: float) -> float:
+        """How far from low (0) to high (1) a value lies."""
+        return (value - self.low) / (self.top - self.low)
+
+    def is_far(self, gap: float) -> bool:
+        """Whether two values that lie a gap apart contradict each other: half of the scale or more."""
+        return gap > 0 and gap >= (self.top - self.low) / 2
+
+    def noisy(self, value: float, accuracy: float, bias: float, rng: Random) -> float:
+        """The value with the chance `accuracy`, else any other, moved by half the scale times the bias."""
+        others = [other for other in self.values if other != value]
+        given = value if rng.random() < accuracy else rng.choice(others)
+        return self.nearest(given + (self.top - self.low) / 2 * bias)
+
+    def to_page(self) -> dict[str, Any]:
+        """As a page draws it: every point with its label, or a slider's ends and steps."""
+        ends = {"low": self.low, "high": _short(self.top), "step": self.step}
+        anchors = self.anchors.model_dump()
+        if self.show == "slider":
+            return {"show": "slider", **ends, "anchors": anchors}
+        labels = list(self.labels)
+        if not labels:
+            labels = ["" for _ in self.values]
+            labels[0], labels[-1] = self.anchors.low, self.anchors.high
+            if len(labels) % 2:
+                labels[len(labels) // 2] = self.anchors.middle
+        points = [{"value": value, "label": label} for value, label in zip(self.values, labels, strict=True)]
+        return {"show": "points", **ends, "points": points}
+
+
+def _short(value: float) -> float:
+    rounded = round(value, 9)
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+class Aspect(Named):
+    """A dimension that summaries are rated or compared on; `scale` is for ratings."""
+
+    scale: Scale | None = None
+
+
+Aspects = Annotated[tuple[Aspect, ...], BeforeValidator(_named)]
+
+
+class Option(Record):
+    """An option of a question, with a few words on what it means."""
+
+    name: str = Field(min_length=1, max_length=80)
+    meaning: str = Field(default="", max_length=500)
+
+    @field_validator("name")
+    @classmethod
+    def _apart(cls, value: str) -> str:
+        if SEPARATOR in value:
+            raise ValueError(f"{value!r} would be read as several names, which {SEPARATOR!r} joins; name it without")
+        return value
+
+
+Options = Annotated[tuple[Option, ...], BeforeValidator(_named), Field(max_length=50)]
+Wanted = Annotated[tuple[bool | Number | str, ...], BeforeValidator(_several), Field(min_length=1)]
+
+
+class OwnQuestion(Record):
+    """A question of the campaign's own, asked beside what the kind of task asks."""
+
+    name: str = Field(min_length=1, max_length=80, pattern=r"^[^\s+.][^+.]*$")
+    question: str = Field(min_length=1, max_length=500)
+    type: QuestionType
+    hint: str = Field(default="", max_length=500)
+    scale: Scale | None = None
+    options: Options = ()
+    required: bool = True
+    when: dict[str, Wanted] = Field(default={})
+    longest: int = Field(default=2000, ge=1, le=2000)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        choosing = self.type in {QuestionType.CHOICE, QuestionType.CHOICES}
+        if choosing != bool(self.options):
+            lacks = (
+                "needs options" if choosing else f"has no options; they are for choice and choices, not for {self.type}"
+            )
+            raise ValueError(lacks)
+        if choosing and len(self.options) < (2 if self.type is QuestionType.CHOICE else 1):
+            raise ValueError("needs two options or more")
+        if len(set(self.option_names)) != len(self.options):
+            raise ValueError("names an option twice")
+        if self.scale is not None and self.type is not QuestionType.SCALE:
+            raise ValueError(f"has no scale; that is for the type scale, not for {self.type}")
+        return self
+
+    @property
+    def option_names(self) -> list[str]:
+        """The names of the options, in order."""
+        return [option.name for option in self.options]
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values that an answer may have, or one of several; none where it is a text."""
+        match self.type:
+            case QuestionType.SCALE:
+                return tuple(self.on_scale.values)
+            case QuestionType.YES_NO:
+                return (True, False)
+            case QuestionType.CHOICE | QuestionType.CHOICES:
+                return tuple(self.option_names)
+            case QuestionType.TEXT:
+                return ()
+            case kind:
+                assert_never(kind)
+
+    @property
+    def on_scale(self) -> Scale:
+        """The scale; from 1 to 5 where none is given."""
+        return self.scale or Scale()
+
+    def to_page(self) -> dict[str, Any]:
+        """As a page draws it."""
+        return {
+            **self.model_dump(mode="json", include={"name", "question", "type", "hint", "required", "longest"}),
+            "options": [option.model_dump() for option in self.options],
+            "scale": self.on_scale.to_page() if self.type is QuestionType.SCALE else None,
+            "when": {name: list(values) for name, values in self.when.items()},
+        }
 
 
 class Select(Record):
@@ -259,10 +483,12 @@ class Campaign(Record):
     attention: Attention = Attention()
     assistance: Assistance = Assistance()
     minimum_seconds: float = Field(default=0, ge=0, le=3600)
-    aspects: Names = ()
+    aspects: Aspects = ()
+    scale: Scale | None = None
     best: bool = True
     ties: bool = True
     error_types: Names = ()
+    questions: tuple[OwnQuestion, ...] = Field(default=(), max_length=30)
     codes: Codes = Codes()
     pay: Pay | None = None
     contact: str = ""
@@ -277,7 +503,11 @@ class Campaign(Record):
 
     @model_validator(mode="after")
     def _once(self) -> Self:
-        for what, named in (("aspects", self.aspects), ("error_types", self.error_types)):
+        for what, named in (
+            ("aspects", self.aspects),
+            ("error_types", self.error_types),
+            ("questions", self.questions),
+        ):
             if len({entry.name for entry in named}) != len(named):
                 raise ValueError(f"{what} name something twice")
         return self

@@ -61,7 +61,7 @@ class CampaignFolder:
     @cached_property
     def kind(self) -> Kind:
         """The kind of its tasks."""
-        return kind_named(self.campaign.kind)
+        return kind_named(self.campaign.kind).asking(self.campaign.questions)
 
     @cached_property
     def language(self) -> Language:

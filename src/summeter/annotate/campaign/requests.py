@@ -28,8 +28,8 @@ from summeter.annotate.campaign.people import Visitor, arm_of
 from summeter.annotate.campaign.stages import ended_at, finish, give_back, outcome_of, stage_of, stages
 from summeter.annotate.campaign.state import SLACK, Batch, Person, State, Submission
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.tasks.base import LETTERS, Misfit
-from summeter.annotate.tasks.task import Task
+from summeter.annotate.tasks.base import LETTERS
+from summeter.annotate.tasks.task import Misfit, Task
 from summeter.text.split import split
 
 
@@ -332,7 +332,7 @@ def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any)
     """What the page of `annotator` sent, as it is stored. Raises Refusal, which names what the page showed alone."""
     letters = folder.letters(annotator, task)
     try:
-        return folder.kind.read(folder.kind.unlettered(answer, letters), task)
+        return folder.kind.read_answer(answer, task, letters)
     except Misfit as error:
         shown = dict(zip(letters, LETTERS, strict=False))  # a page names no system: neither does what is wrong with it
         field = ".".join(shown.get(part, part)[:80] for part in error.path)
@@ -450,7 +450,8 @@ class _TaskView:
             "assistance": None if self.turn.unassisted else task.assistance,
             "minimum_seconds": self.turn.campaign.minimum_seconds,
             "opened": task.key in person.opened,
-            "answer": None if known is None else folder.kind.relettered(known.answer, letters),
+            "answer": None if known is None else folder.kind.page_answer(known.answer, letters),
+            **folder.kind.asked(letters),
         }
 
     def _document(self, task: Task) -> str:

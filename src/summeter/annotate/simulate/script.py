@@ -15,6 +15,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.base import AssistedKind, Kind
+from summeter.annotate.tasks.questions import Respondent
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Task
 from summeter.records import UsageError
@@ -53,6 +54,8 @@ def respond(kind: Kind, profile: Profile, page: Page, truth: Truth, rng: Random)
     else:
         answer = kind.noisy_answer(page.task, kind.right_answer(page.task, truth), profile, rng)
     complete = {"comment": None, "machine": None, **answer}
+    if kind.questions:
+        complete["questions"] = kind.made_up_values(page.task, complete, Respondent(truth, profile, rng, lazy))
     if page.machine is not None:
         complete["machine"] = "agree" if kind.agrees(page.task, complete) else "disagree"
     return Reply(complete, round(seconds * _HASTE if lazy else seconds, 1))
@@ -124,7 +127,7 @@ class Script:
         return {
             "answer_id": answer_id,
             "task": shown["id"],
-            "answer": kind.relettered(reply.answer, letters),
+            "answer": kind.page_answer(reply.answer, letters),
             "seconds": max(reply.seconds, shown["minimum_seconds"]),
         }
 

@@ -10,37 +10,26 @@ import inspect
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from summeter.annotate.campaign.assistance import Verdicts
-from summeter.annotate.campaign.config import Campaign, Named
+from summeter.annotate.campaign.config import Aspect, Campaign, Named, OwnQuestion
 from summeter.annotate.campaign.language import Language
 from summeter.annotate.campaign.state import Answer
+from summeter.annotate.tasks import questions as own
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, key_of, summary_body
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, key_of, summary_body
 from summeter.records import Judgment, Summary, Target, Unit
 from summeter.scoring.table import JudgmentTable
 
 LONGEST = 2000
 """Characters of a comment or a reason."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
-class Misfit(Exception):
-    """An answer that does not fit its task: `path` leads to the part at fault."""
-
-    def __init__(self, path: str | Sequence[str], message: str) -> None:
-        super().__init__(message)
-        self.path = tuple(path.split(".")) if isinstance(path, str) else tuple(path)
-
-    @property
-    def field(self) -> str:
-        """The path as a text."""
-        return ".".join(self.path)
 
 
 class AnswerModel(BaseModel):
@@ -71,19 +60,135 @@ class Kind(ABC):
     the document. `usual` names what is asked where the campaign names nothing of its own: by field of the campaign
     (`aspects`, `error_types`) the name and the key of its words in the language files (`KEY`, `KEY_text`).
     `words_in_checks` says that attention checks hold words of the
-    campaign's settings (`attention.stranger`, `attention.paraphrases`).
+    campaign's settings (`attention.stranger`, `attention.paraphrases`). `questions` are the campaign's own,
+    which each task asks too (`asking`); where `each_summary`, of each summary that it shows.
+
+    A subclass writes what it asks itself (`read`, `judgments`, `disagreement`, `describe`, ...); what goes with the
+    campaign's own questions follows from it (`read_answer`, `answer_judgments`, ...), and is what others call.
     """
 
     name: ClassVar[str]
     code: ClassVar[str]
     needs: ClassVar[str]
-    unit: ClassVar[str] = "summary"
+    unit: ClassVar[Unit] = "summary"
     coefficients: ClassVar[tuple[str, ...]] = ("alpha_nominal", "ac1", "identical")
     side_aspects: ClassVar[frozenset[str]] = frozenset()
     mean_signatures: ClassVar[frozenset[str]] = frozenset()
     focused: ClassVar[str | None] = None
     usual: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     words_in_checks: ClassVar[bool] = False
+    each_summary: ClassVar[bool] = False
+    questions: tuple[OwnQuestion, ...] = ()
+
+    def asking(self, questions: Sequence[OwnQuestion]) -> Self:
+        """The kind with a campaign's own questions."""
+        kind = copy(self)
+        kind.questions = tuple(questions)
+        return kind
+
+    def aspects(self, campaign: Campaign) -> frozenset[str]:
+        """The aspects of its judgments, which no question may be named like."""
+        return frozenset(aspect.name for aspect in campaign.aspects)
+
+    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
+        """The fields of its answers that a question's `when` may name, each with its values."""
+        return {}
+
+    def facts(self, answer: Json, system: str | None) -> Json:
+        """The fields of a stored answer that `when` names; where `each_summary`, of one system's summary."""
+        return answer
+
+    def asked(self, letters: Sequence[str]) -> Json:
+        """What a page needs for the campaign's own questions: the questions, and of which summaries they are asked."""
+        if not self.questions:
+            return {"questions": [], "subjects": None}
+        subjects = list(LETTERS[: len(letters)]) if self.each_summary else None
+        return {"questions": [question.to_page() for question in self.questions], "subjects": subjects}
+
+    def read_answer(self, answer: Any, task: Task, letters: Sequence[str] | None = None) -> Json:
+        """A whole answer as it is stored; `letters` are the systems in the order of showing, None where the answer
+        names systems. Raises Misfit."""
+        given = answer if letters is None else self.unlettered(answer, letters)
+        if not self.questions or not isinstance(given, dict):
+            return self.read(given, task)
+        values = given.get("questions", {})
+        stored = self.read({name: value for name, value in given.items() if name != "questions"}, task)
+        path = ("answer", "questions")
+        if not self.each_summary:
+            return {**stored, "questions": own.read(self.questions, values, self.facts(stored, None), path)}
+        if isinstance(values, dict) and letters is not None:
+            values = {system_of(letter, letters, "answer.questions"): cells for letter, cells in values.items()}
+        if not isinstance(values, dict) or not set(values) <= set(task.systems):
+            raise Misfit(path, "answer the questions of every summary on the page, and no other")
+        read = {
+            system: own.read(self.questions, values.get(system, {}), self.facts(stored, system), (*path, system))
+            for system in task.systems
+        }
+        return {**stored, "questions": read}
+
+    def page_answer(self, answer: Json, letters: Sequence[str]) -> Json:
+        """A stored answer as the browser sent it."""
+        shown = self.relettered(answer, letters)
+        if not self.each_summary or "questions" not in answer:
+            return shown
+        values = {letter_of(system, letters): cells for system, cells in answer["questions"].items()}
+        return {**shown, "questions": values}
+
+    def values_by_target(self, task: Task, answer: Json) -> list[tuple[Target, Json]]:
+        """What the campaign's own questions were answered with, each set of values with what it is about."""
+        values = answer.get("questions", {})
+        if not self.each_summary:
+            return [(task.target(self.unit), values)]
+        return [(task.target(self.unit, system=system), values.get(system, {})) for system in values or task.systems]
+
+    def answer_judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
+        """A whole stored answer as judgments: the kind's own, then those of the campaign's questions."""
+        yield from self.judgments(task, answer, source)
+        yield from self.question_judgments(task, answer)
+
+    def question_judgments(self, task: Task, answer: Answer) -> Iterator[Judgment]:
+        """What a stored answer says to the campaign's own questions, as judgments."""
+        for target, values in self.values_by_target(task, answer.answer):
+            yield from own.judgments(self.questions, values, target, answer.annotator)
+
+    def answer_disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
+        """How whole stored answers differ; None where they agree."""
+        split = self.disagreement(task, answers)
+        texts, even = ([], False) if split is None else ([split.text], split.even)
+        for sets in zip(*(self.values_by_target(task, answer.answer) for answer in answers), strict=True):
+            where = f"{sets[0][0].system} " if self.each_summary else ""
+            for name, given in own.differing(self.questions, [values for _, values in sets]):
+                counted = split_of(given)
+                if counted is not None:
+                    texts.append(f"{where}{name}: {counted.text}")
+                    even = even or counted.even
+        return Disagreement("; ".join(texts), even) if texts else None
+
+    def answer_text(self, task: Task, answer: Json) -> str:
+        """A whole stored answer in a few words."""
+        several = [
+            (f"{target.system}: " if self.each_summary else "") + own.described(values)
+            for target, values in self.values_by_target(task, answer)
+            if values
+        ]
+        return "; ".join([self.describe(task, answer), *several])
+
+    def answer_parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
+        """A whole answer part by part, as `parts`."""
+        values = [
+            (f"{target.system} {name}" if self.each_summary else name, text)
+            for target, given in self.values_by_target(task, answer)
+            for name, text in own.texts(given)
+        ]
+        return [*self.parts(task, answer), *values]
+
+    def made_up_values(self, task: Task, answer: Json, respondent: own.Respondent) -> Json:
+        """How a made-up annotator answers the campaign's own questions beside an answer in stored form."""
+        sets = {
+            target.system: own.made_up(self.questions, self.facts(answer, target.system), task, target, respondent)
+            for target, _ in self.values_by_target(task, {})
+        }
+        return sets if self.each_summary else next(iter(sets.values()))
 
     def completed(self, campaign: Campaign, language: Language) -> Campaign:
         """The campaign with what is usually asked, in the language of its pages, where it names nothing of its own."""
@@ -260,9 +365,9 @@ def parsed(model: type[A], answer: Any) -> A:
         raise Misfit(path, first["msg"].removeprefix("Value error, ")) from error
 
 
-def _worded(name: str, key: str, language: Language) -> Named:
+def _worded(name: str, key: str, language: Language) -> Aspect:
     label, text = language.text(key), language.text(f"{key}_text")
-    return Named(name=name, label="" if label == name else label, question=text)
+    return Aspect(name=name, label="" if label == name else label, question=text)
 
 
 def listed(names: Sequence[Named], about: str) -> list[dict[str, str]]:

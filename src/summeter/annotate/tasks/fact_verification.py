@@ -15,7 +15,6 @@ from summeter.annotate.tasks.base import (
     AnswerModel,
     AssistedKind,
     Disagreement,
-    Misfit,
     check_chosen,
     labelled,
     listed,
@@ -23,7 +22,7 @@ from summeter.annotate.tasks.base import (
     split_of,
 )
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, summary_body
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, joined_body, summary_body
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Unit, canonical_error_type, error_types, joined_error_types
 
@@ -81,6 +80,13 @@ class FactVerification(AssistedKind):
             expected={"label": "not_supported", "machine": _label(supported=accepted)},
             feedback=others.language.text("fact_verification.foreign"),
         )
+
+    def aspects(self, campaign: Campaign) -> frozenset[str]:
+        return frozenset({"faithfulness"})
+
+    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
+        types = tuple(entry.name for entry in campaign.error_types)
+        return {"label": ("supported", "not_supported"), "error_types": types}
 
     def read(self, answer: Any, task: Task) -> Json:
         """Checked: types if and only if the sentence is not supported."""

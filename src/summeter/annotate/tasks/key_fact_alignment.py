@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 from summeter.annotate.campaign.assistance import decided
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, Misfit, labelled, parsed, split_of
+from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, labelled, parsed, split_of
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, summary_body
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, summary_body
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Target, Unit
 
@@ -78,6 +78,12 @@ class KeyFactAlignment(AssistedKind):
             },
             feedback=others.language.text(f"key_fact_alignment.{told}"),
         )
+
+    def aspects(self, campaign: Campaign) -> frozenset[str]:
+        return frozenset({"completeness", "conciseness"})
+
+    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
+        return {"none": (True, False)}
 
     def read(self, answer: Any, task: Task) -> Json:
         """Checked, sentences in order."""

@@ -59,6 +59,12 @@ class KeyFactValidation(AssistedKind):
             feedback=others.language.text("key_fact_validation.foreign"),
         )
 
+    def aspects(self, campaign: Campaign) -> frozenset[str]:
+        return frozenset({ASPECT})
+
+    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
+        return dict.fromkeys(CRITERIA, (True, False))
+
     def read(self, answer: Any, task: Task) -> Json:
         """Checked."""
         return self.check_machine(task, parsed(Validity, answer).model_dump())

@@ -16,7 +16,6 @@ from summeter.annotate.tasks.base import (
     AnswerModel,
     Disagreement,
     LetteredKind,
-    Misfit,
     letter_of,
     listed,
     parsed,
@@ -26,7 +25,7 @@ from summeter.annotate.tasks.base import (
     with_jumble,
 )
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task
 from summeter.records import Judgment, Summary
 
 ASPECTS = {"overall": "pairwise.overall"}

@@ -1,4 +1,4 @@
-"""Rating: all summaries of a document on one page, 1 (bad) to 5 (excellent) by aspect, and the best one (SummQual)."""
+"""Rating: all summaries of a document on one page, on a scale by aspect, and the best one (SummQual)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.config import Campaign, Scale
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import (
     LETTERS,
     AnswerModel,
     Disagreement,
     LetteredKind,
-    Misfit,
     letter_of,
     listed,
     parsed,
@@ -25,22 +24,19 @@ from summeter.annotate.tasks.base import (
     with_jumble,
 )
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, UsageError
 from summeter.scoring.table import JudgmentTable, Names
 
 ASPECTS = {name: f"rating.{name}" for name in ("coherence", "consistency", "coverage", "fluency", "overall")}
 """With the keys of our words for them."""
-SCALE = ((1, "bad"), (2, "fair"), (3, "relatively good"), (4, "good"), (5, "excellent"))
-MIDDLE = 3
+SCALE = Scale(labels=("bad", "fair", "relatively good", "good", "excellent"))
 BEST = "best"
-GAP = 2
-"""Ratings of one summary that differ by so many points or more are a disagreement."""
 SHOWN = 4
-"""So many of them are named."""
+"""So many disagreements are named."""
 
-Cells = dict[str, dict[str, int]]
+Cells = dict[str, dict[str, Any]]
 """System -> aspect -> rating."""
 
 
@@ -55,6 +51,7 @@ class Rating(LetteredKind):
     """One task a document."""
 
     name = "rating"
+    each_summary = True
     code = "ra"
     needs = "documents with at least one summary"
     coefficients = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical")
@@ -75,7 +72,8 @@ class Rating(LetteredKind):
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
         """One summary is a stranger's words in random order: not the best, and nothing is rated lower.
 
-        With one summary there is nothing to compare: then it must be rated at most 2 (fair) on average.
+        With one summary there is nothing to compare: then it must be rated in the lowest quarter of the scale (1 or 2
+        of 5) on average.
         """
         systems = tuple(summary.system for summary in source.summaries)
         odd = others.rng.choice(systems)
@@ -87,6 +85,25 @@ class Rating(LetteredKind):
             expected={"worst": odd},
             feedback=others.language.text("work.jumble"),
         )
+
+    def shown(self, body: Json, letters: Sequence[str]) -> Json:
+        """The summaries under letters, each aspect's scale as a page draws it."""
+        scales = _scales_of(body)
+        aspects = [{**aspect, "scale": scales[aspect["name"]].to_page()} for aspect in body["aspects"]]
+        return super().shown({**body, "aspects": aspects}, letters)
+
+    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
+        """Each aspect with its values."""
+        body = _aspects(campaign)
+        return {aspect["name"]: tuple(Scale.model_validate(aspect["scale"]).values) for aspect in body}
+
+    def facts(self, answer: Json, system: str | None) -> Json:
+        """A summary's ratings."""
+        cells: Json = answer["ratings"].get(system, {})
+        return cells
+
+    def aspects(self, campaign: Campaign) -> frozenset[str]:
+        return frozenset({BEST, *(aspect["name"] for aspect in _aspects(campaign))})
 
     def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
         if not isinstance(answer, dict) or not isinstance(answer.get("ratings"), dict):
@@ -104,14 +121,19 @@ class Rating(LetteredKind):
     def read(self, answer: Any, task: Task) -> Json:
         """Checked: every cell, on the scale; the best one where it is asked."""
         given = parsed(Ratings, answer)
-        aspects = set(task.names("aspects"))
+        aspects, scales = set(task.names("aspects")), _scales(task)
         if set(given.ratings) != set(task.systems):
             raise Misfit("answer.ratings", "rate every summary on the page, and no other")
-        for cells in given.ratings.values():
+        for system, cells in given.ratings.items():
+            for aspect, rating in cells.items():
+                if isinstance(rating, bool) or not isinstance(rating, int | float):
+                    raise Misfit(("answer", "ratings", system, aspect), "a rating is a number")
             if set(cells) != aspects:
                 raise Misfit("answer.ratings", f"rate each summary on: {', '.join(sorted(aspects))}")
-            if any(not 1 <= rating <= len(SCALE) for rating in cells.values()):
-                raise Misfit("answer.ratings", f"a rating is a whole number from 1 to {len(SCALE)}")
+            for aspect, rating in cells.items():
+                if not scales[aspect].has(rating):
+                    message = f"a rating is {scales[aspect].described}"
+                    raise Misfit(("answer", "ratings", system, aspect), message)
         if task.body["choose_best"] and given.best not in task.systems:
             raise Misfit("answer.best", "choose the best summary")
         if not task.body["choose_best"] and given.best is not None:
@@ -119,11 +141,15 @@ class Rating(LetteredKind):
         return given.model_dump()
 
     def passed(self, task: Task, answer: Json) -> bool:
-        """Whether the odd one is not the best and has the lowest mean (alone: a mean of at most 2)."""
+        """Whether the odd one is not the best and has the lowest mean (alone: one in the lowest quarter)."""
         odd = task.expects["worst"]
-        means = {system: fmean(cells.values()) for system, cells in answer["ratings"].items()}
+        scales = _scales(task)
+        means = {
+            system: fmean(scales[aspect].share(rating) for aspect, rating in cells.items())
+            for system, cells in answer["ratings"].items()
+        }
         if len(means) == 1:
-            return means[odd] <= 2
+            return means[odd] <= 0.25
         return answer["best"] != odd and means[odd] == min(means.values()) < max(means.values())
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
@@ -171,18 +197,18 @@ class Rating(LetteredKind):
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Ratings far apart: they are averaged all the same unless somebody decides."""
-        far = []
+        far, scales = [], _scales(task)
         for system, cells in answers[0].answer["ratings"].items():
             for aspect in cells:
                 values = [answer.answer["ratings"][system][aspect] for answer in answers]
-                if max(values) - min(values) >= GAP:
-                    far.append(f"{system} {aspect} {min(values)} to {max(values)}")
+                if scales[aspect].is_far(max(values) - min(values)):
+                    far.append(f"{system} {aspect} {min(values):g} to {max(values):g}")
         more = f" and {len(far) - SHOWN} more" if len(far) > SHOWN else ""
         return Disagreement(", ".join(far[:SHOWN]) + more, even=False) if far else None
 
     def describe(self, task: Task, answer: Json) -> str:
         cells = "; ".join(
-            f"{system}: " + ", ".join(f"{aspect} {rating}" for aspect, rating in given.items())
+            f"{system}: " + ", ".join(f"{aspect} {rating:g}" for aspect, rating in given.items())
             for system, given in answer["ratings"].items()
         )
         return cells + (f"; best {answer['best']}" if answer["best"] else "")
@@ -198,51 +224,79 @@ class Rating(LetteredKind):
     def true_answer(self, task: Task, truth: Truth) -> Json:
         """Gold's ratings, else drawn ones that go with how good a system is."""
 
-        def rating(system: str, aspect: str) -> int:
+        scales = _scales(task)
+
+        def rating(system: str, aspect: str) -> float:
             gold = truth.gold(task, "summary", aspect, system)
             level = truth.quality(system) + 0.6 * (truth.chance(task, system, aspect) - 0.5)
-            return _on_scale(1 + 4 * level if gold is None or gold.value is None else gold.value)
+            scale = scales[aspect]
+            return scale.at(level) if gold is None or gold.value is None else scale.nearest(gold.value)
 
         aspects = task.names("aspects")
         return _answer(task, {system: {name: rating(system, name) for name in aspects} for system in task.systems})
 
     def expected_answer(self, task: Task) -> Json:
-        odd, aspects = task.expects["worst"], task.names("aspects")
-        return _answer(task, {system: dict.fromkeys(aspects, 1 if system == odd else 4) for system in task.systems})
+        odd, scales = task.expects["worst"], _scales(task)
+        cells = {
+            system: {aspect: scale.at(0 if system == odd else 0.75) for aspect, scale in scales.items()}
+            for system in task.systems
+        }
+        return _answer(task, cells)
 
     def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
-        """Each rating right or any other, moved by twice the bias."""
-
-        def rating(value: int) -> int:
-            others = [other for other, _ in SCALE if other != value]
-            given = value if rng.random() < profile.accuracy else rng.choice(others)
-            return _on_scale(given + 2 * profile.bias)
-
+        """Each rating right or any other, moved by half the scale times the bias."""
+        scales = _scales(task)
         cells = {
-            system: {aspect: rating(value) for aspect, value in given.items()}
+            system: {
+                aspect: scales[aspect].noisy(value, profile.accuracy, profile.bias, rng)
+                for aspect, value in given.items()
+            }
             for system, given in right["ratings"].items()
         }
         return _answer(task, cells)
 
     def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        cells = {system: dict.fromkeys(task.names("aspects"), MIDDLE) for system in task.systems}
+        middle = {aspect: scale.at(0.5) for aspect, scale in _scales(task).items()}
+        cells = {system: dict(middle) for system in task.systems}
         return {"ratings": cells, "best": letters[0] if task.body["choose_best"] else None}
 
 
-def _on_scale(value: float) -> int:
-    return min(SCALE[-1][0], max(SCALE[0][0], round(value)))
+def _scales(task: Task) -> dict[str, Scale]:
+    return _scales_of(task.body)
+
+
+def _scales_of(body: Json) -> dict[str, Scale]:
+    """The scale of each aspect. Tasks made by the version before have none there: all are from 1 to 5."""
+    return {
+        aspect["name"]: SCALE if aspect.get("scale") is None else Scale.model_validate(aspect["scale"])
+        for aspect in body["aspects"]
+    }
 
 
 def _answer(task: Task, cells: Cells) -> Json:
     """An answer; the best is the one with the highest sum, the first of equals."""
-    best = max(task.systems, key=lambda system: sum(cells[system].values())) if task.body["choose_best"] else None
-    return {"ratings": cells, "best": best}
+    if not task.body["choose_best"]:
+        return {"ratings": cells, "best": None}
+    scales = _scales(task)
+
+    def total(system: str) -> float:
+        return round(sum(scales[aspect].share(rating) for aspect, rating in cells[system].items()), 9)
+
+    return {"ratings": cells, "best": max(task.systems, key=total)}
 
 
 def _body(source: Source, campaign: Campaign) -> Json:
     return {
         "summaries": summaries_body(source.summaries),
-        "aspects": listed(campaign.aspects, "question"),
-        "scale": [{"value": value, "label": label} for value, label in SCALE],
+        "aspects": _aspects(campaign),
         "choose_best": campaign.best and len(source.summaries) > 1,
     }
+
+
+def _aspects(campaign: Campaign) -> list[Json]:
+    scales = {aspect.name: aspect.scale for aspect in campaign.aspects}
+    usual = SCALE if campaign.scale is None else campaign.scale
+    return [
+        {**aspect, "scale": (scales.get(aspect["name"]) or usual).model_dump(mode="json")}
+        for aspect in listed(campaign.aspects, "question")
+    ]

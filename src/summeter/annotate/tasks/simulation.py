@@ -10,7 +10,7 @@ from pydantic import Field
 from summeter.annotate.campaign.people import fraction
 from summeter.annotate.tasks.task import Task
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
-from summeter.records import Judgment, Record
+from summeter.records import Judgment, Record, Target
 
 _Key = tuple[str, str, str | None, str, int | None, str]
 
@@ -75,6 +75,10 @@ class Truth:
         index = task.index if unit in {"sentence", "key_fact"} else None
         rival = task.rival if unit == "pair" else None
         return self._gold.get((task.document_id, system or task.system or "", rival, unit, index, aspect))
+
+    def gold_of(self, target: Target, aspect: str) -> Judgment | None:
+        """The gold judgment of a target."""
+        return self._gold.get((target.document_id, target.system, target.rival, target.unit, target.index, aspect))
 
     def gold_spans(self, task: Task) -> list[Judgment]:
         """The spans that gold marks in a task's summary."""

@@ -15,7 +15,6 @@ from summeter.annotate.tasks.base import (
     AnswerModel,
     Disagreement,
     Kind,
-    Misfit,
     check_chosen,
     labelled,
     listed,
@@ -24,7 +23,7 @@ from summeter.annotate.tasks.base import (
 )
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task, joined_body, summary_body
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, joined_body, summary_body
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
 from summeter.records import Judgment, Span
 
@@ -84,6 +83,12 @@ class SpanHighlighting(Kind):
             expected={"touch": shown["sentences"][place]},
             feedback=others.language.text("span_highlighting.foreign"),
         )
+
+    def aspects(self, campaign: Campaign) -> frozenset[str]:
+        return frozenset({"faithfulness"})
+
+    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
+        return {"none": (True, False)}
 
     def read(self, answer: Any, task: Task) -> Json:
         """Checked, spans in order and apart."""

@@ -14,6 +14,19 @@ Json = dict[str, Any]
 Role = Literal["work", "check", "training"]
 
 
+class Misfit(Exception):
+    """An answer that does not fit its task: `path` leads to the part at fault."""
+
+    def __init__(self, path: str | Sequence[str], message: str) -> None:
+        super().__init__(message)
+        self.path = tuple(path.split(".")) if isinstance(path, str) else tuple(path)
+
+    @property
+    def field(self) -> str:
+        """The path as a text."""
+        return ".".join(self.path)
+
+
 class Task(Record):
     """One question to a person. design/annotate.md gives `body` by kind; `expected` and `role` never leave the server.
 

@@ -1,0 +1,258 @@
+"""A campaign's own scales, error types and questions: checked at the border, stored, merged, adjudicated, measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotate import campaigns as made
+
+from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes
+from summeter.annotate.after.aggregate import dataset_of, judgments_of, merged_of
+from summeter.annotate.after.quality import quality
+from summeter.annotate.campaign.bodies import Refusal
+from summeter.annotate.campaign.config import OwnQuestion, Scale
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.questions import asked
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.meta import agree
+from summeter.records import InputError, UsageError
+
+SURE = {"name": "sure", "question": "How sure are you?", "type": "scale",
+        "scale": {"low": 0, "high": 100, "step": 5, "show": "slider",
+                  "anchors": {"low": "guessed", "high": "sure"}}}  # fmt: skip
+WHY = {"name": "why", "question": "Why not?", "type": "text", "required": False, "when": {"label": "not_supported"}}
+TONE = {"name": "tone", "question": "How does it sound?", "type": "choice", "options": ["dry", "lively", "odd"]}
+FLAWS = {"name": "flaws", "question": "What else is wrong?", "type": "choices", "required": False,
+         "options": [{"name": "grammar", "meaning": "Ill formed."}, "spelling", "length"]}  # fmt: skip
+HARM = {"name": "harm", "question": "Could it do harm?", "type": "yes_no"}
+HOW = {"name": "how", "question": "How?", "type": "text", "when": {"harm": True}, "longest": 40}
+QUESTIONS = [SURE, WHY, TONE, FLAWS, HARM, HOW]
+
+
+def answer(service: CampaignService, task: dict[str, Any], values: Any, who: str = "anna", **more: Any) -> None:
+    body = {"answer_id": made.answer_id(), "task": task["id"], "seconds": 9}
+    service.request("answers", made.who(who), {**body, "answer": {**made.plain(task), **more, "questions": values}})
+
+
+FINE = {"sure": 55, "tone": "dry", "harm": False}
+
+
+@pytest.mark.parametrize(
+    ("values", "field", "message"),
+    [
+        ({**FINE, "sure": 56}, "sure", "is a whole number from 0 to 100 by steps of 5"),
+        ({**FINE, "sure": 105}, "sure", "is a whole number"),
+        ({**FINE, "sure": True}, "sure", "is a whole number"),
+        ({**FINE, "tone": "sad"}, "tone", "is one of: dry, lively, odd"),
+        ({**FINE, "tone": ["dry"]}, "tone", "is one of"),
+        ({**FINE, "flaws": []}, "flaws", "is a list of one or more of"),
+        ({**FINE, "flaws": ["length", "length"]}, "flaws", "names something twice"),
+        ({**FINE, "harm": 1}, "harm", "is true or false"),
+        ({**FINE, "harm": True}, "how", "is not answered"),
+        ({**FINE, "how": "so"}, "how", "is not asked beside this answer"),
+        ({**FINE, "harm": True, "how": "x" * 41}, "how", "at most 40 characters"),
+        ({**FINE, "harm": True, "how": "  "}, "how", "not empty"),
+        ({**FINE, "why": "since"}, "why", "is not asked beside this answer"),
+        ({**FINE, "mood": "x"}, "mood", "is no question of this campaign"),
+        ({"sure": 55, "tone": "dry"}, "harm", "is not answered"),
+        ([], "", "answer each question by its name"),
+        (None, "", "answer each question by its name"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_field(values: Any, field: str, message: str, tmp_path: Path) -> None:
+    with CampaignService(made.make(tmp_path, questions=QUESTIONS, attention={"rate": 0})) as service:
+        task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
+        assert [question["name"] for question in task["questions"]] == [question["name"] for question in QUESTIONS]
+        with pytest.raises(Refusal, match=message) as refusal:
+            answer(service, task, values)
+        assert refusal.value.status == 422
+        assert (refusal.value.field or "").removeprefix("answer.questions").removeprefix(".") == field
+        answer(service, task, {**FINE, "flaws": ["length", "grammar"]})
+        (stored,) = service.state.people["anna"].answers.values()
+        assert stored.answer["questions"] == {**FINE, "flaws": ["grammar", "length"]}
+
+
+def test_a_rating_asks_of_each_summary_and_names_none_of_them(tmp_path: Path) -> None:
+    grade = {"name": "grade", "question": "Why this grade?", "type": "yes_no", "when": {"style": [-1, 0]}}
+    aspects = [{"name": "style", "question": "?", "scale": {"low": -1, "high": 1}}, "sense"]
+    folder = made.make(tmp_path, kind="rating", aspects=aspects, scale={"labels": ["no", "yes"]}, questions=[grade],
+                       attention={"rate": 0}, best=False)  # fmt: skip
+    with CampaignService(folder) as service:
+        task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
+        assert task["subjects"] == ["A", "B"]
+        shown = {aspect["name"]: aspect["scale"]["points"] for aspect in task["body"]["aspects"]}
+        assert [point["value"] for point in shown["style"]] == [-1, 0, 1]
+        assert [point["label"] for point in shown["sense"]] == ["no", "yes"]
+        cells = {"A": {"style": 1, "sense": 2}, "B": {"style": 0, "sense": 1}}
+        wrong: list[tuple[Any, str]] = [
+            ({}, "answer.questions.B.grade"),
+            ({"A": {"grade": True}, "B": {"grade": True}}, "answer.questions.A.grade"),
+            ({"C": {}}, "answer.questions"),
+        ]
+        for values, field in wrong:
+            with pytest.raises(Refusal) as refusal:
+                answer(service, task, values, ratings=cells, best=None)
+            assert refusal.value.field == field
+        with pytest.raises(Refusal, match="a whole number from -1 to 1"):
+            answer(service, task, {"B": {"grade": True}}, ratings={**cells, "A": {"style": 2, "sense": 1}}, best=None)
+        answer(service, task, {"B": {"grade": True}}, ratings=cells, best=None)
+        again = service.request("session", made.who("anna"))["batch"]["tasks"][0]
+        assert again["answer"]["questions"] == {"A": {}, "B": {"grade": True}}
+        (stored,) = service.state.people["anna"].answers.values()
+        letters = service.folder.letters("anna", service.tasks.work[0])
+        votes = [one for one in judgments_of(service) if one.aspect == "grade"]
+        assert [(one.target.system, one.label, one.signature) for one in votes] == [
+            (letters[1], 1, "human.yes_no|v:1")
+        ]  # fmt: skip
+        assert set(stored.answer["questions"]) == set(letters)
+
+
+def test_votes_are_merged_by_their_kind_and_adjudicated(tmp_path: Path) -> None:
+    given = [
+        {**FINE, "sure": 20, "flaws": ["grammar", "length"]},
+        {**FINE, "sure": 40, "flaws": ["grammar"], "harm": True, "how": "It misleads."},
+        {**FINE, "sure": 90, "tone": "odd", "flaws": ["spelling"]},
+    ]
+    with CampaignService(made.make(tmp_path, questions=QUESTIONS, attention={"rate": 0})) as service:
+        for name, values in zip(("anna", "ben", "cleo"), given, strict=True):
+            answer(service, service.request("batch", made.who(name))["batch"]["tasks"][0], values, name)
+        key = next(iter(service.state.people["anna"].answers))
+        merged = {one.aspect: one for one in merged_of(service)}
+        assert merged["sure"].value == pytest.approx(50)  # the mean of 20, 40, 90
+        assert (merged["tone"].label, merged["flaws"].label) == ("dry", "grammar")  # more than half
+        assert (merged["harm"].label, merged["harm"].value) == (0, 0.0)
+        assert "how" not in merged  # free text is no vote
+        raw = [one for one in judgments_of(service) if one.aspect in {"how", "flaws"}]
+        assert [(one.judge, one.label) for one in raw] == [
+            ("anna", "grammar+length"), ("ben", "grammar"), ("ben", "It misleads."), ("cleo", "spelling"),
+        ]  # fmt: skip
+        (dispute,) = disputes(service)
+        assert dispute.task.key == key
+        assert dispute.why == (
+            "sure: 1 20, 1 40, 1 90; tone: 2 dry, 1 odd; flaws: 1 grammar, length, 1 grammar, 1 spelling; "
+            "harm: 2 no, 1 yes"
+        )
+        assert dispute.to_json()["answers"][1]["said"].endswith("harm: yes; how: It misleads.")
+        decision = {**service.state.people["anna"].answers[key].answer, "questions": {**FINE, "tone": "sad"}}
+        with pytest.raises(UsageError, match=r"answer\.questions\.tone: is one of"):
+            adjudicate(service, [Decision(key, decision, None, "lead")])
+        decision["questions"] = {**FINE, "tone": "odd", "sure": 100}
+        adjudicate(service, [Decision(key, decision, None, "lead")])
+        decided = {one.aspect: one for one in merged_of(service)}
+        assert (decided["tone"].label, decided["sure"].value) == ("odd", 100)
+        assert "flaws" not in decided  # left out by who decided
+
+
+def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:
+    with CampaignService(made.make(tmp_path, questions=[TONE], attention={"rate": 0})) as service:
+        for name, tone in (("anna", "dry"), ("ben", "odd")):
+            answer(service, service.request("batch", made.who(name))["batch"]["tasks"][0], {"tone": tone}, name)
+        (merged,) = (one for one in merged_of(service) if one.aspect == "tone")
+        assert (merged.status, merged.label) == ("skipped", None)
+        assert merged.reason == "no majority (1 for dry, 1 for odd): adjudicate it"
+
+
+@pytest.mark.parametrize("kind", ["fact_verification", "key_fact_validation", "key_fact_alignment", "rating",
+                                  "span_highlighting", "pairwise"])  # fmt: skip
+def test_every_kind_asks_them_and_agreement_knows_their_level(kind: str, tmp_path: Path) -> None:
+    questions = [question for question in QUESTIONS if question is not WHY]
+    folder = made.make(tmp_path, made.rows(documents=6), kind=kind, questions=questions, batch={"size": 20})
+    with CampaignService(folder) as service:
+        profiles = [Profile(accuracy=1.0)] * 3 + [Profile(laziness=1.0)]
+        assert simulate(service, crowd(folder, profiles, Truth(seed=3), seed=2)) > 0
+        study = agree(dataset_of(service), resamples=0)
+        first = {row.aspect: row for row in reversed(list(study.where(study="agreement")))}
+        assert {name: first[name].statistic for name in ("sure", "tone", "flaws", "harm")} == {
+            "sure": "alpha_ordinal", "tone": "alpha_nominal", "flaws": "alpha_masi", "harm": "alpha_nominal",
+        }  # fmt: skip
+        assert all(first[name].n > 0 for name in ("sure", "tone", "harm"))
+        assert "how" not in first
+        said = {one["aspect"]: one["words"] for one in quality(service, resamples=50).to_json()["said"]}
+        assert {"sure", "tone", "harm"} <= set(said)
+        brief = quality(service, resamples=50, brief=True)
+        assert {row.aspect: row.statistic for row in brief.headline()}["sure"] == "alpha_ordinal"
+        three = [person for person in brief.annotators if person.person.annotator != "dora"]
+        assert len(three) == 3
+    same = agree(judgments_of_kind(dataset_of(service), {"anna", "ben", "cleo"}), resamples=0)
+    row = next(one for one in same if one.aspect == "tone" and one.statistic == "identical")
+    assert row.value == 1  # all three see what is right
+
+
+def judgments_of_kind(data: Any, who: set[str]) -> list[Any]:
+    return [one for one in data.judgments("human.raw") if one.judge in who and one.aspect == "tone"]
+
+
+def test_a_coefficient_that_needs_numbers_says_so_of_names(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, questions=[TONE, SURE], batch={"size": 20})
+    with CampaignService(folder) as service:
+        simulate(service, crowd(folder, [Profile()] * 3, Truth(seed=3), seed=2))
+        study = agree(dataset_of(service), coefficients=("alpha_ordinal", "alpha_masi"), resamples=0)
+    rows = {(row.aspect, row.statistic): row for row in study}
+    assert rows["tone", "alpha_ordinal"].value is None
+    assert rows["tone", "alpha_ordinal"].reason == "alpha_ordinal needs numbers, and these votes are names"
+    assert rows["sure", "alpha_ordinal"].value is not None
+    assert rows["sure", "alpha_masi"].reason is not None
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ({"labels": ["one"]}, "names every point, two or more"),
+        ({"labels": ["a", "b"], "high": 5}, "2 labels from 1 on end at 2, not at 5"),
+        ({"labels": ["a", "b"], "show": "slider"}, "labels are for points"),
+        ({"low": 5, "high": 1}, "from low 5 by steps of 1 one does not come to high 1"),
+        ({"low": 0, "high": 1, "step": 0.3}, "one does not come to high 1"),
+        ({"low": 0, "high": 100}, "101 points are more than the 11 that fit; give show: slider"),
+        ({"low": 0, "high": 1, "step": 0.0001, "show": "slider"}, "at most 1000 steps, not 10000"),
+    ],
+)
+def test_a_scale_that_cannot_be_is_refused(scale: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Scale.model_validate(scale)
+
+
+def test_values_of_scales() -> None:
+    assert Scale(labels=("a", "b", "c")).values == [1, 2, 3]
+    tenths = Scale(low=0, high=1, step=0.1, show="slider")
+    assert tenths.values[3] == 0.3
+    assert tenths.has(0.1 + 0.2)
+    assert not tenths.has(0.35)
+    assert tenths.nearest(0.44) == 0.4
+    page = Scale(low=-2, high=2, anchors={"low": "bad", "middle": "so so", "high": "good"}).to_page()
+    assert [point["label"] for point in page["points"]] == ["bad", "", "so so", "", "good"]
+
+
+def test_conditions_follow_from_what_is_shown() -> None:
+    questions = [OwnQuestion.model_validate(one) for one in (
+        {"name": "a", "question": "?", "type": "yes_no"},
+        {"name": "b", "question": "?", "type": "yes_no", "when": {"a": True}},
+        {"name": "c", "question": "?", "type": "text", "when": {"b": [True, False], "types": ["x", "y"]}},
+    )]  # fmt: skip
+
+    def shown(facts: Any, **values: Any) -> str:
+        return "".join(question.name for question in asked(questions, facts, values))
+
+    assert shown({"types": ["y"]}) == "a"
+    assert shown({"types": ["y"]}, a=True) == "ab"
+    assert shown({"types": ["z", "y"]}, a=True, b=False) == "abc"
+    assert shown({"types": ["z"]}, a=True, b=False) == "ab"
+    assert shown({"types": ["y"]}, a=False, b=True) == "a"  # what is not shown decides nothing
+    assert shown({"types": ["y"]}, a=1) == "a"  # 1 is not true
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({"name": "faithfulness"}, "is what fact_verification itself asks"),
+        ({"when": {"labl": "supported"}}, "is answered before: label, error_types (did you mean label?)"),
+        ({"when": {"label": "suported"}}, "suported is no answer to 'label'; it has: supported, not_supported (did"),
+        ({"when": {"q": True}}, "names 'q'"),
+    ],
+)  # fmt: skip
+def test_names_and_conditions_are_checked_with_the_kind(question: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        made.make(tmp_path, questions=[{"name": "q", "question": "?", "type": "yes_no"} | question])
+    assert message in str(caught.value)
