@@ -112,11 +112,29 @@ def test_a_manifest_that_was_changed_is_named(run: Run) -> None:
     file = run.folder / "run.json"
     file.write_text(file.read_text().replace('"share"', '"mean"'))
     for act in (lambda: RunFolder(run.folder), lambda: evaluate(rows(), JUDGES, out=run.folder)):
-        with pytest.raises(InputError, match=r"run\.json: checksum: tells that the file was changed"):
+        with pytest.raises(InputError, match=r"run\.json: judges: changed since summeter wrote it.*bring it back"):
             act()
     file.write_bytes(b"\0" * 100)
     with pytest.raises(InputError, match=r"run\.json: damaged"):
         RunFolder(run.folder)
+
+
+def test_every_changed_field_of_a_manifest_is_named_and_a_change_can_be_meant(run: Run) -> None:
+    file = run.folder / "run.json"
+    manifest = json.loads(file.read_text())
+    assert manifest.pop("stopped", None) is None
+    file.write_text(json.dumps(manifest | {"status": "running", "note": "mine"}))
+    with pytest.raises(InputError, match=r"run\.json: status, stopped, note: changed since"):
+        RunFolder(run.folder)
+    # A run of before has one sum of everything: what was changed cannot be told.
+    del manifest["checksums"]
+    file.write_text(json.dumps(manifest | {"status": "running"}))
+    with pytest.raises(InputError, match=r"run\.json: changed since"):
+        RunFolder(run.folder)
+    # What the message says of the two keys holds.
+    del manifest["checksum"]
+    file.write_text(json.dumps(manifest | {"status": "running"}))
+    assert RunFolder(run.folder).manifest.status == "running"
 
 
 @pytest.mark.parametrize("damage", ["changed", "no card", "gone"])

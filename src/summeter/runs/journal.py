@@ -21,10 +21,9 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from summeter.data.atomic import sweep, write_lines, write_text
-from summeter.records import Fault, Judgment, UsageError, digest, read_lines
+from summeter.records import Fault, Judgment, UsageError, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.run import (
-    CHECKSUM,
     FAILURES,
     MANIFEST,
     PROGRESS,
@@ -33,6 +32,7 @@ from summeter.runs.run import (
     Failure,
     JudgmentLines,
     checksum,
+    checksums_of,
     in_order,
     prepared_rows,
     whole_lines,
@@ -81,7 +81,7 @@ class Journal:
     def manifest(self, manifest: Manifest) -> None:
         """Replace run.json in one step."""
         fields = manifest.model_dump(mode="json", by_alias=True)
-        text = json.dumps({**fields, CHECKSUM: digest(fields, 16)}, ensure_ascii=False, indent=2)
+        text = json.dumps({**fields, **checksums_of(fields)}, ensure_ascii=False, indent=2)
         write_text(self.folder / MANIFEST, text + "\n")
 
     def repair(self, judges: Sequence[JudgeEntry]) -> list[Fault]:

@@ -32,8 +32,8 @@ MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
 PROGRESS = "progress.jsonl"
 CALLS = "calls.sqlite"
-CHECKSUM = "checksum"
-"""The key of run.json that holds the hash of all else in it."""
+CHECKSUM, CHECKSUMS = "checksum", "checksums"
+"""The keys of run.json that hold the hash of all else in it, and that of each field, which tells what was changed."""
 
 DoneKey = tuple[str, str, str, str | None]
 """(signature, document, system, rival): an item that a judge has finished."""
@@ -429,6 +429,11 @@ def _stamp(file: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
+def checksums_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The two keys that run.json has besides the fields of the manifest."""
+    return {CHECKSUM: digest(fields, 16), CHECKSUMS: {name: digest(value, 8) for name, value in fields.items()}}
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a run's folder."""
     file = folder / MANIFEST
@@ -436,9 +441,15 @@ def read_manifest(folder: Path) -> Manifest:
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}")
     try:
         fields = json.loads(file.read_bytes())
-        sealed = fields.pop(CHECKSUM, None)
+        sealed, sums = fields.pop(CHECKSUM, None), fields.pop(CHECKSUMS, {})
         if sealed is not None and sealed != digest(fields, 16):
-            raise InputError.at(file, None, CHECKSUM, "tells that the file was changed since; bring it back")
+            written, there = dict(sums), checksums_of(fields)[CHECKSUMS]  # runs of before have the one sum only
+            changed = [name for name in {**written, **there} if written and written.get(name) != there.get(name)]
+            raise InputError.at(
+                file, None, ", ".join(changed) or None,
+                "changed since summeter wrote it, and the numbers of the run may rest on it; bring it back as it was "
+                f"(to read the run as this file now stands, remove its keys {CHECKSUM!r} and {CHECKSUMS!r})",
+            )  # fmt: skip
         return Manifest.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
