@@ -20,7 +20,8 @@ export function button(text, act, options) {
 }
 
 // A key's name as a hint; what it does is said by the text beside it.
-export const key = (name) => el("kbd", { "aria-hidden": "true", text: name });
+// Its own direction: brackets are mirrored where a page runs from right to left.
+export const key = (name) => el("kbd", { dir: "ltr", "aria-hidden": "true", text: name });
 
 let counted = 0;
 export const fresh = (stem) => `${stem}-${(counted += 1)}`;

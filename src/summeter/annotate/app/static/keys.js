@@ -49,7 +49,7 @@ export class Keys {
       for (const one of list) {
         if (!one.does) continue;
         const names = one.shown ?? one.keys;
-        rows.push(el("div", null, el("dt", null, ...names.map((name) => el("kbd", { text: name }))), el("dd", { text: one.does })));
+        rows.push(el("div", null, el("dt", null, ...names.map((name) => el("kbd", { dir: "ltr", text: name }))), el("dd", { text: one.does })));
       }
     }
     const box = el("input", { type: "checkbox", checked: this.on });
