@@ -436,13 +436,15 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, str] | None, int, int]] = {
         {
             "Human_Annotation_Summarization_BART.xlsm": {
                 "Scores per segment": [
-                    {"ID": 1, "Source": RAIN, "Target": "It rained.", "Score": 97.5},
-                    {"ID": 2, "Source": SNOW, "Target": "It snowed.", "Score": 100},
+                    {"ID": 1, "Source": RAIN, "Target": "It rained.", None: None, "Score": 97.5},
+                    {"ID": 2, "Source": SNOW, "Target": "It snowed.", None: None, "Score": 100},
+                    {"ID": None, "Source": None, "Target": "mean", None: None, "Score": 98.75},
                 ],
                 "Error Log": [
-                    {"ID": 1, "Issue Types": "Accuracy", "Subtypes": "Addition", "Severity": "Minor"},
+                    {"ID": 1.0, "Issue Types": "Accuracy", "Subtypes": "Addition", "Severity": "Minor"},
                     {"ID": 2, "Issue Types": "", "Subtypes": "", "Severity": ""},
                 ],
+                "How to score": [{"Severity": "Minor", "Points": 1, "Points ": 1}],
             },
             "Human_Annotation_Summarization_BottomUp.xlsm": {
                 "Scores per segment": [{"ID": 1, "Source": SNOW, "Target": "Snow.", "Score": 50}]

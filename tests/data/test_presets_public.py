@@ -20,6 +20,7 @@ from data.public_layouts import (
     RAIN,
     SNOW,
     STORYSUMM,
+    TYPED,
     aggrefact,
     bench,
     bump,
@@ -107,6 +108,13 @@ def test_aggrefact_types_by_themselves(read: Callable[[str], Read]) -> None:
     assert by_text["Hail."] == {"overall": {"faithfulness": 0}}  # its span is not there; the columns stay
 
 
+def test_aggrefact_joins_types_of_a_set_that_is_spelled_otherwise(tmp_path: Path) -> None:
+    typed = {name: value for name, value in TYPED.items() if name != "model_name"} | {"dataset": "Goyal’21"}
+    files = {"a.csv": [aggrefact("Goyal21", SNOW, "It snowed  hail.", 0, "bart", "9")], "b.csv": [typed]}
+    found = Read(tmp_path, "aggrefact", files)
+    assert [span["label"] for span in found.human("Goyal21/9", "bart")["spans"]] == ["extrinsic-NP"]
+
+
 def test_llm_aggrefact_across_sets(read: Callable[[str], Read]) -> None:
     found = read("llm_aggrefact")
     assert sorted(found.data.domains) == ["SetA", "SetB"]
@@ -119,7 +127,7 @@ def test_summac_ids_that_are_no_key(read: Callable[[str], Read]) -> None:
     assert [doc_id for doc_id, _ in read("summac").rows] == ["polytope/1", "polytope/1#2"]
 
 
-def test_originals_of_summac(read: Callable[[str], Read]) -> None:
+def test_originals_of_summac(read: Callable[[str], Read], tmp_path: Path) -> None:
     factcc = read("factcc").rows
     assert [(row["doc_id"], row["document"], row["human"]["overall"]["faithfulness"]) for row in factcc.values()] == [
         (HASH, RAIN, 1),
@@ -127,6 +135,20 @@ def test_originals_of_summac(read: Callable[[str], Read]) -> None:
     ]
     cogensumm = read("cogensumm")
     assert cogensumm.human(HASH, "see17_org") == {"overall": {"faithfulness": 0}, "sentence_labels": [1, 0, None]}
+    beams = {
+        f"{number}": {"label": label, "sents": {"0": {"text": text, "label": label}}}
+        for number, (text, label) in enumerate((("It rained.", "Correct"), ("We left.", "Incorrect")))
+    }
+    reranked = Read(tmp_path, "cogensumm", {"val_reranking.json": {HASH: beams}}, {HASH: RAIN})
+    assert reranked.human(HASH, "beam-1") == {"overall": {"faithfulness": 0}, "sentence_labels": [0]}
+    pair = {"article_id": HASH, "article_sent": "It rained.", "correct_sent": "It rained.", "incorrect_sent": "Ha."}
+    pairs = Read(tmp_path, "cogensumm", {"val_sentence_pairs.json": [pair, pair]}, {HASH: RAIN})
+    assert {system: row["human"]["overall"]["faithfulness"] for (_, system), row in pairs.rows.items()} == {
+        "correct": 1,
+        "incorrect": 0,
+        "correct#2": 1,
+        "incorrect#2": 0,
+    }
     polytope = {(row["system"], row["summary"]): row for row in read("polytope").rows.values()}
     bart = polytope["BART", "It rained."]
     assert bart["human"] == {"overall": {"polytope": 97.5}}
@@ -179,6 +201,20 @@ def test_tofueval(read: Callable[[str], Read]) -> None:
     assert first["explanations"] == [None, "why"]
     assert second["sentences"] == ["It rained.", "We sang."]
     assert any("sent_idx: counts 1, 3 in one summary" in line for line in found.warnings)
+
+
+def test_tofueval_takes_the_transcripts_as_released(tmp_path: Path) -> None:
+    files = {
+        "mediasum_factual_eval_dev.csv": [tofu(1, "It rained.", "yes")],
+        "meetingbank_factual_eval_dev.csv": [tofu(1, "It rained.", "yes", doc_id="City_1 Res 3")],
+    }
+    paths = [write(tmp_path, name, content) for name, content in files.items()]
+    dialogues = [{"id": "CNN-1", "speaker": ["ANA", "BEN"], "utt": ["Rain.", "Yes."]}]
+    meetings = [{"id": 0, "meeting_id": "City_1 Res 3", "source": RAIN}]
+    documents = [write(tmp_path, "news_dialogue.json", dialogues), write(tmp_path, "test.jsonl", meetings)]
+    data = load(paths, preset="tofueval", documents=documents)
+    texts = {doc_id: document.text for doc_id, document in data.documents.items()}
+    assert texts == {"CNN-1#rain": "ANA: Rain.\nBEN: Yes.", "City_1 Res 3#rain": RAIN}
 
 
 def test_ragtruth(read: Callable[[str], Read]) -> None:

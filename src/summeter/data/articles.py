@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from summeter.data.faults import Faults
 from summeter.data.formats import file_name, format_of, read_rows
 from summeter.records import Parameter, UsageError
 
-IDS = ("id", "doc_id", "document_id", "bbcid", "hash")
-TEXTS = ("text", "document", "article", "story")
+IDS = ("meeting_id", "id", "doc_id", "document_id", "bbcid", "hash")
+TEXTS = ("text", "document", "article", "story", "source")
 """Columns that may hold the id and the text; the first of them that a row has counts."""
 
 
@@ -35,6 +36,19 @@ def bbc_text(content: str) -> str:
     """
     body = content.rpartition("[SN]RESTBODY[SN]")[2]
     return "\n".join(line.strip() for line in body.splitlines() if line.strip())
+
+
+def spoken(cells: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row, with the utterances of a dialogue as its text where it has them apart (MediaSum's news_dialogue.json).
+
+    >>> spoken({"id": "NPR-1", "speaker": ["ANA", "BEN"], "utt": ["Rain.", "Yes."]})["text"]
+    'ANA: Rain.\\nBEN: Yes.'
+    """
+    speakers, utterances = cells.get("speaker"), cells.get("utt")
+    if not isinstance(speakers, list) or not isinstance(utterances, list) or len(speakers) != len(utterances):
+        return cells
+    lines = (f"{speaker}: {utterance}" for speaker, utterance in zip(speakers, utterances, strict=True))
+    return {**cells, "text": "\n".join(lines)}
 
 
 _SUFFIXES: dict[str, Callable[[str], str]] = {
@@ -99,7 +113,8 @@ class ArticleTexts:
             faults.fail(None, None, "ends as no format does; documents are .jsonl, .json, .csv, .tsv or .parquet")
             return
         lines: dict[str, int] = {}
-        for line, cells in read_rows(path, faults, kind):
+        for line, released in read_rows(path, faults, kind):
+            cells = spoken(released)
             column = next((name for name in IDS if cells.get(name) not in (None, "")), None)
             content = next((name for name in TEXTS if isinstance(cells.get(name), str)), None)
             if column is None or content is None:

@@ -630,7 +630,7 @@ def _cells_of(table: Any, faults: Faults) -> Iterator[Row]:
         if header is None:
             while cells and cells[-1] == "":
                 cells.pop()
-            header = [str(value) for value in cells]
+            header = [str(value) or f"column {place}" for place, value in enumerate(cells, 1)]
             if not _header_is_sound(header, faults):
                 return
         else:

@@ -44,10 +44,22 @@ def read_tables(paths: Sequence[str | Path], preset: Preset, named: str | None, 
         own = faults.of(file)
         part = next((part for part in preset.parts if part.format and part.named(str(path))), None)
         kind = part.format if named is None and part is not None and part.format else format_of(path, named)
-        names: tuple[str | None, ...] = sheets(path, own) if kind == "xlsx" else (None,)
+        names: tuple[str | None, ...] = _sheets_of(path, preset, own) if kind == "xlsx" else (None,)
         for sheet in names:
             rows = read_rows(path, own, kind, sheet=sheet, mend=preset.mend)
             yield Table.of(file, records(file, rows, own, kind))
+
+
+def _sheets_of(path: str | Path, preset: Preset, faults: Faults) -> tuple[str, ...]:
+    """The sheets of a workbook that are tables of the layout, for notes stand beside them; all where none is."""
+    names, file = sheets(path, faults), file_name(path)
+
+    def fits(sheet: str) -> bool:
+        aside = Faults(file)
+        rows = read_rows(path, aside, "xlsx", sheet=sheet)
+        return _part_of(preset.parts, Table.of(file, records(file, rows, aside, "xlsx"))) is not None
+
+    return tuple(filter(fits, names)) or names
 
 
 def records(file: str, rows: Iterable[Row], faults: Faults, kind: Format | None = None) -> Iterator[Record]:

@@ -92,7 +92,8 @@ def _texts(cells: Mapping[str, Any], types: int) -> Iterator[list[str]]:
 def _summary_key(record: Record) -> Hashable:
     cells = record.cells
     words = str(cells.get("summ", cells.get("summary"))).split()
-    return str(cells.get("dataset")).casefold(), str(cells.get("id")), " ".join(words)
+    dataset = "".join(filter(str.isalnum, str(cells.get("dataset")))).casefold()  # Goyal21 is "Goyal’21" there
+    return dataset, str(cells.get("id")), " ".join(words)
 
 
 _TYPED = ("dataset", "id", "doc", "summ", "error_type", "annotated_span")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
@@ -27,30 +27,48 @@ def _label(name: Any, column: str) -> int | None:
     return _LABELS[name]
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _turn(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
+    if "correct_sent" in row:
+        shared = {"doc_id": row.pop("article_id"), "document": joined.document}
+        for system, label in (("correct", 1), ("incorrect", 0)):
+            human = {"overall": {"faithfulness": label}}
+            yield {**row, **shared, "system": system, "summary": row[f"{system}_sent"], "human": human}
+        return
+    doc_id = str(row.pop(RECORD_ID))
+    if "sents" in row:
+        yield _summary(row, joined, doc_id, joined.record.stem.removeprefix("test_"))
+        return
+    for beam, given in row.items():
+        if not isinstance(given, dict):
+            raise LayoutError(beam, "is not an object of {label, sents}, as this layout has it; check the preset")
+        yield _summary(dict(given), joined, doc_id, f"beam-{beam}")
+
+
+def _summary(row: Cells, joined: Joined, doc_id: str, system: str) -> Cells:
     given = taken(row, "sents", _SENTENCES, "an object of {text, label}")
     sentences = [given[key] for key in sorted(given, key=lambda key: (len(key), key))]
     human = {
-        "overall": {"faithfulness": _label(row.pop("label"), "label")},
+        "overall": {"faithfulness": _label(row.pop("label", None), "label")},
         "sentence_labels": [_label(sentence.label, "sents") for sentence in sentences],
     }
     texts = [sentence.text for sentence in sentences]
-    return [
-        {"doc_id": str(row.pop(RECORD_ID)), "system": joined.record.stem.removeprefix("test_")}
-        | {"document": joined.document, "summary": " ".join(texts), "sentences": texts, "human": human}
-        | row
-    ]
+    own = {"doc_id": doc_id, "system": system, "document": joined.document}
+    return row | own | {"summary": " ".join(texts), "sentences": texts, "human": human}
 
 
 COGENSUMM = Preset(
     name="cogensumm",
-    about="CoGenSumm's test files: Correct, Incorrect and Unclear by sentence (null)",
+    about="CoGenSumm: Correct, Incorrect and Unclear (no vote), by sentence and summary",
     citation="Falke et al., 2019",
     parts=(
         Part("rows", (RECORD_ID, "label", "sents"), "test_{chen18_org,chen18_reranked,gehrmann18_org,see17_org}.json"),
+        Part("rows", (RECORD_ID, "0", "1"), "val_reranking.json"),
+        Part("rows", ("article_id", "correct_sent", "incorrect_sent"), "val_sentence_pairs.json"),
     ),
-    articles=Articles("the articles of CNN/DailyMail", lambda cells: str(cells.get(RECORD_ID))),
+    articles=Articles(
+        "the articles of CNN/DailyMail", lambda cells: str(cells.get(RECORD_ID) or cells.get("article_id"))
+    ),
     gives="sentence_labels, overall.faithfulness",
     turn=_turn,
 )

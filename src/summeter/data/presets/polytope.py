@@ -10,23 +10,27 @@ _FILE = "Human_Annotation_Summarization_"
 
 
 def _segment(record: Record) -> Hashable:
-    """A row's number counts within its system's file."""
-    return record.file, str(record.cells.get("ID"))
+    """A row's number counts within its system's file; one sheet may have 7 where the other has 7.0."""
+    number = record.cells.get("ID")
+    return record.file, int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _turn(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"Source": "document", "Target": "summary"})
-    try:
-        score = float(row.pop("Score"))
-    except (TypeError, ValueError):
-        raise LayoutError("Score", "is no number, as this layout has it; check the preset") from None
+    if row["ID"] == "":
+        return []  # sums and notes below the table
+    score = row.pop("Score", "")
+    if not isinstance(score, int | float) and score != "":
+        raise LayoutError("Score", "is no number, as this layout has it; check the preset")
     issues = [
         {name: value for name, value in issue.cells.items() if name != "ID" and value != ""}
         for issue in joined.part("issues")
         if issue.cells.get("Subtypes") not in (None, "")
     ]
     system = joined.record.stem.removeprefix(_FILE)
-    return [row | {"system": system, "issues": issues, "human": {"overall": {"polytope": score}}}]
+    return [
+        row | {"system": system, "issues": issues, "human": {"overall": {"polytope": None if score == "" else score}}}
+    ]
 
 
 POLYTOPE = Preset(
