@@ -25,7 +25,11 @@ def fault(preset: str, row: dict[str, Any]) -> str:
 
 def test_each_has_a_name_and_a_line_about_it() -> None:
     named = {name for preset in PRESETS.values() for name in (preset.name, *preset.aliases)}
-    assert {"finesure", "unisumeval", "summeval", "frank", "qags", "aggrefact", "summac", "minicheck"} < named
+    assert {
+        "summeval", "frank", "finesure", "realsumm", "lite3pyramid", "qags", "aggrefact", "llm_aggrefact", "minicheck",
+        "summac", "xsumfaith", "tofueval", "summedits", "storysumm", "faithbench", "ragtruth", "dialsummeval",
+        "diasumfact", "rose", "unisumeval", "summeval_op", "bump", "gofigure", "story_summeval", "shen2023",
+    } <= named  # fmt: skip
     assert all(preset.about and len(preset.about) < 90 for preset in PRESETS.values())
 
 
@@ -113,7 +117,7 @@ def test_summeval() -> None:
     }  # fmt: skip
     assert turned("summeval", row) == {
         "doc_id": "dm-test-1", "system": "M0", "document": "It rained.", "summary": "Rain.", "references": ["a", "b"],
-        "filepath": "x", "human": {
+        "domain": "cnndm", "split": "test", "filepath": "x", "human": {
             "ratings": {"coherence": {"expert0": 4, "expert1": 3}, "fluency": {"expert0": 5, "expert1": None}},
             "crowd_ratings": {"coherence": {"?1": 1}, "fluency": {"?1": 2}},
         },

@@ -268,6 +268,7 @@ def _terms(dataset: Dataset, preset: str | None) -> list[str]:
     released = [
         f"{count.summaries:,} summaries of {count.documents:,} documents ({count.what})" for count in layout.counts
     ]
+    lines += [f"known of this data: {note}" for note in layout.notes]
     return [*lines, *([f"as released: {'; '.join(released)}"] if released else [])]
 
 

@@ -129,6 +129,7 @@ def _presets() -> list[dict[str, Any]]:
             "needs": preset.needs,
             "gives": preset.gives,
             "counts": [count._asdict() for count in preset.counts],
+            "notes": list(preset.notes),
             "aliases": list(preset.aliases),
         }
         for preset in PRESETS.values()

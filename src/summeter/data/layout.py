@@ -12,7 +12,7 @@ from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
 from summeter.data.faults import Faults
 from summeter.data.formats import TABLES, Format, Row, file_name, format_of, read_rows, sheets
 from summeter.data.presets import PRESETS
-from summeter.data.presets.base import ROWS, Joined, Key, Part, Preset, Record, key_of
+from summeter.data.presets.base import ROWS, Joined, Key, Part, Preset, Record, always, key_of
 from summeter.records import Message, Parameter, UsageError
 
 PEEKED = 20
@@ -107,9 +107,10 @@ def joined(
     sorted_tables = _sorted(preset, list(tables), faults)
     if faults.count:
         return
-    rows = (
-        record._replace(cells=dict(apply(record))) for table in sorted_tables.get(ROWS, ()) for record in table.records
-    )
+    if preset.assemble is not None:
+        yield from _assembled(preset, sorted_tables, apply, faults)
+        return
+    rows = (record for table in sorted_tables.get(ROWS, ()) for record in _renamed(table, apply))
     groups = _groups(rows, preset.group)
     articles = None
     if preset.articles is not None:
@@ -137,6 +138,25 @@ def joined(
     missing.finish()
 
 
+def _renamed(table: Table, apply: Apply) -> Iterator[Record]:
+    return (record._replace(cells=dict(apply(record))) for record in table.records)
+
+
+def _assembled(
+    preset: Preset, sorted_tables: Mapping[str, Sequence[Table]], apply: Apply, faults: Faults
+) -> Iterator[Joined]:
+    """The rows of a preset that joins its parts itself. A part that is missing is one fault."""
+    missing = _Missing(preset, {}, faults)
+    for table in sorted_tables.get(ROWS, ()):
+        missing.needs(table.file, [part for part in preset.parts if part.name not in sorted_tables])
+    missing.finish()
+    parts = {name: [r for table in tables for r in _renamed(table, apply)] for name, tables in sorted_tables.items()}
+    if preset.assemble is None or faults.count or not parts:
+        return
+    for record in preset.assemble(parts, faults):
+        yield Joined((record,), warn=partial(faults.of(record.file).warn, record.line))
+
+
 class _Index:
     """The rows of a part by key."""
 
@@ -154,9 +174,8 @@ class _Index:
 def _indexed(part: Part, tables: Sequence[Table], apply: Apply) -> _Index:
     index = _Index(", ".join(dict.fromkeys(table.file for table in tables)))
     for table in tables:
-        for record in table.records:
-            changed = record._replace(cells=dict(apply(record)))
-            index.add(key_of(part.key, changed), changed)
+        for record in _renamed(table, apply):
+            index.add(key_of(part.key, record), record)
     return index
 
 
@@ -185,10 +204,19 @@ class _Missing:
                 self._file = record.file
         return complete
 
+    def needs(self, file: str, parts: Iterable[Part]) -> None:
+        """Note parts that every row of a file needs."""
+        self._file = file
+        self._absent.update({part.name: part for part in parts if part.needed is always})
+
     def finish(self) -> None:
         for part in self._absent.values():
-            what = f"the {_words(part)} are missing: they stand in {part.what} (columns {', '.join(part.columns)})"
+            what = f"the {_words(part)} are missing: they stand in {part.what}{_columns(part)}"
             self._faults.of(self._file).fail(None, None, f"{what}; name that file as well (preset {self._preset.name})")
+
+
+def _columns(part: Part) -> str:
+    return "" if part.format == "lines" else f" (columns {', '.join(part.columns)})"
 
 
 def _words(part: Part) -> str:
@@ -234,7 +262,7 @@ def _sorted(preset: Preset, tables: Sequence[Table], faults: Faults) -> dict[str
             sorted_tables.setdefault(part.name, []).append(table)
     if not faults.count and tables and ROWS not in sorted_tables:
         rows = next(part for part in preset.parts if part.name == ROWS)
-        what = f"the rows are missing: they stand in {rows.what} (columns {', '.join(rows.columns)})"
+        what = f"the rows are missing: they stand in {rows.what}{_columns(rows)}"
         if any(table.columns for table in tables):
             faults.fail(None, None, f"{what}; name that file as well (preset {preset.name})")
     return sorted_tables
@@ -268,5 +296,6 @@ def preset_of(columns: Iterable[str], file: str = "") -> str | None:
         for preset in PRESETS.values()
         for part in preset.parts
         if part.name == ROWS and len(part.columns) > 1 and part.fits(file, present)
+        if not part.files or part.named(file)
     ]
     return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

@@ -19,11 +19,14 @@ from summeter.data.presets.faithbench import FAITHBENCH
 from summeter.data.presets.finesure import FINESURE
 from summeter.data.presets.frank import FRANK
 from summeter.data.presets.gofigure import GOFIGURE
+from summeter.data.presets.lite3pyramid import LITE3PYRAMID
 from summeter.data.presets.llm_aggrefact import LLM_AGGREFACT
 from summeter.data.presets.polytope import POLYTOPE
 from summeter.data.presets.qags import QAGS
 from summeter.data.presets.ragtruth import RAGTRUTH
+from summeter.data.presets.realsumm import REALSUMM
 from summeter.data.presets.rose import ROSE
+from summeter.data.presets.shen2023 import SHEN2023
 from summeter.data.presets.story_summeval import STORY_SUMMEVAL
 from summeter.data.presets.storysumm import STORYSUMM
 from summeter.data.presets.summac import SUMMAC
@@ -43,7 +46,10 @@ PRESETS: dict[str, Preset] = {
         FINESURE,
         UNISUMEVAL,
         SUMMEVAL,
+        SHEN2023,
         FRANK,
+        REALSUMM,
+        LITE3PYRAMID,
         QAGS,
         AGGREFACT,
         TYPES,

@@ -26,7 +26,8 @@ layout are the business of `data.layout`, not of a preset.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from types import MappingProxyType
@@ -34,8 +35,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Strict, TypeAdapter, ValidationError
 
-from summeter.data.faults import Report
-from summeter.data.formats import Format
+from summeter.data.faults import Faults, Report
+from summeter.data.formats import Format, NotJSON, parse_json
 
 Cells = dict[str, Any]
 Text = Annotated[str, Strict()]
@@ -208,8 +209,10 @@ class Preset:
 
     `about` says whose, and what its labels become; `turn` makes flat rows of one joined row; `group`: rows of one key
     are turned together (a row a sentence, a row a vote); `gives`: the fields it fills; `counts`: how much the released
-    files hold; `ids_repeat`: two documents may have one id, the second is then `ID#2`; `mend` repairs a text that is
-    known to be broken, told by (line, message).
+    files hold; `notes`: what is known to be odd about them, told at import. Several parts may be called `rows`: forms
+    in which the set is released. `ids_repeat`: two documents may have one id, the second is then `ID#2`. `mend` repairs
+    a text that is known to be broken, told by (line, message). `assemble` joins the parts itself where keys do not do:
+    it gets the rows of each part, and gives the rows to be turned.
     """
 
     name: str
@@ -223,6 +226,8 @@ class Preset:
     articles: Articles | None = None
     group: Key | None = None
     mend: Callable[[str, Callable[[int, str], None]], str] | None = None
+    assemble: Callable[[Mapping[str, Sequence[Record]], Faults], Iterable[Record]] | None = None
+    notes: tuple[str, ...] = ()
     aliases: tuple[str, ...] = field(default=())
     ids_repeat: bool = False
 
@@ -282,7 +287,7 @@ def inverted(value: Any, column: str) -> int | None:
 
 
 def python_list(value: Any, column: str) -> list[Any]:
-    """A list, also as JSON or as Python writes one in a table (`"['a', 'b']"`). Raises LayoutError.
+    """A list, also as JSON or as Python writes it in a table (`"['a', 'b']"`). Raises LayoutError.
 
     >>> python_list("['a', \\"it's\\"]", "types"), python_list([1], "types"), python_list("", "types")
     (['a', "it's"], [1], [])
@@ -293,10 +298,13 @@ def python_list(value: Any, column: str) -> list[Any]:
         return value
     if value is None or (isinstance(value, str) and not value.strip()):
         return []
-    try:
-        read = ast.literal_eval(value) if isinstance(value, str) and len(value) <= MOST_OF_A_LIST else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        read = None
+    read = None
+    if isinstance(value, str) and len(value) <= MOST_OF_A_LIST:
+        try:
+            read = parse_json(value)
+        except NotJSON:
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+                read = ast.literal_eval(value)
     if not isinstance(read, list):
         raise LayoutError(column, "is not a list, or the text of one, as this layout has it; check the preset")
     return read

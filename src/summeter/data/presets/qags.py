@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from summeter.data.presets.base import ROWS, Cells, Joined, LayoutError, Part, Preset, Text, renamed, taken
+from summeter.data.presets.base import ROWS, Cells, Count, Joined, LayoutError, Part, Preset, Text, renamed, taken
 
 
 class _Response(BaseModel):
@@ -21,6 +21,8 @@ class _Sentence(BaseModel):
 
 
 _SENTENCES = TypeAdapter(list[_Sentence])
+_SETS = {"cnndm": "bottom_up", "xsum": "bart"}
+"""The one system of each of the two files. Rows name neither: the file's name does."""
 
 
 def _turn(joined: Joined) -> Iterable[Cells]:
@@ -38,14 +40,28 @@ def _turn(joined: Joined) -> Iterable[Cells]:
                 )
             votes[who] = int(answer.response == "yes")
         labels.append(votes)
+    domain = next((name for name in _SETS if name in joined.record.stem.lower()), None)
+    named: Cells = {}
+    if domain is not None:
+        named = {"doc_id": f"{domain}-{joined.record.line - 1}", "system": _SETS[domain], "domain": domain}
+    else:
+        joined.warn(column, "is of no known system: the file's name has neither cnndm nor xsum in it")
     sentences = [sentence.sentence for sentence in answered]
-    return [{**row, "summary": " ".join(sentences), "sentences": sentences, "human": {"sentence_labels": labels}}]
+    return [
+        {**named, **row, "summary": " ".join(sentences), "sentences": sentences, "human": {"sentence_labels": labels}}
+    ]
 
 
 QAGS = Preset(
-    "qags",
-    "QAGS's mturk files: yes and no per sentence and worker",
-    _turn,
-    (Part(ROWS, ("article", "summary_sentences"), "mturk_cnndm.jsonl or mturk_xsum.jsonl"),),
-    "sentence_labels",
+    name="qags",
+    about="QAGS's mturk files: yes and no per sentence and worker",
+    citation="Wang et al., 2020: Asking and Answering Questions to Evaluate the Factual Consistency of Summaries (ACL)",
+    parts=(Part(ROWS, ("article", "summary_sentences"), "mturk_cnndm.jsonl or mturk_xsum.jsonl"),),
+    gives="sentences, sentence_labels, domain, system",
+    counts=(Count("mturk_cnndm.jsonl", 235, 235), Count("mturk_xsum.jsonl", 239, 239)),
+    notes=(
+        "articles of XSum begin with the gold summary, so that evaluators which read the document see the reference",
+        "197 of the 235 articles of CNN/DM break off; texts are lower-cased but for the starts of sentences",
+    ),
+    turn=_turn,
 )

@@ -1,4 +1,8 @@
-"""SummEval (Fabbri et al., 2021), paired with its articles: a list of ratings by experts, another by crowd workers."""
+"""SummEval (Fabbri et al., 2021): ratings by experts, others by crowd workers; and the forms it is passed on in.
+
+The authors' file holds no articles (`--documents` brings them, by the hash in `id`); most people pair it once and keep
+the paired file. MTEB's form has a row a document, G-Eval's and UniEval's the mean of the experts.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,45 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import LIST, ROWS, Cells, Joined, Part, Preset, formed, renamed, taken
+from summeter.data.presets.base import (
+    LIST,
+    ROWS,
+    TEXTS,
+    Articles,
+    Cells,
+    Count,
+    Joined,
+    LayoutError,
+    Part,
+    Preset,
+    formed,
+    renamed,
+    taken,
+)
 
 _RATINGS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
+_SCORES: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _GROUPS = (("expert_annotations", "ratings"), ("turker_annotations", "crowd_ratings"))
+_ASPECTS = ("coherence", "consistency", "fluency", "relevance")
+_ABOUT_THE_DOCUMENTS = {"domain": "cnndm", "split": "test"}
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def hash_of(cells: Cells) -> str | None:
+    """The CNN/DailyMail hash of a row that brings no article: `dm-test-HASH` and `cnn-test-HASH` are its ids."""
+    if "text" in cells or "id" not in cells or "model_id" not in cells:
+        return None
+    return str(cells["id"]).rpartition("-")[2]
+
+
+def turn(joined: Joined) -> Iterable[Cells]:
+    """Flat rows of any of the forms."""
+    if "machine_summaries" in joined.cells:
+        return _by_document(joined)
+    if "system_output" in joined.cells:
+        return [_with_means(joined)]
     row = renamed(joined.cells, {"id": "doc_id", "model_id": "system", "decoded": "summary", "text": "document"})
+    if joined.document is not None:
+        row["document"] = joined.document
     human = {}
     for column, name in _GROUPS:
         if column not in row:
@@ -31,14 +66,46 @@ def _turn(joined: Joined) -> Iterable[Cells]:
                 else {f"expert{index}": value for index, value in enumerate(values)}
                 for aspect, values in by_aspect.items()
             }
-    return [{**row, "human": human} if human else row]
+    flat = {**_ABOUT_THE_DOCUMENTS, **row}
+    return [{**flat, "human": human} if human else flat]
 
 
+def _by_document(joined: Joined) -> Iterable[Cells]:
+    row = renamed(joined.cells, {"id": "doc_id", "text": "document"})
+    summaries = taken(row, "machine_summaries", TEXTS, "a list of texts")
+    row["references"] = taken(row, "human_summaries", TEXTS, "a list of texts")
+    means = {aspect: taken(row, aspect, LIST, "a list of numbers") for aspect in _ASPECTS if aspect in row}
+    for aspect, values in means.items():
+        if len(values) != len(summaries):
+            raise LayoutError(aspect, f"has {len(values)} values for {len(summaries)} summaries")
+    for place, summary in enumerate(summaries):
+        ratings = {aspect: values[place] for aspect, values in means.items()}
+        system = {"system": f"system{place}", "summary": summary}
+        yield {**_ABOUT_THE_DOCUMENTS, **row, **system, "human": {"ratings": ratings}}
+
+
+def _with_means(joined: Joined) -> Cells:
+    row = renamed(joined.cells, {"system_id": "system", "source": "document", "system_output": "summary"})
+    if row.get("reference") == row.get("document"):
+        del row["reference"]  # as in the same form of QAGS, which has no reference
+    return {**row, "human": {"ratings": taken(row, "scores", _SCORES, "an object of means")}}
+
+
+EXPERTS = Part(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.jsonl (or .paired, .scored)")
+CITATION = "Fabbri et al., 2021: SummEval: Re-evaluating Summarization Evaluation (TACL)"
 SUMMEVAL = Preset(
-    "summeval",
-    "SummEval paired with its articles: expert ratings, and crowd ratings apart",
-    _turn,
-    (Part(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.paired.jsonl"),),
-    "ratings, crowd_ratings",
+    name="summeval",
+    about="SummEval, paired or with --documents: expert ratings, and crowd ratings apart",
     licence="MIT",
+    citation=CITATION,
+    parts=(
+        EXPERTS,
+        Part(ROWS, ("machine_summaries", "human_summaries", "text"), "mteb/summeval (expert means)"),
+        Part(ROWS, ("system_id", "source", "system_output", "scores"), "summeval.json of G-Eval (expert means)"),
+    ),
+    articles=Articles("CNN/DailyMail's stories, by the hash in `id`,", hash_of),
+    gives="ratings, crowd_ratings, references",
+    counts=(Count("aligned and aligned.paired", 100, 1600), Count("aligned.scored", 100, 1700)),
+    notes=("in 13 documents systems share a text; summaries are tokenised, some are lower-cased",),
+    turn=turn,
 )

@@ -1,8 +1,8 @@
-"""UniSumEval (Lee et al., 2024): one aggregated label per sentence and per key fact."""
+"""UniSumEval (Lee et al., 2024): one majority label per sentence and per key fact, in two files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from summeter.data.presets.base import (
@@ -10,20 +10,47 @@ from summeter.data.presets.base import (
     ROWS,
     TEXTS,
     Cells,
+    Count,
     Joined,
     Part,
     Preset,
     inverted,
+    python_list,
     renamed,
     supported,
     taken,
 )
 
 _SCORES = {"faithfulness_score": "faithfulness", "completeness": "completeness", "conciseness": "conciseness"}
+_LISTS = (
+    "sentences", "fact_verification_label", "fact_verification_error_type", "keyfact", "keyfact_label",
+    "sentence_label",
+)  # fmt: skip
+_SUCCESS = "success"
 
 
 def _turn(joined: Joined) -> Iterable[Cells]:
-    row = renamed(joined.cells, {"model": "system", "keyfact": "key_facts"})
+    cells = {**(joined.first("key_facts") or {}), **joined.cells}
+    state = cells.get("summary_success_state", _SUCCESS)
+    if state != _SUCCESS:
+        joined.warn("summary_success_state", f"is {state!r}: there is no summary, the row is left out")
+        return []
+    for column in _LISTS:
+        if isinstance(cells.get(column), str):
+            cells[column] = python_list(cells[column], column)
+    names = {"model": "system", "keyfact": "key_facts", "input_context": "document", "doc_id": "source_doc_id"}
+    row = renamed(cells, names)
+    if not row.get("reference"):
+        row.pop("reference", None)  # MultiWOZ has none
+    row["doc_id"] = "/".join(str(row[name]) for name in ("source", "uid", "redact_type") if row.get(name))
+    human = _human(row)
+    overall = {name: row.pop(column) for column, name in _SCORES.items() if row.get(column) is not None}
+    if overall:
+        human["overall"] = overall
+    return [{**row, "human": human} if human else row]
+
+
+def _human(row: Cells) -> dict[str, Any]:
     human: dict[str, Any] = {}
     if (column := "fact_verification_label") in row:
         labels = taken(row, column, LIST, "a list with one label per sentence")
@@ -33,16 +60,29 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     if (column := "keyfact_label") in row:
         labels = taken(row, column, LIST, "a list with one label per key fact")
         human["key_fact_labels"] = [supported(label, column) for label in labels]
-    overall = {name: row.pop(column) for column, name in _SCORES.items() if row.get(column) is not None}
-    if overall:
-        human["overall"] = overall
-    return [{**row, "human": human} if human else row]
+    if (column := "sentence_label") in row:
+        labels = taken(row, column, LIST, "a list with one label per sentence")
+        human["conciseness_labels"] = [supported(label, column) for label in labels]
+    return human
+
+
+def _lacks_key_facts(cells: Mapping[str, Any]) -> bool:
+    return "keyfact" not in cells
 
 
 UNISUMEVAL = Preset(
-    "unisumeval",
-    "UniSumEval, with --map document=COLUMN: hallucination labels turned round",
-    _turn,
-    (Part(ROWS, ("uid", "model", "summary"), "data/unisumeval_faithfulness.jsonl"),),
-    "sentence_labels, sentence_error_types, key_fact_labels, overall",
-)
+    name="unisumeval",
+    about="UniSumEval's two files: hallucination labels turned round, key facts and their labels",
+    citation="Lee et al., 2024: UniSumEval: Towards Unified, Fine-Grained, Multi-Dimensional Summarization Evaluation",
+    parts=(
+        Part(ROWS, ("uid", "model", "summary", "fact_verification_label"), "data/unisumeval_faithfulness.jsonl"),
+        Part(
+            "key_facts", ("uid", "model", "keyfact", "keyfact_label"), "data/unisumeval_keyfact.jsonl",
+            key=("uid", "model"), needed=_lacks_key_facts,
+        ),
+    ),
+    gives="sentence_labels, sentence_error_types, key_facts, key_fact_labels, conciseness_labels, overall",
+    counts=(Count("both files", 225, 2025),),
+    notes=("labels are majorities of three people: single votes were not released",),
+    turn=_turn,
+)  # fmt: skip

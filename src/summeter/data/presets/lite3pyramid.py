@@ -1,0 +1,69 @@
+"""Lite3Pyramid's folders (Zhang and Bansal, 2021): REALSumm and PyrXSum as texts that are aligned by line."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from pathlib import PurePath
+
+from summeter.data.presets.base import ROWS, Cells, Count, Joined, LayoutError, Part, Preset, Record, supported
+
+_DOMAINS = {"realsumm": "cnndm", "pyrxsum": "xsum"}
+"""The corpus of each folder."""
+
+
+def _folder(record: Record) -> str:
+    """The folder of the data set: summaries and labels stand in folders within it."""
+    folder = PurePath(record.file).parent
+    return str(folder.parent if folder.name in {"summaries", "labels"} else folder)
+
+
+def _line(record: Record) -> Hashable:
+    return _folder(record), record.line
+
+
+def _system_and_line(record: Record) -> Hashable:
+    return _folder(record), record.stem, record.line
+
+
+def _fields(text: str) -> list[str]:
+    return [field.strip() for field in text.split("\t") if field.strip()]
+
+
+def _turn(joined: Joined) -> Iterable[Cells]:
+    texts = {name: str((joined.first(name) or {}).get("text", "")) for name in ("ids", "documents", "references")}
+    facts = _fields(str((joined.first("key_facts") or {}).get("text", "")))
+    labels = [supported(label, "labels") for label in _fields(str((joined.first("labels") or {}).get("text", "")))]
+    if len(labels) != len(facts):
+        raise LayoutError("labels", f"has {len(labels)} labels for {len(facts)} key facts")
+    row: Cells = {
+        "doc_id": texts["ids"].strip(), "system": joined.record.stem, "document": texts["documents"].strip(),
+        "summary": str(joined.cells["text"]).strip(), "reference": texts["references"].strip(), "key_facts": facts,
+        "human": {"key_fact_labels": labels},
+    }  # fmt: skip
+    domain = _DOMAINS.get(PurePath(_folder(joined.record)).name.lower())
+    return [row | ({"domain": domain} if domain else {})]
+
+
+def _part(name: str, file: str) -> Part:
+    return Part(name, ("text",), file, key=_line, files=(file,), format="lines")
+
+
+LITE3PYRAMID = Preset(
+    name="lite3pyramid",
+    about="Lite3Pyramid's REALSumm and PyrXSum: one label a key fact",
+    citation="Zhang and Bansal, 2021: Finding a Balanced Degree of Automation for Summary Evaluation (EMNLP)",
+    parts=(
+        Part(ROWS, ("text",), "summaries/*.summary", files=("*.summary",), format="lines"),
+        Part(
+            "labels", ("text",), "labels/*.label", key=_system_and_line, row_key=_system_and_line, files=("*.label",),
+            format="lines",
+        ),
+        _part("ids", "ids.txt"),
+        _part("documents", "documents.txt"),
+        _part("references", "references.txt"),
+        _part("key_facts", "SCUs.txt"),
+    ),
+    gives="key_facts, key_fact_labels",
+    counts=(Count("data/REALSumm", 100, 2500), Count("data/PyrXSum", 100, 1000)),
+    turn=_turn,
+)  # fmt: skip

@@ -1,0 +1,75 @@
+"""Shen et al. (2023): SummEval's ratings of twelve systems, with the replies of ChatGPT and GPT-4 that they released.
+
+The rows are SummEval's, paired. Replies stand in `DIM_METHOD.txt` files of a folder a system, those about pairs in
+`Ma-Mb_DIM.result`; each is kept beside the summary it is about (of a pair: the first). An id asked twice counts as it
+was answered last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from pathlib import PurePath
+from typing import Any
+
+from summeter.data.presets.base import ROWS, Cells, Count, Joined, Part, Preset, Record, never
+from summeter.data.presets.summeval import CITATION, EXPERTS
+from summeter.data.presets.summeval import turn as turn_summeval
+
+_PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
+
+
+def _system_of(record: Record) -> str | None:
+    """The system of a file of replies: `eval_M8_generations` is its folder, `M8-M9_relevance` its name."""
+    if pair := _PAIR.fullmatch(record.stem):
+        return pair[1]
+    folder = re.search(r"_(M\d+)_", PurePath(record.file).parent.name)
+    return folder[1] if folder else None
+
+
+def _reply_key(record: Record) -> Hashable:
+    return _system_of(record), str(record.cells.get("id"))
+
+
+def _row_key(record: Record) -> Hashable:
+    return record.cells.get("model_id"), str(record.cells.get("id"))
+
+
+def _turn(joined: Joined) -> Iterable[Cells]:
+    replies: dict[str, dict[str, Any]] = {}
+    for record in joined.part("replies"):
+        model = PurePath(record.file).parent.parent.name
+        replies.setdefault(model, {})[record.stem] = record.cells.get("resp")
+    pairs: dict[tuple[str, str], Cells] = {}
+    for record in joined.part("pairs"):
+        if pair := _PAIR.fullmatch(record.stem):
+            model = PurePath(record.file).parent.name
+            pairs[model, record.stem] = {
+                "model": model, "rival": pair[2], "aspect": pair[3], "order": "ba" if pair[4] else "ab",
+                "output": record.cells.get("resp"),
+                **{name: value for name, value in record.cells.items() if name.startswith("human_score_")},
+            }  # fmt: skip
+    for row in turn_summeval(joined):
+        if replies:
+            row["replies"] = replies
+        if pairs:
+            row["head_to_head"] = list(pairs.values())
+        yield row
+
+
+SHEN2023 = Preset(
+    name="shen2023",
+    about="Shen et al.'s outputs: SummEval's ratings of 12 systems, with the LLM judges' replies",
+    citation=f"Shen et al., 2023: Large Language Models are Not Yet Human-Level Evaluators (EMNLP); {CITATION}",
+    parts=(
+        Part(ROWS, (*EXPERTS.columns, "text"), "model_output_annotations/M*_outputs_annotations.jsonl",
+             files=("M*_outputs_annotations.jsonl",)),
+        Part("pairs", ("id", "resp"), "comp_res/MODEL/Ma-Mb_DIM[_toggle].result", key=_reply_key, row_key=_row_key,
+             needed=never, files=("*.result",), format="jsonl"),
+        Part("replies", ("id", "resp"), "eval_model_generations/MODEL/eval_Mx_generations/DIM_METHOD.txt",
+             key=_reply_key, row_key=_row_key, needed=never, files=("eval_M*_generations/*.txt",), format="jsonl"),
+    ),
+    gives="ratings, crowd_ratings, references; replies, head_to_head (kept as columns)",
+    counts=(Count("12 systems", 100, 1200),),
+    turn=_turn,
+)  # fmt: skip

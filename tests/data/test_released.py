@@ -1,0 +1,418 @@
+"""Presets on files in the layouts that were released, written by hand: counts, polarity, and each known fault."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.records import InputError
+
+HASH = "8764fb95bfad8ee849274873a92fb8d6b400eee2"
+
+
+def put(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
+    return write(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def faults(data: Any, preset: str, **how: Any) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(data, preset=preset, **how)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def warned(data: Dataset) -> list[str]:
+    return [str(warning) for warning in data.warnings]
+
+
+def comes_out_again(data: Dataset, folder: Path) -> None:
+    rows = list(flat_rows(data))
+    save(data, folder)
+    assert list(flat_rows(load(folder))) == rows
+    assert list(flat_rows(load(rows))) == rows
+
+
+class TestSummEval:
+    def row(self, system: str = "M0", **more: Any) -> dict[str, Any]:
+        votes = [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": place} for place in (1, 2, 3)]
+        return {
+            "id": f"dm-test-{HASH}", "model_id": system, "filepath": f"cnndm/stories/{HASH}.story", "decoded": "rain .",
+            "references": ["Rain.", "It rained."], "expert_annotations": votes, "turker_annotations": votes + votes[:2],
+        } | more  # fmt: skip
+
+    def test_unpaired_is_one_fault(self, tmp_path: Path) -> None:
+        file = put(tmp_path / "model_annotations.aligned.jsonl", [self.row(f"M{n}") for n in range(16)])
+        (fault,) = faults(file, "summeval")
+        assert fault == (
+            f"{file}: the documents are missing: the rows have none; give CNN/DailyMail's stories, by the hash in "
+            "`id`, with documents=FILE|FOLDER"
+        )
+
+    def test_stories(self, tmp_path: Path) -> None:
+        file = put(tmp_path / "model_annotations.aligned.jsonl", [self.row("M0"), self.row("M1")])
+        story = "It rained.\n\n  It poured. \n\n@highlight\n\nRain\n"
+        write(tmp_path / "stories" / "dailymail" / f"{HASH}.story", story)
+        data = load(file, preset="summeval", documents=tmp_path / "stories")
+        (document,) = data.documents.values()
+        assert (document.text, document.domain, document.split) == ("It rained. It poured.", "cnndm", "test")
+        assert len(data) == 2
+        votes = {judgment.judge: judgment.value for judgment in data.judgments("human.raw")
+                 if judgment.aspect == "relevance" and judgment.target.system == "M0"}  # fmt: skip
+        assert votes == {"expert0": 1, "expert1": 2, "expert2": 3}
+        comes_out_again(data, tmp_path / "folder")
+
+    @pytest.mark.parametrize("given", ["option", "file"])
+    def test_documents_of_the_hub(self, tmp_path: Path, given: str) -> None:
+        rows = put(tmp_path / "a.jsonl", [self.row()])
+        texts = table(tmp_path / "test.csv", [{"id": HASH, "article": "It rained.", "highlights": "Rain."},
+                                              {"id": "other", "article": "x", "highlights": "x"}])  # fmt: skip
+        if given == "option":
+            data = load(rows, preset="summeval", documents=[texts])
+        else:
+            data = load([rows, texts], preset="summeval")
+        assert [document.text for document in data.documents.values()] == ["It rained."]
+
+    def test_an_article_that_is_not_there(self, tmp_path: Path) -> None:
+        rows = put(tmp_path / "a.jsonl", [self.row(), self.row(id="dm-test-0", model_id="M1")])
+        texts = put(tmp_path / "texts.jsonl", [{"id": HASH, "text": "It rained."}])
+        assert faults(rows, "summeval", documents=texts) == [
+            f"{rows}:2: there is no document '0' in {texts}; add it there"
+        ]
+        without = put(tmp_path / "more.jsonl", [{"id": HASH, "title": "Rain"}])
+        assert faults(rows, "summeval", documents=without)[0].startswith(
+            f"{without}:1: has no column for a text (one of text, document, article, story); its columns are: id, title"
+        )
+        (tmp_path / "empty").mkdir()
+        assert (
+            "holds no documents; give files named ID.story" in faults(rows, "summeval", documents=tmp_path / "empty")[0]
+        )
+
+    def test_scores_are_kept(self) -> None:
+        (row,) = flat_rows(load([self.row(text="It rained.", metric_scores_1={"rouge": 0.3})], preset="summeval"))
+        assert row["metric_scores_1"] == {"rouge": 0.3}
+
+    def test_passed_on_forms(self) -> None:
+        mteb = {
+            "id": "7", "text": "It rained.", "machine_summaries": ["Rain.", "Snow."], "human_summaries": ["Wet."],
+            "coherence": [4.0, 1.0], "consistency": [5.0, 1.0], "fluency": [5, 5], "relevance": [3, 2],
+        }  # fmt: skip
+        first, second = flat_rows(load([mteb], preset="summeval"))
+        assert (first["system"], second["human"]["ratings"]["consistency"]) == ("system0", 1.0)
+        geval = {"doc_id": "d", "system_id": "M0", "source": "It rained.", "reference": "It rained.",
+                 "system_output": "Rain.", "scores": {"coherence": 4.5}}  # fmt: skip
+        (row,) = flat_rows(load([geval], preset="summeval"))
+        assert ("reference" in row, row["human"]) == (False, {"ratings": {"coherence": 4.5}})
+        assert (
+            "coherence: has 2 values for 1 summaries"
+            in faults([mteb | {"machine_summaries": ["Rain."]}], "summeval")[0]
+        )
+
+
+class TestShen:
+    def test_rows_replies_and_pairs(self, tmp_path: Path) -> None:
+        row = TestSummEval().row("M8", text="It rained.")
+        rows = put(tmp_path / "model_output_annotations" / "M8_outputs_annotations.jsonl", [row])
+        other = put(tmp_path / "model_output_annotations" / "M9_outputs_annotations.jsonl", [row | {"model_id": "M9"}])
+        reply = {"id": row["id"], "prompt_len": 9, "total_len": 9, "resp": "old"}
+        replies = put(
+            tmp_path / "eval_model_generations" / "chatgpt" / "eval_M8_generations" / "relevance_star.txt",
+            [reply, reply | {"resp": "3"}],
+        )
+        pairs = put(tmp_path / "comp_res" / "chatgpt" / "M8-M9_relevance_toggle.result",
+                    [reply | {"resp": "Summary 2", "human_score_1": 3, "human_score_2": 4}])  # fmt: skip
+        data = load([pairs, replies, other, rows], preset="shen2023")
+        (first,) = [one for one in flat_rows(data) if one["system"] == "M8"]
+        assert first["replies"] == {"chatgpt": {"relevance_star": "3"}}  # an id asked twice: the last counts
+        assert first["head_to_head"] == [
+            {"model": "chatgpt", "rival": "M9", "aspect": "relevance", "order": "ba", "output": "Summary 2",
+             "human_score_1": 3, "human_score_2": 4},
+        ]  # fmt: skip
+        assert len(load(tmp_path, preset="shen2023")) == 2  # the folder as it was downloaded
+        assert len(load([rows, other], preset="summeval")) == 2
+
+
+class TestQAGS:
+    ROW: dict[str, Any] = {  # noqa: RUF012 - a row to read
+        "article": "It rained.", "summary_sentences": [
+            {"sentence": "Rain.",
+             "responses": [{"worker_id": 3, "response": "yes"}, {"worker_id": 5, "response": "no"}]},
+        ],
+    }  # fmt: skip
+
+    @pytest.mark.parametrize(("file", "domain", "system"), [("mturk_cnndm", "cnndm", "bottom_up"),
+                                                            ("mturk_xsum", "xsum", "bart")])  # fmt: skip
+    def test_the_file_names_domain_and_system(self, tmp_path: Path, file: str, domain: str, system: str) -> None:
+        rows = put(tmp_path / f"{file}.jsonl", [self.ROW, self.ROW | {"article": "It poured."}])
+        data = load(rows, preset="qags")
+        first, second = flat_rows(data)
+        assert (first["domain"], first["system"], second["doc_id"]) == (domain, system, f"{domain}-1")
+        assert first["human"] == {"sentence_labels": [{"w3": 1, "w5": 0}]}
+        comes_out_again(data, tmp_path / "folder")
+
+    def test_another_name_is_told(self, tmp_path: Path) -> None:
+        data = load(put(tmp_path / "mine.jsonl", [self.ROW]), preset="qags")
+        assert warned(data)[0].endswith("is of no known system: the file's name has neither cnndm nor xsum in it")
+
+
+class TestUniSumEval:
+    FAITHFULNESS: dict[str, Any] = {  # noqa: RUF012 - a row to read
+        "uid": "MultiWOZ_1", "doc_id": "7", "source": "MultiWOZ", "domain": "booking", "length": "short",
+        "input_type": "dialogue", "redact_type": "redacted", "model": "phi-2", "reference": "",
+        "input_context": "A: Hello. B: Hi.", "summary": "A greets B. B leaves.",
+        "sentences": '["A greets B.", "B leaves."]', "summary_success_state": "success",
+        "fact_verification_label": [0, 1], "fact_verification_error_type": "['no error', 'entity error']",
+        "faithfulness_score": 0.5, "machine_evaluation_results_x": "{'a': 1}",
+    }  # fmt: skip
+    KEY_FACTS: dict[str, Any] = {  # noqa: RUF012 - a row to read
+        "uid": "MultiWOZ_1", "model": "phi-2", "pred_keyfact": ["x"], "keyfact_validation_label": [1],
+        "keyfact": ["A greets B."], "keyfact_label": [1], "completeness": 1.0, "sentence_label": [1, 0],
+        "conciseness": 0.5,
+    }  # fmt: skip
+
+    def files(self, folder: Path, *states: str) -> list[Path]:
+        faithfulness, facts = [], []
+        for place, state in enumerate(states):
+            own = {"uid": f"MultiWOZ_{place}"}
+            faithfulness.append(self.FAITHFULNESS | own | {"summary_success_state": state})
+            facts.append(self.KEY_FACTS | own)
+        return [put(folder / "unisumeval_faithfulness.jsonl", faithfulness),
+                put(folder / "unisumeval_keyfact.jsonl", facts)]  # fmt: skip
+
+    def test_both_files(self, tmp_path: Path) -> None:
+        data = load(self.files(tmp_path, "success"), preset="unisumeval")
+        (row,) = flat_rows(data)
+        assert (row["doc_id"], row["document"], row["domain"], row["source_doc_id"]) == (
+            "MultiWOZ/MultiWOZ_0/redacted", "A: Hello. B: Hi.", "booking", "7",
+        )  # fmt: skip
+        assert "reference" not in row
+        assert row["human"] == {
+            "overall": {"faithfulness": 0.5, "completeness": 1.0, "conciseness": 0.5}, "sentence_labels": [1, 0],
+            "sentence_error_types": ["no error", "entity error"], "key_fact_labels": [1],
+            "conciseness_labels": [1, 0],
+        }  # fmt: skip
+        assert (row["pred_keyfact"], row["machine_evaluation_results_x"]) == (["x"], "{'a': 1}")
+        comes_out_again(data, tmp_path / "folder")
+
+    def test_one_alone(self, tmp_path: Path) -> None:
+        faithfulness, facts = self.files(tmp_path, "success", "success")
+        assert faults(faithfulness, "unisumeval") == [
+            (f"{faithfulness}: the key facts are missing: they stand in data/unisumeval_keyfact.jsonl (columns uid, "
+            "model, keyfact, keyfact_label); name that file as well (preset unisumeval)")
+        ]  # fmt: skip
+        assert (
+            "the rows are missing: they stand in data/unisumeval_faithfulness.jsonl" in faults(facts, "unisumeval")[0]
+        )
+
+    def test_summaries_that_failed_are_left_out(self, tmp_path: Path) -> None:
+        data = load(self.files(tmp_path, "success", "failed"), preset="unisumeval")
+        assert len(data) == 1
+        assert "is 'failed': there is no summary, the row is left out" in warned(data)[0]
+
+
+FACTS = {"cnndm5476": ["It rained.", "We stayed."], "cnndm17": ["It poured."]}
+TEXTS = {"cnndm5476": "<t> It rained . </t> <t> We stayed . </t>", "cnndm17": "<t> It poured . </t>"}
+
+
+class TestREALSumm:
+    def summaries(self, names: Sequence[str], text: str) -> dict[int, dict[str, Any]]:
+        return {
+            number: {
+                "doc_id": str(number), "ref_summ": f"<t> Gold {number} . </t>",
+                "system_summaries": {
+                    f"{name}.txt": {
+                        "system_summary": TEXTS[doc_id].replace(" . </t>", f" {text}{name} . </t>"),
+                        "scores": {"rouge_1": np.float64(0.5), "litepyramid_recall": np.float32(0.25)},
+                    } for name in names
+                },
+            } for number, doc_id in enumerate(FACTS)
+        }  # fmt: skip
+
+    def hit(self, doc_id: str, text: str, answers: Sequence[str]) -> dict[str, Any]:
+        questions = [f"q{place}" for place in range(16)]
+        row: dict[str, Any] = {
+            "Input.eventId": doc_id, "Input.summaryId": "1", "Input.qIdList": str(questions),
+            "Input.summary_text": text,
+        }  # fmt: skip
+        statements = [*FACTS[doc_id][:1], "BLANK", *FACTS[doc_id][1:]]  # padding may stand inside the list
+        row |= {f"Input.statement_{place + 1}": text for place, text in enumerate([*statements, *["BLANK"] * 13][:16])}
+        row |= {f"Answer.S{place + 1}Answer": answers[place] if place < len(answers) else "" for place in range(16)}
+        return row
+
+    def scus(self) -> list[dict[str, Any]]:
+        rows = []
+        for doc_id, facts in FACTS.items():
+            texts = [*facts[:1], "BLANK", *facts[1:]]
+            for place in range(16):
+                text = texts[place] if place < len(texts) else "BLANK"
+                rows.append({"eventId": doc_id, "questionId": f"q{place}", "questionText": text,
+                             "answer": "N" if text == "BLANK" else "Y"})  # fmt: skip
+        return rows
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """abs: t5_out and t5_out_large, and a bart_out whose pickle is a copy of ext's; ext: bart_out."""
+        root = tmp_path / "REALSumm"
+        (root / "scores_dicts").mkdir(parents=True)
+        ext, abstractive = self.summaries(["bart_out"], "ext"), self.summaries(["t5_out", "t5_out_large"], "abs")
+        for number, record in abstractive.items():
+            record["system_summaries"]["bart_out.txt"] = ext[number]["system_summaries"]["bart_out.txt"]
+        for name, content in (("abs", abstractive), ("ext", ext)):
+            (root / "scores_dicts" / f"{name}.pkl").write_bytes(pickle.dumps(content))
+        annotations = root / "human_annotations" / "SCUs_and_annotations"
+        table(annotations / "SCUs_list.csv", self.scus())
+        for kind, name, text in (("abs", "t5_out", "abst5_out"), ("abs", "t5_out_large", "abst5_out_large"),
+                                 ("abs", "bart_out", "truly"), ("ext", "bart_out", "extbart_out")):  # fmt: skip
+            hits = [
+                self.hit(doc_id, TEXTS[doc_id].replace(" . </t>", f" {text} . </t>"), answers)
+                for doc_id in FACTS for answers in (["p", "n", "n"], ["p", "n", "p"], ["n", "n", "n"])
+            ]  # fmt: skip
+            table(annotations / f"SCU_rating_results_{kind}_systems" / f"{name}.csv", hits)
+        for system in ("ptr_generator", "bart"):
+            lines = "rain all day .\nmore rain ." if system == "ptr_generator" else "x\ny"
+            write(root / "selected_docs_for_human_eval" / "abs" / system / "src.txt", lines)
+        return root
+
+    def test_the_folder_as_released(self, folder: Path, tmp_path: Path) -> None:
+        data = load(folder, preset="realsumm")
+        assert data.systems == ("abs_t5_out", "abs_t5_out_large", "abs_bart_out", "ext_bart_out")
+        assert (len(data), len(data.documents)) == (8, 2)
+        document = data.documents["cnndm5476"]
+        assert (document.text, document.references) == ("rain all day .", ("Gold 0 .",))
+        assert document.key_facts == ("It rained.", "We stayed.")
+        row = next(flat_rows(data))
+        assert row["summary"] == "It rained abst5_out . We stayed abst5_out ."
+        assert row["sentences"] == ["It rained abst5_out .", "We stayed abst5_out ."]
+        assert row["human"] == {"key_fact_labels": [{"?1": 1, "?2": 1, "?3": 0}, {"?1": 0, "?2": 1, "?3": 0}]}
+        assert row["scores"] == {"rouge_1": 0.5, "litepyramid_recall": 0.25}
+        comes_out_again(data, tmp_path / "folder")
+
+    def test_the_copied_system_is_taken_from_its_votes(self, folder: Path) -> None:
+        data = load(folder, preset="realsumm")
+        (bart,) = [row for row in flat_rows(data) if row["system"] == "abs_bart_out" and row["doc_id"] == "cnndm17"]
+        assert bart["summary"] == "It poured truly ."
+        assert "scores" not in bart
+        assert [text.partition("pkl: ")[2] or text.partition(": ")[2] for text in warned(data)] == [
+            ("abs_bart_out: has another text than the one people voted on; that one is taken, the stored scores are "
+            "left out (2 summaries)")
+        ]  # fmt: skip
+
+    def test_missing_parts_are_named(self, folder: Path) -> None:
+        files = sorted((folder / "scores_dicts").iterdir())
+        found = faults(files, "realsumm")
+        assert [fault.partition(": ")[2].partition(":")[0] for fault in found] == [
+            "the votes are missing", "the key facts are missing", "the documents are missing",
+        ]  # fmt: skip
+        assert "they stand in SCUs_list.csv (columns eventId, questionId, questionText, answer)" in found[1]
+
+    def test_a_wrong_answer(self, folder: Path) -> None:
+        path = folder / "human_annotations/SCUs_and_annotations/SCU_rating_results_ext_systems/bart_out.csv"
+        path.write_text(path.read_text("utf-8").replace(",p,", ",maybe,", 1), "utf-8")
+        (fault,) = faults(folder, "realsumm")
+        assert (
+            "Answer.S1Answer: holds 'maybe' where this layout has p (present) or n (not) (bart_out.csv, line 2)"
+            in fault
+        )
+
+    def test_a_file_of_no_system(self, folder: Path) -> None:
+        path = folder / "human_annotations/SCUs_and_annotations/SCU_rating_results_ext_systems/bart_out.csv"
+        other = path.rename(path.with_name("unknown.csv"))
+        assert faults(folder, "realsumm")[0].startswith(
+            f"{other}: begins with the name of none of the systems: bart_out"
+        )
+
+    def test_a_pickle_that_runs_code_is_refused(self, folder: Path) -> None:
+        import os
+
+        class Evil:
+            def __reduce__(self) -> Any:
+                return os.system, ("touch /tmp/never",)
+
+        path = folder / "scores_dicts" / "abs.pkl"
+        path.write_bytes(pickle.dumps({0: Evil()}))
+        assert faults(folder, "realsumm") == [
+            f"{path}: is not a pickle that can be read: it names posix.system, which is not run; check its source"
+        ]
+        for content, message in (
+            (b"nonsense", "is not a pickle that can be read"),
+            (pickle.dumps([1]), "holds a list; give the pickle of a dict of records"),
+            (pickle.dumps({0: {"a": np.array([1.0])}}), "which is not run"),
+            (pickle.dumps({0: {"a": np.datetime64("2020-01-01")}}), "it holds values of type 'M8'"),
+        ):
+            path.write_bytes(content)
+            assert message in faults(folder, "realsumm")[0]
+        inside: list[Any] = []
+        for _ in range(64):
+            inside = [inside, inside]
+        path.write_bytes(pickle.dumps({0: {"a": inside}}))
+        assert "holds more values than any data set" in faults(folder, "realsumm")[0]
+
+
+class TestLite3Pyramid:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        for name, ids in (("REALSumm", ["cnndm1", "cnndm2"]), ("PyrXSum", ["311", "312"])):
+            root = tmp_path / "data" / name
+            for file, lines in (
+                ("ids.txt", ids), ("documents.txt", ["It rained.", "It poured."]),
+                ("references.txt", ["Rain.", "Wet."]),
+                ("SCUs.txt", ["It rained.\tIt was wet.", "It poured."]), ("STUs.txt", ["x", "y"]),
+                ("summaries/abs_bart.summary", ["Rain all day.", "Wet."]), ("labels/abs_bart.label", ["1\t0", "0"]),
+            ):  # fmt: skip
+                write(root / file, "\n".join(lines))  # the last without a line end
+        return tmp_path / "data"
+
+    def test_both_folders(self, folder: Path, tmp_path: Path) -> None:
+        data = load(folder, preset="lite3pyramid")
+        assert (len(data), data.domains) == (4, ("xsum", "cnndm"))
+        (row,) = [row for row in flat_rows(data) if row["doc_id"] == "cnndm1"]
+        assert row == {
+            "doc_id": "cnndm1", "system": "abs_bart", "document": "It rained.", "summary": "Rain all day.",
+            "reference": "Rain.", "key_facts": ["It rained.", "It was wet."], "domain": "cnndm",
+            "human": {"key_fact_labels": [1, 0]},
+        }  # fmt: skip
+        comes_out_again(data, tmp_path / "folder")
+
+    def test_one_folder_and_its_faults(self, folder: Path) -> None:
+        root = folder / "PyrXSum"
+        write(root / "labels" / "abs_bart.label", "1\t0\t1\n0\n")
+        assert faults(root, "lite3pyramid") == [
+            f"{root / 'summaries/abs_bart.summary'}:1: labels: has 3 labels for 2 key facts (preset lite3pyramid)"
+        ]
+        write(root / "labels" / "abs_bart.label", "1\t0\n")
+        assert faults(root, "lite3pyramid") == [
+            (f"{root / 'summaries/abs_bart.summary'}:2: {root / 'labels/abs_bart.label'} holds no labels of "
+            f"'{root}', 'abs_bart', 2; add them there")
+        ]  # fmt: skip
+        (root / "SCUs.txt").unlink()
+        assert any(
+            "the key facts are missing: they stand in SCUs.txt" in fault for fault in faults(root, "lite3pyramid")
+        )
+
+    def test_a_folder_of_something_else(self, tmp_path: Path) -> None:
+        write(tmp_path / "x" / "readme.md", "x")
+        assert faults(tmp_path / "x", "lite3pyramid") == [
+            (f"{tmp_path / 'x'}: holds no file of preset lite3pyramid: *.summary, *.label, ids.txt, documents.txt, "
+            "references.txt, SCUs.txt")
+        ]  # fmt: skip
