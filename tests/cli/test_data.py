@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from data.hub_cache import COMMIT, fill
 from typer.testing import CliRunner
 
 from summeter.cli.common import option
@@ -263,6 +264,24 @@ class TestParts:
         result = run("sample", eight, "-n", "4", "-o", tmp_path / "four")
         assert "domains: a (2), b (2)" in result.stdout
         assert len(load(tmp_path / "four").documents) == 4
+
+
+class TestHub:
+    def test_offline_says_which_commit_answered(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
+        from summeter.cli.main import app as whole
+
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+        fill(tmp_path / "hub", "org/rain", {"test.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS)})
+        word = f"hf:org/rain@main#test: offline: read from the cache, commit {COMMIT}"
+        imported = CliRunner().invoke(
+            whole, ["--offline", "data", "import", "hf:org/rain#test", "-o", str(tmp_path / "a")]
+        )
+        assert imported.stderr.count(word) == 1  # among the warnings of the rows, once
+        shown = CliRunner().invoke(whole, ["data", "show", "hf:org/rain#test", "--json"])
+        assert shown.stderr == f"warning: {word}\n"
+        assert json.loads(shown.stdout)["rows"][0]["summaries"] == 2
 
 
 class TestExport:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from data.hub_cache import fill
 from pages import carry_out
 
 
@@ -19,5 +20,11 @@ def same(command: str, printed: str, expected: str) -> None:
 
 
 def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")  # put back afterwards: `--offline` sets it
+    page = (root / "docs" / "data.md").read_text("utf-8")
+    rows = page.partition("```jsonl\n")[2].partition("```")[0]
+    fill(tmp_path / "hub", "example/mill", {"README.md": "---\nlicense: cc0-1.0\n---\n", "test.jsonl": rows})
     carry_out(root / "docs" / "data.md", same)

@@ -8,7 +8,8 @@ from typing import Any
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults
-from summeter.data.formats import file_name, format_of, read_rows
+from summeter.data.formats import Row, file_name, format_of, read_rows
+from summeter.data.hub import fetch, is_address
 from summeter.records import Document, InputError, UsageError
 
 _KEPT = ("doc_id", "document", "reference", "references", "key_facts", "domain", "split")
@@ -35,17 +36,22 @@ def read_documents(source: Dataset | str | Path | Iterable[Mapping[str, Any]]) -
     return documents
 
 
-def _from_file(path: str | Path) -> Dataset:
-    name = file_name(path)
-    faults = Faults(name)
-    rows = list(read_rows(path, faults, format_of(path)))
-    faults.stop()
+def _from_file(source: str | Path) -> Dataset:
+    paths = fetch(source).files if is_address(source) else (source,)
+    rows: list[tuple[str, Row]] = []
+    for path in paths:
+        faults = Faults(file_name(path))
+        rows += ((faults.file, row) for row in read_rows(path, faults, format_of(path)))
+        faults.stop()
     try:
-        return load([_bare(row.cells, place) for place, row in enumerate(rows)])
+        return load([_bare(row.cells, place) for place, (_, row) in enumerate(rows)])
     except InputError as error:
-        lines = {place: row.line for place, row in enumerate(rows, 1)}
+        places = {place: (name, row.line) for place, (name, row) in enumerate(rows, 1)}
+        unknown = file_name(source), None
         faults_by_line = [
-            fault._replace(file=name, line=lines.get(fault.line or 0, fault.line)) for fault in error.faults
+            fault._replace(file=file, line=line)
+            for fault in error.faults
+            for file, line in [places.get(fault.line or 0, unknown)]
         ]
         raise InputError(faults_by_line) from error
 

@@ -28,7 +28,9 @@ def _root() -> None:
     "timeout", "base_url",
 )  # fmt: skip
 def injection(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, or - for stdin.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, hf:ORG/NAME#SPLIT, or - for stdin.")
+    ],
     evaluators: Evaluators = None,
     models: Models = None,
     out: Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The audit's run folder.")] = Path(

@@ -146,11 +146,20 @@ def read_data(
 
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
-    return load(data, map=mapping(map_), preset=preset, format=format_, **more)
+    dataset = load(data, map=mapping(map_), preset=preset, format=format_, **more)
+    for warning in filter(_of_hub, dataset.warnings):
+        typer.echo(f"warning: {in_options(warning)}", err=True)
+    return dataset
+
+
+def _of_hub(warning: object) -> bool:
+    """Whether a warning is of a hub: that its cache answered is said at once, whatever the command."""
+    return str(warning).startswith("hf:")
 
 
 def warn(warnings: Sequence[object], shown: int = 5) -> None:
-    """Warnings about the data on stderr, the first few in full."""
+    """Warnings about the data on stderr, the first few in full; `read_data` has told those of a hub."""
+    warnings = [warning for warning in warnings if not _of_hub(warning)]
     for warning in warnings[:shown]:
         typer.echo(f"warning: {in_options(warning)}", err=True)
     if len(warnings) > shown:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 SHOWN_DOMAINS = 12
 _SEVERAL = (
-    "A flat file (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; - is stdin), a dataset folder, or all files of a --preset."
+    "A flat file (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; - is stdin), a dataset folder, hf:ORG/NAME@REV#SPLIT, "
+    "or all files of a --preset."
 )
 _ON_FAULT = (
     "A faulty row ends the import (error), is left out (skip), or is kept without the field at fault (keep-valid)."
@@ -41,7 +42,8 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="A flat file (JSONL, JSON, CSV, TSV, Parquet; .gz; - is stdin) or a dataset folder."
+        metavar="DATA",
+        help="A flat file (JSONL, JSON, CSV, TSV, Parquet; .gz; - is stdin), a dataset folder, hf:ORG/NAME@REV#SPLIT.",
     ),
 ]
 Language = Annotated[str, typer.Option("--language", help="Of the texts (ISO 639-1), for splitting sentences.")]

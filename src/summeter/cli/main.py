@@ -98,8 +98,13 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_version)
     ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Ask no hub for data or models: read its cache (as HF_HUB_OFFLINE=1).")
+    ] = False,
 ) -> None:
     del version
+    if offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -47,7 +47,9 @@ Coverage = Annotated[
 
 @run_options()
 def score(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, or - for stdin.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, hf:ORG/NAME#SPLIT, or - for stdin.")
+    ],
     evaluators: Evaluators = None,
     models: Models = None,
     out: Output = None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
 from summeter.data.formats import Row, check_storable, file_name, format_of, read_rows
+from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.human import CROWD, RAW
 from summeter.data.intake import Intake
 from summeter.data.layout import Table, joined, read_tables, records, with_documents
@@ -171,7 +173,9 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     documents: str | Path | Sequence[str | Path] = (),
     on_fault: OnFault = "error",
 ) -> Dataset:
-    """Read a flat file (or `-`), a dataset folder, rows as dicts, or the files of a public layout.
+    """Read a flat file (or `-`), a dataset folder, rows as dicts, the files of a public layout, or data of a hub.
+
+    A hub's data are named `hf:org/name@revision#[config/]split`, wherever a file is (see `data.hub`).
 
     `map` renames columns (field: column), `preset` names a public layout (whose files are told apart by their columns),
     `format` overrules the suffix, `language` (ISO 639-1) is that of the texts, for splitting sentences. `documents`
@@ -183,8 +187,8 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     without the package that reads it.
     """
     layout = None if preset is None else preset_named(preset)
-    texts = [documents] if isinstance(documents, str | Path) else list(documents)
-    paths = _paths(data)
+    texts, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
+    paths, hub = _fetched(_paths(data))
     takes_folders = layout is not None and any(part.files for part in layout.parts)
     if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
         if map or preset or format or texts:
@@ -198,7 +202,7 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
                 " are for flat files",
             )
         return _load_folder(Path(paths[0]), verify=verify)
-    if paths and len(paths) > 1 and layout is None:
+    if paths and len(paths) > 1 and layout is None and not (len(hub) == 1 and len(hub[0].files) == len(paths)):
         raise UsageError("several files are the parts of one layout; name it with ", Parameter("preset", "NAME"))
     faults = Faults("rows" if paths is None else file_name(paths[0]), on_fault)
     columns = Columns(map)
@@ -214,7 +218,26 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     card = Card(name=_name_of(paths, layout), splitter=splitter_of(language))
     if layout is not None:
         card = card.model_copy(update={"licence": layout.licence, "citation": layout.citation})
-    return Dataset(flat.documents, flat.summaries, flat.judgments, card, faults.warnings, faults.dropped)
+    if every := [*hub, *article_hub]:
+        card = card.model_copy(update=_of_hub(card, every))
+    warnings = [*(warning for source in every for warning in source.warnings), *faults.warnings]
+    return Dataset(flat.documents, flat.summaries, flat.judgments, card, warnings, faults.dropped)
+
+
+def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
+    """The paths, with the files of each address of a hub in its place; and what was fetched."""
+    if paths is None or not any(map(is_address, paths)):
+        return paths, []
+    sources = {str(path): fetch(path) for path in paths if is_address(path)}
+    files = [sources[str(path)].files if is_address(path) else (path,) for path in paths]
+    return [file for several in files for file in several], list(sources.values())
+
+
+def _of_hub(card: Card, hub: Sequence[Fetched]) -> dict[str, Any]:
+    """What a card says of data that came from a hub."""
+    origins = [source.origin for source in hub]
+    origin = origins[0] if len(origins) == 1 else {"how": "hub", "of": origins}
+    return {"name": hub[0].name, "licence": card.licence or hub[0].licence, "origin": origin}
 
 
 def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] | None:
@@ -252,9 +275,12 @@ class _Source(NamedTuple):
         if self.paths is None:
             rows = records("rows", _rows(self.data, faults), faults)
         else:
-            kind = format_of(self.paths[0], self.format)
-            rows = records(faults.file, read_rows(self.paths[0], faults, kind), faults, kind)
+            rows = chain.from_iterable(self._of_file(path, faults.of(file_name(path))) for path in self.paths)
         return with_documents(list(rows), self.documents, faults) if self.documents else rows
+
+    def _of_file(self, path: str | Path, faults: Faults) -> Iterator[Record]:
+        kind = format_of(path, self.format)
+        return records(faults.file, read_rows(path, faults, kind), faults, kind)
 
     def joined(self, layout: Preset, columns: Columns, faults: Faults) -> Iterator[Joined]:
         """The rows of a public layout, joined."""

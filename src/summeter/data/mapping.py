@@ -23,10 +23,17 @@ def read_yaml(path: Path) -> Any:
     """The value in a YAML file. InputError, with the line where there is one, for what is no text or no YAML; OSError
     where it cannot be opened."""
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError.at(path, None, None, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, place: Path) -> Any:
+    """The value in a text that stands in a file. InputError, with the line where there is one, for what is no YAML."""
+    try:
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
-        raise InputError.at(path, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
+        raise InputError.at(place, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error

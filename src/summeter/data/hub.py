@@ -1,0 +1,379 @@
+"""Data from a hub: `hf:org/name@revision#[config/]split` as files of the hub's cache, and where they came from.
+
+Files are fetched by huggingface_hub (extra `hub`) and read like any others; scripts are never run. Offline
+(`HF_HUB_OFFLINE=1`) only the cache is looked into. The card keeps the commit and the hash of each file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from summeter.data.faults import meant
+from summeter.data.folder import file_hash
+from summeter.data.formats import format_of
+from summeter.data.mapping import parse_yaml
+from summeter.records import Fault, InputError, InstallError, UsageError
+
+PREFIX = "hf:"
+README = "README.md"
+DEFAULT = "default"
+_REPO = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SHARD = re.compile(r"-(?P<number>\d{5})-of-(?P<all>\d{5})(-[0-9a-f]+)?$")
+_HEAD = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_ON = frozenset({"1", "on", "yes", "true"})
+_TIMEOUT = 10.0
+"""Seconds until the hub counts as not answering, where it is asked for a revision."""
+
+Tables = dict[str, dict[str, list[str]]]
+"""Files by config and split."""
+
+
+class Address(NamedTuple):
+    """What `hf:org/name@revision#config/split` names; None where a part is left out."""
+
+    repo: str
+    revision: str
+    config: str | None
+    split: str | None
+
+    @classmethod
+    def of(cls, text: str) -> Address:
+        """The parts of an address: a revision may hold slashes, so the first @ and the last # count.
+
+        >>> Address.of("hf:Salesforce/rose@refs/convert/parquet#xsum/data")
+        Address(repo='Salesforce/rose', revision='refs/convert/parquet', config='xsum', split='data')
+        """
+        head, _, part = (
+            text.removeprefix(PREFIX).rpartition("#") if "#" in text else (text.removeprefix(PREFIX), "", "")
+        )
+        repo, at, revision = head.partition("@")
+        config, slash, split = part.rpartition("/")
+        whole = (revision or not at) and (config or not slash) and (part or "#" not in text)
+        if not _REPO.fullmatch(repo) or not whole or (slash and not split):
+            raise UsageError(f"{text!r} is no address of a data set; give hf:ORG/NAME[@REVISION][#[CONFIG/]SPLIT]")
+        return cls(repo, revision or "main", config or None, split or None)
+
+    def __str__(self) -> str:
+        part = "/".join(filter(None, (self.config, self.split)))
+        return f"{PREFIX}{self.repo}@{self.revision}{f'#{part}' if part else ''}"
+
+
+class Fetched(NamedTuple):
+    """The files of an address, as they lie in the cache, and what the card says of them."""
+
+    files: tuple[Path, ...]
+    name: str
+    licence: str | None
+    origin: dict[str, Any]
+    warnings: tuple[Fault, ...]
+
+
+class Snapshot(NamedTuple):
+    """A commit of a repository: its files by name. `folder` is where the cache keeps those that were fetched; `word`
+    says that the cache answered in place of the hub."""
+
+    commit: str
+    folder: Path
+    names: tuple[str, ...]
+    online: bool
+    word: str | None
+
+
+def is_address(data: object) -> bool:
+    """Whether data are named by an address of a hub."""
+    return isinstance(data, str | Path) and str(data).startswith(PREFIX)
+
+
+def is_offline() -> bool:
+    """Whether the environment forbids to ask the hub."""
+    return os.environ.get("HF_HUB_OFFLINE", "").lower() in _ON
+
+
+def fetch(data: str | Path) -> Fetched:
+    """The files that an address names, fetched where they are not in the cache yet.
+
+    Raises UsageError for what is no address, InputError where the hub or the cache does not have it (which says what
+    there is), InstallError without huggingface_hub.
+    """
+    address = Address.of(str(data))
+    snapshot = _snapshot(address)
+    readme = _read_head(address, snapshot)
+    config, split, names = _chosen(address, _tables(address, snapshot, readme))
+    files = {name: _file(address, snapshot, name) for name in names}
+    origin = {
+        "how": "hub",
+        "repo": address.repo,
+        "revision": address.revision,
+        "commit": snapshot.commit,
+        "config": config,
+        "split": split,
+        "files": {name: file_hash(path) for name, path in files.items()},
+    }
+    licence = readme.get("license")
+    word = () if snapshot.word is None else (Fault(str(address), None, None, snapshot.word),)
+    name = address.repo.rpartition("/")[2]
+    return Fetched(tuple(files.values()), name, licence if isinstance(licence, str) else None, origin, word)
+
+
+# ---- which commit ----
+
+
+def _hub() -> Any:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise InstallError.missing("huggingface_hub (hf: addresses)", "hub") from None
+    return huggingface_hub
+
+
+def _cache(address: Address) -> Path:
+    """Where the cache keeps the repository."""
+    from huggingface_hub import constants
+
+    root = os.environ.get("HF_HUB_CACHE") or constants.HF_HUB_CACHE
+    return Path(root).expanduser().resolve() / f"datasets--{address.repo.replace('/', '--')}"
+
+
+def _snapshot(address: Address) -> Snapshot:
+    hub = _hub()
+    if is_offline():
+        return _cached(address, "offline")
+    from huggingface_hub import errors
+
+    try:
+        info = hub.HfApi().dataset_info(address.repo, revision=address.revision, timeout=_TIMEOUT)
+    except errors.GatedRepoError as error:
+        raise _gated(address) from error
+    except errors.RevisionNotFoundError as error:
+        raise _no_revision(address, _remote_revisions(address), "on the hub") from error
+    except errors.RepositoryNotFoundError as error:
+        why = "the hub has no such data set, or it is private: set HF_TOKEN to a token that may read it"
+        raise InputError.at(str(address), None, None, why) from error
+    except (errors.HTTPError, OSError) as error:
+        return _cached(address, f"the hub did not answer ({type(error).__name__})")
+    names = tuple(sibling.rfilename for sibling in info.siblings or ())
+    return Snapshot(info.sha, _cache(address) / "snapshots" / info.sha, names, online=True, word=None)
+
+
+def _cached(address: Address, why: str) -> Snapshot:
+    """The commit that the cache knows by this revision."""
+    home = _cache(address)
+    commit = address.revision if _COMMIT.fullmatch(address.revision) else _commit_of(home, address.revision)
+    folder = home / "snapshots" / (commit or "")
+    if commit is None or not folder.is_dir():
+        if not (home / "snapshots").is_dir():
+            message = f"{why}, and the cache ({home.parent}) holds nothing of {address.repo}; fetch it once online"
+            raise InputError.at(str(address), None, None, message)
+        raise _no_revision(address, _cached_revisions(home), f"in the cache ({why})")
+    names = tuple(
+        path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_symlink() or path.is_file()
+    )
+    return Snapshot(commit, folder, names, online=False, word=f"{why}: read from the cache, commit {commit}")
+
+
+def _commit_of(home: Path, revision: str) -> str | None:
+    """The commit that a branch or tag had when it was last asked for."""
+    refs = home / "refs"
+    path = refs / revision
+    if not path.resolve().is_relative_to(refs.resolve()) or not path.is_file():
+        return None
+    commit = path.read_text(encoding="utf-8").strip()
+    return commit if _COMMIT.fullmatch(commit) else None
+
+
+def _cached_revisions(home: Path) -> list[str]:
+    refs = home / "refs"
+    names = [path.relative_to(refs).as_posix() for path in sorted(refs.rglob("*")) if path.is_file()]
+    return [*names, *(path.name for path in sorted((home / "snapshots").iterdir()))]
+
+
+def _remote_revisions(address: Address) -> list[str]:
+    refs = _hub().HfApi().list_repo_refs(address.repo, repo_type="dataset")
+    return [ref.ref.removeprefix("refs/heads/").removeprefix("refs/tags/") for ref in (
+        *refs.branches, *refs.tags, *(refs.converts or ()),
+    )]  # fmt: skip
+
+
+def _no_revision(address: Address, there: Iterable[str], where: str) -> InputError:
+    names = list(there)
+    hint = " (a commit is given by all its 40 digits)" if re.fullmatch(r"[0-9a-f]{4,39}", address.revision) else ""
+    message = f"there is no revision {address.revision!r} {where}{hint}; there are: {', '.join(names) or 'none'}"
+    return InputError.at(str(address), None, None, message)
+
+
+def _gated(address: Address) -> InputError:
+    page = f"https://huggingface.co/datasets/{address.repo}"
+    message = f"is gated: accept its terms at {page}, then set HF_TOKEN to a token of that account"
+    return InputError.at(str(address), None, None, message)
+
+
+# ---- which files ----
+
+
+def _read_head(address: Address, snapshot: Snapshot) -> Mapping[str, Any]:
+    """The YAML at the head of README.md; empty where there is none."""
+    if README not in snapshot.names:
+        return {}
+    path = _file(address, snapshot, README)
+    head = _HEAD.match(path.read_text(encoding="utf-8-sig", errors="replace"))
+    if head is None:
+        return {}
+    values = parse_yaml(head["yaml"], path)
+    return values if isinstance(values, Mapping) else {}
+
+
+def _tables(address: Address, snapshot: Snapshot, readme: Mapping[str, Any]) -> tuple[Tables, str | None]:
+    """The files of each split of each config, and the config that is meant where none is named."""
+    listed = readme.get("configs")
+    if isinstance(listed, list) and any(isinstance(config, Mapping) and "data_files" in config for config in listed):
+        return _from_head(address, snapshot, [config for config in listed if isinstance(config, Mapping)])
+    tables: Tables = {}
+    for name in sorted(snapshot.names):
+        if (place := _place(name)) is not None:
+            tables.setdefault(place[0], {}).setdefault(place[1], []).append(name)
+    if not tables:
+        script = f"{address.repo.rpartition('/')[2]}.py"
+        hint = "data files are .parquet, .jsonl, .json, .csv or .tsv"
+        if script in snapshot.names:
+            converted = f"{PREFIX}{address.repo}@refs/convert/parquet"
+            hint = f"it is a script ({script}), which is never run; what the hub made of it is at {converted}"
+        raise InputError.at(str(address), None, None, f"holds no data files; {hint}")
+    return tables, DEFAULT if DEFAULT in tables else None
+
+
+def _from_head(address: Address, snapshot: Snapshot, configs: Sequence[Mapping[str, Any]]) -> tuple[Tables, str | None]:
+    tables: Tables = {}
+    chosen: str | None = None
+    for config in configs:
+        name = str(config.get("config_name", DEFAULT))
+        if name == DEFAULT or config.get("default") is True:
+            chosen = name
+        folder = str(config.get("data_dir") or "")
+        for split, patterns in _patterns(address, config.get("data_files")):
+            for pattern in patterns:
+                whole = f"{folder.strip('/')}/{pattern}" if folder else pattern
+                _check_inside(address, whole)
+                files = [path for path in sorted(snapshot.names) if _fits(path, whole)]
+                if not files and snapshot.online:
+                    raise _bad_head(address, f"names {whole!r}, and no file of the repository is called so")
+                tables.setdefault(name, {}).setdefault(split, []).extend(files)
+    return tables, chosen
+
+
+def _patterns(address: Address, data_files: Any) -> list[tuple[str, list[str]]]:
+    """`data_files` in any of the forms it may have: a pattern, a list of them, or with splits."""
+    if isinstance(data_files, str):
+        return [("train", [data_files])]
+    if isinstance(data_files, Mapping):
+        return [(str(split), _texts(address, path)) for split, path in data_files.items()]
+    if isinstance(data_files, list) and all(isinstance(entry, str) for entry in data_files):
+        return [("train", data_files)]
+    if isinstance(data_files, list) and all(isinstance(entry, Mapping) for entry in data_files):
+        return [(str(entry.get("split", "train")), _texts(address, entry.get("path"))) for entry in data_files]
+    raise _bad_head(address, "is neither a path nor a list of paths or of {split, path}")
+
+
+def _texts(address: Address, paths: Any) -> list[str]:
+    listed = [paths] if isinstance(paths, str) else paths
+    if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
+        raise _bad_head(address, "has a split whose path is neither a text nor a list of texts")
+    return listed
+
+
+def _bad_head(address: Address, problem: str) -> InputError:
+    return InputError.at(str(address), None, "README.md: configs: data_files", problem)
+
+
+def _check_inside(address: Address, pattern: str) -> None:
+    if "://" in pattern or pattern.startswith("/") or "\\" in pattern or ".." in PurePosixPath(pattern).parts:
+        raise _bad_head(address, f"names {pattern!r}, which leaves the repository; nothing outside of it is read")
+
+
+def _fits(path: str, pattern: str) -> bool:
+    return fnmatchcase(path, pattern) or ("**/" in pattern and fnmatchcase(path, pattern.replace("**/", "")))
+
+
+def _place(name: str) -> tuple[str, str] | None:
+    """The config and split of a file by its name alone; None for what holds no rows.
+
+    >>> _place("data/test-00000-of-00001.parquet"), _place("xsum/test/0000.parquet"), _place("val.jsonl")
+    (('default', 'test'), ('xsum', 'test'), ('default', 'val'))
+    """
+    path = PurePosixPath(name)
+    if any(part.startswith((".", "_")) for part in path.parts) or path.name == "dataset_infos.json":
+        return None
+    try:
+        format_of(path.name)
+    except UsageError:
+        return None
+    stem = _SHARD.sub("", path.name.partition(".")[0])
+    folders = path.parts[:-1]
+    if len(folders) >= 2:
+        return folders[0], folders[1]
+    if not folders or folders[0] == "data":
+        return DEFAULT, stem
+    return (DEFAULT, folders[0]) if stem.isdecimal() else (folders[0], stem)
+
+
+def _chosen(address: Address, known: tuple[Tables, str | None]) -> tuple[str, str, list[str]]:
+    """The config, the split and its files."""
+    tables, usual = known
+    config = address.config or (next(iter(tables)) if len(tables) == 1 else usual)
+    where = f"{PREFIX}{address.repo}@{address.revision}"
+    if config is None:
+        what = f"has several configs: {', '.join(tables)}; name one, for example {where}#{next(iter(tables))}/"
+        raise InputError.at(str(address), None, None, what + next(iter(tables[next(iter(tables))])))
+    if config not in tables:
+        message = f"has no config {config!r}{meant(config, tables)}; it has: {', '.join(tables)}"
+        raise InputError.at(str(address), None, None, message)
+    splits = tables[config]
+    split = address.split or (next(iter(splits)) if len(splits) == 1 else None)
+    if split is None:
+        what = f"has several splits: {', '.join(splits)}; name one, for example {where}#{next(iter(splits))}"
+        raise InputError.at(str(address), None, None, what)
+    if split not in splits:
+        own = f"; {split!r} is a config: say #{split}/{next(iter(tables[split]))}" if split in tables else ""
+        message = f"has no split {split!r}{own or meant(split, splits)}; it has: {', '.join(splits)}"
+        raise InputError.at(str(address), None, None, message)
+    _check_shards(address, splits[split])
+    return config, split, splits[split]
+
+
+def _check_shards(address: Address, names: Sequence[str]) -> None:
+    """Files that are numbered `-00000-of-00003` are all there."""
+    shards = [match for name in names if (match := _SHARD.search(PurePosixPath(name).name.partition(".")[0]))]
+    wanted = max((int(match["all"]) for match in shards), default=0)
+    if not names or len(shards) < wanted:
+        there = f"{len(shards)} of its {wanted} files are" if names else "none of its files is"
+        raise InputError.at(str(address), None, None, f"{there} in the cache; fetch it once online")
+
+
+def _file(address: Address, snapshot: Snapshot, name: str) -> Path:
+    """A file of the repository as it lies in the cache; fetched first where it may be."""
+    if snapshot.online:
+        from huggingface_hub import errors, hf_hub_download
+
+        try:
+            hf_hub_download(
+                address.repo, name, repo_type="dataset", revision=snapshot.commit, cache_dir=_cache(address).parent
+            )
+        except errors.GatedRepoError as error:
+            raise _gated(address) from error
+        except (errors.HTTPError, OSError) as error:
+            message = f"could not be fetched ({type(error).__name__}); try again, or read it offline from the cache"
+            raise InputError.at(str(address), None, name, message) from error
+    path = snapshot.folder / name
+    real, home = path.resolve(), _cache(address)
+    if not real.is_relative_to(home):
+        message = f"links to {real}, which is outside of the repository's cache; nothing there is read"
+        raise InputError.at(str(address), None, name, message)
+    if not real.is_file():
+        message = f"is named in the cache, but its content is not there ({real}); fetch it once online"
+        raise InputError.at(str(address), None, name, message)
+    return path

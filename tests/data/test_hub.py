@@ -1,0 +1,325 @@
+"""Data of a hub: from a cache folder in its own layout, without a network; and from a hub that is pretended."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from data.hub_cache import COMMIT, fill
+
+from summeter.data.dataset import load, save
+from summeter.data.hub import Address, fetch, is_offline
+from summeter.records import InputError, UsageError
+
+hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
+errors = pytest.importorskip("huggingface_hub.errors")
+
+ROWS = [{"doc_id": name, "document": f"It rained on {name}.", "summary": "Rain."} for name in ("ana", "ben")]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+ONE = LINES.splitlines(keepends=True)[0]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and no way to the hub."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return tmp_path / "hub"
+
+
+def fault(address: str) -> str:
+    """What is said of an address that cannot be read."""
+    with pytest.raises(InputError) as caught:
+        load(address)
+    return str(caught.value)
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(
+        ("text", "parts"),
+        [
+            ("hf:org/name", ("org/name", "main", None, None)),
+            ("hf:name#test", ("name", "main", None, "test")),
+            ("hf:org/name@v1.0#news/test", ("org/name", "v1.0", "news", "test")),
+            ("hf:org/name@refs/convert/parquet#news/test", ("org/name", "refs/convert/parquet", "news", "test")),
+            ("hf:org/na.me@pr#4#test", ("org/na.me", "pr#4", None, "test")),
+        ],
+    )
+    def test_parts(self, text: str, parts: tuple[str, ...]) -> None:
+        assert Address.of(text) == parts
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "hf:",
+            "hf:a/b/c",
+            "hf:../x",
+            "hf:org/name@",
+            "hf:org/name#",
+            "hf:org/name#/test",
+            "hf:org/name#a/",
+            "hf:@x#y",
+        ],
+    )
+    def test_no_address(self, text: str) -> None:
+        with pytest.raises(UsageError, match=r"is no address of a data set; give hf:ORG/NAME"):
+            load(text)
+
+
+class TestCache:
+    def test_rows_card_and_word(self, cache: Path) -> None:
+        fill(cache, "org/rain", {"test.jsonl": LINES, "README.md": "---\nlicense: cc-by-4.0\n---\n# Rain\n"})
+        data = load("hf:org/rain#test")
+        assert [summary.document_id for summary in data.summaries] == ["ana", "ben"]
+        assert (data.card.name, data.card.licence) == ("rain", "cc-by-4.0")
+        assert data.card.origin == {
+            "how": "hub", "repo": "org/rain", "revision": "main", "commit": COMMIT, "config": "default",
+            "split": "test", "files": {"test.jsonl": hashlib.sha256(LINES.encode()).hexdigest()},
+        }  # fmt: skip
+        assert list(map(str, data.warnings)) == [
+            f"hf:org/rain@main#test: offline: read from the cache, commit {COMMIT}"
+        ]
+
+    def test_the_origin_stays_with_the_folder(self, cache: Path, tmp_path: Path) -> None:
+        fill(cache, "org/rain", {"test.jsonl": LINES})
+        data = load("hf:org/rain")
+        save(data, tmp_path / "set")
+        assert load(tmp_path / "set").card.origin == data.card.origin
+
+    def test_revisions_with_slashes_and_commits(self, cache: Path) -> None:
+        other = "b" * 40
+        fill(cache, "org/rain", {"test.jsonl": LINES})
+        fill(cache, "org/rain", {"default/test/0000.jsonl": ONE}, revision="refs/convert/parquet", commit=other)
+        assert len(load("hf:org/rain@refs/convert/parquet#test")) == 1
+        assert len(load(f"hf:org/rain@{other}#test")) == 1
+        assert len(load(f"hf:org/rain@{COMMIT}#test")) == 2
+
+    @pytest.mark.parametrize("revision", ["v2", "aaaaaaa", "../../../etc/hostname"])
+    def test_a_wrong_revision_names_those_that_are_there(self, cache: Path, revision: str) -> None:
+        fill(cache, "org/rain", {"test.jsonl": LINES})
+        fill(cache, "org/rain", {"test.jsonl": LINES}, revision="refs/convert/parquet", commit="b" * 40)
+        said = fault(f"hf:org/rain@{revision}#test")
+        assert f"there is no revision {revision!r} in the cache (offline)" in said
+        assert f"there are: main, refs/convert/parquet, {COMMIT}, {'b' * 40}" in said
+        assert ("(a commit is given by all its 40 digits)" in said) == (revision == "aaaaaaa")
+
+    def test_nothing_of_it_is_there(self, cache: Path) -> None:
+        assert f"offline, and the cache ({cache}) holds nothing of org/rain" in fault("hf:org/rain#test")
+
+    def test_shards_are_one_split(self, cache: Path) -> None:
+        lines = LINES.splitlines(keepends=True)
+        files = {f"data/test-0000{place}-of-00002.jsonl": line for place, line in enumerate(lines)}
+        fill(cache, "org/rain", files)
+        data = load("hf:org/rain#test")
+        assert [summary.document_id for summary in data.summaries] == ["ana", "ben"]
+        assert data.card.origin is not None
+        assert list(data.card.origin["files"]) == list(files)
+        fill(cache, "org/half", dict(list(files.items())[1:]))
+        assert "1 of its 2 files are in the cache; fetch it once online" in fault("hf:org/half#test")
+
+    def test_a_missing_blob(self, cache: Path) -> None:
+        home = fill(cache, "org/rain", {"test.jsonl": LINES})
+        next((home / "blobs").iterdir()).unlink()
+        said = fault("hf:org/rain#test")
+        assert "test.jsonl: is named in the cache, but its content is not there" in said
+
+    def test_a_link_that_leaves_the_cache(self, cache: Path, tmp_path: Path) -> None:
+        home = fill(cache, "org/rain", {"test.jsonl": LINES})
+        (tmp_path / "secret.jsonl").write_text(LINES, encoding="utf-8")
+        (home / "snapshots" / COMMIT / "dev.jsonl").symlink_to(tmp_path / "secret.jsonl")
+        assert "which is outside of the repository's cache; nothing there is read" in fault("hf:org/rain#dev")
+
+    @pytest.mark.parametrize("path", ["../../secret.jsonl", "/etc/passwd", "https://x.org/a.jsonl", "data/../../a.csv"])
+    def test_a_path_that_leaves_the_repository(self, cache: Path, path: str) -> None:
+        head = f"---\nconfigs:\n- config_name: default\n  data_files:\n  - split: test\n    path: {path}\n---\n"
+        fill(cache, "org/rain", {"README.md": head, "test.jsonl": LINES})
+        said = fault("hf:org/rain#test")
+        assert f"README.md: configs: data_files: names {path!r}, which leaves the repository" in said
+
+    def test_scripts_are_not_run(self, cache: Path) -> None:
+        fill(cache, "org/rose", {"rose.py": "raise SystemExit", "rose_data.tar.gz": b"x"})
+        assert "it is a script (rose.py), which is never run; what the hub made of it is at" in fault(
+            "hf:org/rose#test"
+        )
+
+    def test_of_a_preset_and_as_documents(self, cache: Path) -> None:
+        claims = {"dataset": "cnn", "doc": "It rained.", "claim": "Rain.", "label": 1, "contamination_identifier": "x"}
+        fill(cache, "org/claims", {"data/test.jsonl": json.dumps(claims) + "\n"})
+        data = load("hf:org/claims#test", preset="minicheck")
+        assert data.judgment_sets == ("human.raw",)
+        assert data.card.origin is not None
+
+    def test_files_of_another_place_beside_those_of_a_hub(self, cache: Path, tmp_path: Path) -> None:
+        fill(cache, "org/texts", {"test.jsonl": json.dumps({"id": "ana", "article": "It rained on Ana."}) + "\n"})
+        (tmp_path / "rows.jsonl").write_text(json.dumps({"doc_id": "ana", "summary": "Rain."}), encoding="utf-8")
+        data = load(tmp_path / "rows.jsonl", documents="hf:org/texts#test")
+        assert data.documents["ana"].text == "It rained on Ana."
+        assert data.card.origin is not None
+        assert data.card.origin["repo"] == "org/texts"
+
+
+class TestConfigs:
+    TWO = """---
+configs:
+- config_name: news
+  data_files:
+  - {split: dev, path: "news/dev*"}
+  - {split: test, path: ["news/a.jsonl", "news/b.jsonl"]}
+- config_name: mail
+  data_files: mail.jsonl
+---
+"""
+
+    @pytest.fixture
+    def two(self, cache: Path) -> Path:
+        lines = LINES.splitlines(keepends=True)
+        files = {"news/dev.jsonl": LINES, "news/a.jsonl": lines[0], "news/b.jsonl": lines[1], "mail.jsonl": lines[1]}
+        return fill(cache, "org/two", {**files, "README.md": self.TWO})
+
+    def test_named(self, two: Path) -> None:
+        assert len(load("hf:org/two#news/test")) == 2
+        assert list(load("hf:org/two#mail/train").documents) == ["ben"]
+
+    def test_not_named(self, two: Path) -> None:
+        assert "has several configs: news, mail; name one, for example hf:org/two@main#news/dev" in fault("hf:org/two")
+        assert "has no config 'newz'; did you mean 'news'?; it has: news, mail" in fault("hf:org/two#newz/test")
+        assert "has no split 'tes'; did you mean 'test'?; it has: dev, test" in fault("hf:org/two#news/tes")
+
+    def test_one_of_them_is_the_default(self, cache: Path) -> None:
+        head = self.TWO.replace("config_name: mail", "config_name: mail\n  default: true")
+        fill(cache, "org/two", {"README.md": head, "mail.jsonl": ONE, "news/dev.jsonl": LINES})
+        assert len(load("hf:org/two")) == 1
+        assert "has no split 'news'; 'news' is a config: say #news/dev" in fault("hf:org/two#news")
+        assert "none of its files is in the cache" in fault("hf:org/two#news/test")
+
+    def test_by_names_alone(self, cache: Path) -> None:
+        files = {
+            "xsum/test/0000.jsonl": LINES,
+            "cnn/test/0000.jsonl": ONE,
+            "cnn/dev/0000.jsonl": ONE,
+            ".git/x.csv": "a",
+        }
+        fill(cache, "org/many", files)
+        assert len(load("hf:org/many#xsum/test")) == 2
+        assert "has several configs: cnn, xsum" in fault("hf:org/many#test")
+
+    def test_several_splits(self, cache: Path) -> None:
+        fill(cache, "org/rain", {"dev.jsonl": LINES, "test.jsonl": LINES})
+        assert "has several splits: dev, test; name one, for example hf:org/rain@main#dev" in fault("hf:org/rain")
+
+    @pytest.mark.parametrize(
+        ("data_files", "problem"),
+        [("3", "is neither a path nor a list"), ("[a, 3]", "is neither a path nor a list"),
+         ("[{split: test, path: 3}]", "has a split whose path is neither a text")],
+    )  # fmt: skip
+    def test_a_head_that_says_nothing(self, cache: Path, data_files: str, problem: str) -> None:
+        head = f"---\nconfigs:\n- config_name: default\n  data_files: {data_files}\n---\n"
+        fill(cache, "org/rain", {"README.md": head, "test.jsonl": LINES})
+        assert problem in fault("hf:org/rain#test")
+
+    def test_a_head_that_is_no_yaml(self, cache: Path) -> None:
+        fill(cache, "org/rain", {"README.md": "---\nlicense: [\n---\n", "test.jsonl": LINES})
+        assert "is not YAML" in fault("hf:org/rain#test")
+
+
+class Answers:
+    """The hub's own functions, answered from here: those that `data.hub` calls."""
+
+    def __init__(self, cache: Path, files: dict[str, str]) -> None:
+        self.cache, self.files = cache, files
+        self.error: Exception | None = None
+        self.fetched: list[str] = []
+        self.refuses: Exception | None = None
+
+    def dataset_info(self, repo: str, *, revision: str, timeout: float) -> Any:
+        if self.error is not None:
+            raise self.error
+        return SimpleNamespace(sha=COMMIT, siblings=[SimpleNamespace(rfilename=name) for name in self.files])
+
+    def list_repo_refs(self, repo: str, *, repo_type: str) -> Any:
+        def named(*names: str) -> list[Any]:
+            return [SimpleNamespace(ref=name) for name in names]
+
+        return SimpleNamespace(branches=named("refs/heads/main"), tags=named("refs/tags/v1"), converts=None)
+
+    def download(self, repo: str, name: str, *, repo_type: str, revision: str, cache_dir: Path) -> None:
+        if self.refuses is not None and name != "README.md":
+            raise self.refuses
+        self.fetched.append(name)
+        fill(cache_dir, repo, {name: self.files[name]}, commit=revision)
+
+
+@pytest.fixture
+def answers(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    pretended = Answers(cache, {"test.jsonl": LINES, "dev.jsonl": LINES, "README.md": "# Rain\n"})
+    monkeypatch.setattr(hub, "HfApi", lambda: pretended)
+    monkeypatch.setattr(hub, "hf_hub_download", pretended.download)
+    return pretended
+
+
+def refused(kind: str, status: int) -> Exception:
+    """An answer of the hub that refuses, as the library raises it."""
+    response = SimpleNamespace(status_code=status, headers={}, request=None, url="", text="")
+    error = getattr(errors, kind)
+    made = error.__new__(error)
+    Exception.__init__(made, f"{status}")
+    made.response = response
+    return made
+
+
+class TestHub:
+    def test_only_what_is_read_is_fetched(self, answers: Answers) -> None:
+        data = load("hf:org/rain#test")
+        assert len(data) == 2
+        assert sorted(answers.fetched) == ["README.md", "test.jsonl"]
+        assert data.warnings == ()
+        assert data.card.origin is not None
+        assert data.card.origin["commit"] == COMMIT
+
+    def test_a_gated_set(self, answers: Answers) -> None:
+        for name in ("error", "refuses"):
+            setattr(answers, name, refused("GatedRepoError", 403))
+            said = fault("hf:org/rain#test")
+            assert "is gated: accept its terms at https://huggingface.co/datasets/org/rain, then set HF_TOKEN" in said
+            setattr(answers, name, None)
+
+    def test_a_set_that_is_not_there(self, answers: Answers) -> None:
+        answers.error = refused("RepositoryNotFoundError", 404)
+        assert "the hub has no such data set, or it is private" in fault("hf:org/rain#test")
+
+    def test_a_revision_that_is_not_there(self, answers: Answers) -> None:
+        answers.error = refused("RevisionNotFoundError", 404)
+        assert "there is no revision 'v2' on the hub; there are: main, v1" in fault("hf:org/rain@v2#test")
+
+    def test_no_network_says_that_the_cache_answered(self, answers: Answers, cache: Path) -> None:
+        answers.error = ConnectionError("no way")
+        assert "the hub did not answer (ConnectionError), and the cache" in fault("hf:org/rain#test")
+        fill(cache, "org/rain", {"test.jsonl": LINES})
+        (warning,) = fetch("hf:org/rain#test").warnings
+        assert warning.message == f"the hub did not answer (ConnectionError): read from the cache, commit {COMMIT}"
+
+    def test_a_file_that_does_not_come(self, answers: Answers) -> None:
+        answers.refuses = ConnectionError("cut")
+        assert "test.jsonl: could not be fetched (ConnectionError); try again" in fault("hf:org/rain#test")
+
+    def test_a_pattern_that_fits_nothing(self, answers: Answers) -> None:
+        answers.files["README.md"] = "---\nconfigs:\n- data_files: tests.jsonl\n---\n"
+        assert "names 'tests.jsonl', and no file of the repository is called so" in fault("hf:org/rain")
+
+
+def test_an_error_of_the_network_leads_to_the_cache(answers: Answers, cache: Path) -> None:
+    fill(cache, "org/rain", {"test.jsonl": LINES})
+    answers.error = errors.HTTPError("down")  # as the library raises it, in each of its versions
+    assert len(load("hf:org/rain#test")) == 2
+
+
+@pytest.mark.parametrize(("value", "offline"), [("1", True), ("TRUE", True), ("0", False), ("", False)])
+def test_offline_by_the_environment(monkeypatch: pytest.MonkeyPatch, value: str, offline: bool) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", value)
+    assert is_offline() is offline
